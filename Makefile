@@ -218,6 +218,7 @@ lint: deps ## Check formatting and lint
 	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 --dry-run --Werror
 	@$(MVN) spotless:check
 	@bench/mutants/run --check
+	@make/includes
 
 .PHONY: format
 format: deps ## Format all sources

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How many tuples per second tapline-monitor delivers to a real Kafka broker, beside the same run with a null output.
 
-One broker on the same host, in one process with little tuning (monitors/testing/kafka_broker.py); http_get over http_zipf,
-made longer as in offline_monitor.py. Output to a file's end waits for the broker, so nothing is lost: what is measured is
-the slower of the two. The runs alternate; medians, and the ratio pair by pair."""
+One broker runs on the same host, in one process with little tuning (monitors/testing/kafka_broker.py). The workload is http_get
+over http_zipf, repeated as in offline_monitor.py. When reading a file the output waits for the broker, so nothing is lost: the
+measured rate is that of the slower of the two. The runs alternate; the results are medians, and the ratio pair by pair."""
 import argparse
 import json
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """CPU time of tapline-monitor over a capture file, against tcpdump copying the same file to /dev/null.
 
-The two run in turn (A B A B ...), so that a drift of the machine's speed meets both; the ratio is taken pair by pair.
-The start-up of each program (its run over a capture of one packet) is taken off.
+The two runs alternate (A B A B ...), so that a drift of the machine's speed affects both; the ratio is taken pair by pair.
+The start-up of each program (its run over a capture of one packet) is subtracted.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
-addresses until it has LEAST_PACKETS, with each parser and with all together. Output null is batches that are encoded and
-go nowhere. Other parsers are measured on captures of their own protocol: --parser NAME --capture FILE, or all of them by --own."""
+addresses until it has LEAST_PACKETS, with each parser and with all together. With output null, batches are encoded and then
+discarded. Other parsers are measured on captures of their own protocol: --parser NAME --capture FILE, or --own for all of them."""
 import argparse
 import glob
 import json

@@ -1,4 +1,4 @@
-"""Brokers, a Flink session cluster, Redis and a Tapline server as processes of their own, for measurements. Standard library only."""
+"""Runs brokers, a Flink session cluster, Redis and a Tapline server as separate processes, for measurements. Standard library only."""
 import glob
 import json
 import os
@@ -142,7 +142,7 @@ class FlinkCluster:
 
     def run(self, jar, *arguments):
         """Submits the job; its ID."""
-        body = {"entryClass": "io.tapline.flink.QueryJob", "programArgsList": list(arguments)}
+        body = {"entryClass": "io.tapline.flink.job.QueryJob", "programArgsList": list(arguments)}
         return self.ask(f"/jars/{jar}/run", json.dumps(body).encode())["jobid"]
 
     def state(self, job):

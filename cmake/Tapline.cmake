@@ -1,20 +1,23 @@
-# How everything native in this repository is built: one helper per kind of target.
+# Builds everything native in this repository: one helper per kind of target.
 #
 #   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
 #   cc_test(NAME [PLAIN|ONLY_PLAIN] SOURCES… [DEPS…])
-#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: without them, too, or only
+#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: without them, too,
+#                                        or only
 #   tapline_test(NAME COMMAND…)          any other program, run by ctest
 #   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
-#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus,
+#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays
+#                                        its corpus,
 #                                        under sanitizers
 #   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
 #
-# What a test of logic finds without sanitizers it finds with them. So such tests are built and run once, in the sanitized tree;
-# PLAIN are those for which time, memory, size or the optimizer's own code matter; ONLY_PLAIN those that judge results of millions of
-# packets, minutes under a sanitizer. In the other tree a test is a target, which ninja builds when named.
+# A test of logic finds the same errors with sanitizers as without. So such tests are built and run once, in the
+# sanitized tree. PLAIN marks tests for which time, memory, size or the optimizer's own code matter; ONLY_PLAIN those
+# that judge results of millions of packets, which take minutes under a sanitizer. In the other tree a test is a target
+# that ninja builds only when named.
 #
 # ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs, by test_main.cc, and
-# scripts exit with 77; Python's unittest says it in its last lines.
+# scripts exit with 77; Python's unittest reports it in its last lines.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -28,16 +31,17 @@ endif()
 set(TAPLINE_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
 option(TAPLINE_FUZZ "Build libFuzzer programs (needs clang)" OFF)
 option(TAPLINE_DEMO "Configure only tapline-monitor: needs neither gRPC nor GoogleTest" OFF)
-# x86-64-v2 (SSE4.2, popcnt) is what DPDK itself asks of the host.
+# DPDK itself requires x86-64-v2 (SSE4.2, popcnt).
 set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
-# Line tables and names for profilers and backtraces; variables for a debugger are a third of the compiler's time.
+# Line tables and names for profilers and backtraces; variables for a debugger would take a third of the compiler's
+# time.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 if(TAPLINE_SANITIZE)
   add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPLINE_SANITIZE})
-  # Compiles in half the time, and still says file and line. Fuzzers want speed.
+  # Compiles in half the time, and still reports file and line. Fuzzers need speed.
   if(NOT TAPLINE_FUZZ)
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
   endif()
@@ -46,19 +50,19 @@ if(TAPLINE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Parsing standard headers and GoogleTest is half of the compiler's time without precompiled ones. Not under sanitizers, where GCC 12
-# crashes on them.
+# Without precompiled headers, parsing standard headers and GoogleTest takes half of the compiler's time. They are off
+# under sanitizers, where GCC 12 crashes on them.
 set(TAPLINE_PRECOMPILE ON)
 if(TAPLINE_FUZZ OR TAPLINE_SANITIZE)
   set(TAPLINE_PRECOMPILE OFF)
 endif()
 
-# Once and for all: a ccache that is installed later would change every command, and compile everything anew.
+# Decided once: a ccache that is installed later would change every command, and so recompile everything.
 if(NOT DEFINED CACHE{CCACHE})
   find_program(CCACHE ccache)
 endif()
 if(CCACHE)
-  # What it needs to know of precompiled headers, which have no times in them.
+  # Tells ccache how to treat precompiled headers, which contain no times.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   if(TAPLINE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
@@ -149,8 +153,8 @@ function(cc_fuzz name)
     endif()
     add_dependencies(fuzzers ${name})
   else()
-    # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and over
-    # what libFuzzer found before.
+    # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and
+    # over earlier findings of libFuzzer.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
     if(TAPLINE_SANITIZE)
       tapline_test(${name} ${name} ${arg_CORPUS} ${found})

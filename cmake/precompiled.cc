@@ -1,1 +1,1 @@
-// CMake attaches precompiled headers to a target with sources; this one has nothing else.
+// CMake attaches precompiled headers to a target with sources; this file exists for that alone.

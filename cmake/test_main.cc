@@ -1,4 +1,4 @@
-// The main of every GoogleTest program. GoogleTest calls a program passed whose tests were all skipped; this one exits
+// The main function of every GoogleTest program. GoogleTest reports success if all tests were skipped; this one exits
 // with the code that ctest reports as skipped.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// tapline-monitor: packets in, tuples out.
+// tapline-monitor: captures packets and emits tuples.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,22 +11,23 @@
 
 #include "monitors/config/broker_login_file.h"
 #include "monitors/config/flags.h"
-#include "monitors/config/hash_key_file.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
-#include "monitors/source/capture_check.h"
 #include "monitors/supervisor/supervisor.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/source/capture_check.h"
+#include "parsers/api/time.h"
 #include "parsers/registry.h"
 
 namespace tapline {
 namespace {
 
 std::atomic<bool> stop_requested{false};
-// Whose signals a supervised process listens to; 0: everybody's.
+// A supervised process accepts signals only from this process; 0: from all.
 volatile sig_atomic_t supervisor_process = 0;
 
-// The first signal ends the run cleanly, the second one at once. A supervisor hands on what it gets: what a terminal or
-// a service manager sends to the whole group must not count twice.
+// The first signal ends the run cleanly, the second one immediately. A supervisor forwards its signals, so a signal
+// that a terminal or a service manager sends to the whole group must not count twice.
 void OnSignal(int signal, siginfo_t* info, void*) {
   if (supervisor_process != 0 && info->si_pid != supervisor_process) return;
   if (stop_requested.exchange(true)) _exit(128 + signal);
@@ -38,11 +39,11 @@ void HandleSignals() {
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  // Writing to a reader that has gone is an error to be told, not an end without a word.
+  // Writing to a reader that has gone must be a reported error, not a silent death.
   signal(SIGPIPE, SIG_IGN);
 }
 
-// Standard output of everything but tuples.
+// Prints all output but tuples to standard output.
 Status Print(const std::string& text) {
   bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   return written ? Status() : Status::Resources("writing to standard output failed");
@@ -57,7 +58,7 @@ Status Check(const MonitorConfig& config) {
   return status.ok() ? CheckMonitor(config) : status;
 }
 
-// What needs parsers, with those of the plug-ins. `page` is that of a supervisor, if there is one.
+// Executes the actions that need parsers, including those of plug-ins. `page` is that of a supervisor, if there is one.
 Status ActWithParsers(const CommandLine& line, Reporter* reporter, MonitorPage* page) {
   if (page != nullptr) {
     page->lanes[0].thread_id.store(gettid());
@@ -85,7 +86,7 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
     return status.exit_code();
   }
   SupervisorOptions options;
-  options.watchdog_ns = line.config.watchdog_ms * int64_t{1'000'000};
+  options.watchdog_ns = line.config.watchdog_ms * kNsPerMs;
   options.plugins = line.config.plugin;
   if (line.action == CommandLine::Action::kRun) options.interface = line.config.interface;
   options.live = line.config.pcap.empty();
@@ -120,7 +121,7 @@ int Act(CommandLine line, Reporter* reporter) {
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);
-      // Once: workers that are started anew have the secrets of those before, whatever became of the files.
+      // Read once: restarted workers inherit the secrets, whatever became of the files.
       if (status.ok()) status = ReadHashKeys(line.config.hash_key_file, &line.config.hash_keys);
       if (status.ok()) status = ReadBrokerLogin(line.config.broker_login_file, &line.config.broker_login);
       if (!status.ok()) break;
@@ -135,7 +136,7 @@ int Act(CommandLine line, Reporter* reporter) {
 }
 
 int Main(int argc, char** argv) {
-  // Its files and sockets, DPDK's among them, lead to other people's packets.
+  // Its files and sockets, including DPDK's, give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   CommandLine line;

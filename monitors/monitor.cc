@@ -14,16 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/base/clock.h"
 #include "monitors/control/live_queries.h"
-#include "monitors/dpdk/interface.h"
-#include "monitors/dpdk/port_source.h"
 #include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
-#include "monitors/metrics/metrics_server.h"
 #include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
 #include "monitors/output/batch_output.h"
@@ -31,16 +27,20 @@
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
 #include "monitors/plan/queries.h"
-#include "monitors/source/file_source.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/interface.h"
+#include "packet_io/dpdk/port_source.h"
+#include "packet_io/metrics/metrics_server.h"
+#include "packet_io/source/file_source.h"
+#include "parsers/api/bits.h"
 #include "parsers/registry.h"
 
 namespace tapline {
 namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
-constexpr int64_t kNsPerMs = 1'000'000;
 
-// The queries that a process which died had at its end.
+// Restores the queries that a dead process had at its end.
 Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
   for (uint32_t place = 0; place < kMostQueries; ++place) {
     const std::string_view plan = page.plans[place].plan();
@@ -60,7 +60,8 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     queries->taken = 1;
     return QueryOfParsers(config.parser, &queries->specs[0]);
   }
-  if (config.plan.size() > kMostQueries) return Status::User("more than 64 plans; run a second monitor for the rest");
+  if (config.plan.size() > kMostQueries)
+    return Status::Invalid("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
@@ -68,34 +69,29 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     std::string plan;
     if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
     if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
-    if (page != nullptr && !page->plans[place].Set(plan)) return Status::User(path + ": is too long a plan");
-    // Nobody confirms anything about the plan of a file.
+    if (page != nullptr && !page->plans[place].Set(plan)) return Status::Invalid(path + ": is too long a plan");
+    // There are no confirmations for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;
     if (!names.insert(spec.name).second) {
-      return Status::User(path + ": query '" + spec.name + "' is already in another plan");
+      return Status::Invalid(path + ": query '" + spec.name + "' is already in another plan");
     }
   }
   return {};
 }
 
-template <typename Function>
-void ForEachPlace(uint64_t places, Function function) {
-  for (; places != 0; places &= places - 1) function(static_cast<uint32_t>(std::countr_zero(places)));
-}
-
-// Every parser that some query names, once; where queries may be added later, every one that there is.
+// Every parser that some query names, once; if queries may be added later, every parser there is.
 std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries) {
   std::vector<std::string> parsers;
   if (config.control) {
     return parser_names();
   }
-  ForEachPlace(queries.taken, [&](uint32_t place) {
+  for (uint32_t place : SetBits(queries.taken)) {
     for (const std::string& name : queries.specs[place].parsers) {
       if (std::find(parsers.begin(), parsers.end(), name) == parsers.end()) parsers.push_back(name);
     }
-  });
+  }
   return parsers;
 }
 
@@ -105,16 +101,16 @@ std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>&
   return parsers;
 }
 
-// What the flags say, else what the plans ask for, which must be the same.
+// Takes the layout of the flags, or else that of the plans, which must agree.
 Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
   if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
   if (!layout->is_default()) return {};
-  for (uint64_t places = queries.taken; places != 0; places &= places - 1) {
-    const ThreadLayout& asked = queries.specs[std::countr_zero(places)].threads;
+  for (uint32_t place : SetBits(queries.taken)) {
+    const ThreadLayout& asked = queries.specs[place].threads;
     if (asked.is_default() || asked == *layout) continue;
     if (!layout->is_default()) {
-      return Status::User("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
+      return Status::Invalid("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
     }
     *layout = asked;
   }
@@ -123,23 +119,23 @@ Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadL
 
 Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised) {
   if (supervised && !layout.workers.empty()) {
-    return Status::User("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
+    return Status::Invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
   }
   if (supervised && layout.lanes > kMostSupervisedLanes) {
-    return Status::User("a supervised monitor, as one with plug-ins is, has at most " +
-                        std::to_string(kMostSupervisedLanes) + " lanes");
+    return Status::Invalid("a supervised monitor, as one with plug-ins is, has at most " +
+                           std::to_string(kMostSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
-    return Status::User("lanes and workers exclude each other: pipeline mode has one receive queue");
+    return Status::Invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
-  if (layout.lanes > 1 && !config.pcap.empty()) return Status::User("capture files are read in order: by one lane");
+  if (layout.lanes > 1 && !config.pcap.empty()) return Status::Invalid("capture files are read in order: by one lane");
   if (config.output == "json" && !layout.is_default()) {
-    return Status::User("--output json is written by one thread: not by several lanes, or workers");
+    return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
   }
   return {};
 }
 
-// One for each lane.
+// Makes one source per lane.
 std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                        const MonitorPage* page) {
   auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
@@ -178,7 +174,7 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
   return std::make_unique<KafkaSink>(options, queries);
 }
 
-// Of the unit with this number.
+// Makes the output of the unit with this number.
 std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
                                         uint64_t incarnation, std::span<const Schema* const> schemas,
                                         QueryAccounts* accounts, BatchLedger* ledger) {
@@ -202,21 +198,21 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
                                        MakeSink(config, queries.specs, live));
 }
 
-// Of each of so many that share the flows.
+// The options of each of `sharing` engines that share the flows.
 EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {
   EngineOptions options;
   options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
   options.max_connections = std::max(1u, config.max_connections / sharing);
-  options.idle_timeout_ns = config.idle_timeout_s * int64_t{1'000'000'000};
+  options.idle_timeout_ns = config.idle_timeout_s * kNsPerSecond;
   options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / sharing;
   return options;
 }
 
-// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews what
-// monitor_stats tells.
+// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the figures for
+// monitor_stats.
 class ProgressThread {
  public:
-  // `incarnation` is told with what came to the interface; 0: it is not told.
+  // `incarnation` is reported with the interface's arrivals; 0: these are not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, const std::string& interface,
                  Reporter* reporter, std::function<void()> renew)
       : lanes_(std::move(lanes)),
@@ -255,7 +251,8 @@ class ProgressThread {
     reporter->Progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
   }
 
-  // Nobody mirrors what is not IP. A frame may be several packets that GRO has merged: the interface knows how many.
+  // Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
+  // how many.
   void TellCopies(Reporter* reporter) const {
     LaneProgress::Arrived all = lanes_[0]->arrived.Get();
     for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {
@@ -276,7 +273,7 @@ class ProgressThread {
   std::thread thread_;
 };
 
-// One run: lanes, each with a source and what parses its packets.
+// One run: lanes, each with a source and the stage that parses its packets.
 class Monitor {
  public:
   Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
@@ -298,12 +295,12 @@ class Monitor {
     } else {
       MakePipeline();
     }
-    ForEachPlace(queries_.taken, [this](uint32_t place) {
+    for (uint32_t place : SetBits(queries_.taken)) {
       QuerySpec& spec = queries_.specs[place];
       ResetCredits(place);
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
-    });
+    }
     metrics_ = std::make_unique<MonitorMetrics>(&queries_, lanes_, units_, dispatch_.get());
     statistics_.Renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
@@ -315,14 +312,14 @@ class Monitor {
     }
     if (tap_ != nullptr) tap_->Start();
     if (Status status = Start(); !status.ok()) return status;
-    ForEachPlace(queries_.taken, [this](uint32_t place) {
+    for (uint32_t place : SetBits(queries_.taken)) {
       for (size_t i = 0; i < lanes_.size(); ++i) {
         if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->Add(place);
       }
-    });
+    }
     TellReady();
     Status status = RunLanes();
-    // The port last: the other queues hold packets of its pool.
+    // Stop the port last: the other queues hold packets of its pool.
     for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->Stop();
     if (status.ok()) Report();
     return status;
@@ -363,7 +360,7 @@ class Monitor {
                         ledger);
     };
     auto made = MakeParsers(parsers);
-    // The figures are the whole process's: told once.
+    // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
                                                   EngineOptionsOf(config_, sharing, page), !live_, make_output, page));
@@ -380,7 +377,7 @@ class Monitor {
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
-  // LIMIT Np goes on where it was.
+  // Resumes LIMIT Np where it was.
   void ResetCredits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
@@ -401,8 +398,8 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port fills its ring from the moment it starts, so that what it flows into must be there before; of a file, what
-  // is wrong with it should be known before a broker is waited for.
+  // A port fills its ring from the moment it starts, so the stages it feeds must exist before; errors in a file should
+  // be known before waiting for a broker.
   Status Start() {
     Status status = live_ ? StartOutputs() : StartSources();
     if (!status.ok()) return status;
@@ -420,8 +417,7 @@ class Monitor {
   Status StartOutputs() {
     for (auto& unit : units_) {
       if (Status status = unit->output().Start(); !status.ok()) return status;
-      for (uint64_t places = queries_.taken; places != 0; places &= places - 1) {
-        const auto place = static_cast<uint32_t>(std::countr_zero(places));
+      for (uint32_t place : SetBits(queries_.taken)) {
         if (!unit->Serves(place)) continue;
         if (Status status = unit->output().Prepare(place); !status.ok()) return status;
       }
@@ -429,7 +425,7 @@ class Monitor {
     return {};
   }
 
-  // The first lane on this thread. The first failure is the monitor's.
+  // Runs the first lane on this thread. The monitor fails with the first failure.
   Status RunLanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
@@ -457,9 +453,9 @@ class Monitor {
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
     }
-    // Of queries that were told of when they ended nothing is left to tell.
+    // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
-    ForEachPlace(queries_.taken, [&](uint32_t place) { (*specs)[place] = queries_.specs[place]; });
+    for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
     reporter_->End(AccountingJson(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
   }
 
@@ -473,7 +469,7 @@ class Monitor {
   ThreadLayout layout_;
   bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
-  std::unique_ptr<HeaderTap> tap_;  // null where no node gets headers
+  std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;

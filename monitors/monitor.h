@@ -1,21 +1,21 @@
-// One run of the monitor: everything made, started, run and stopped.
+// Creates, starts, runs and stops everything in one run of the monitor.
 #pragma once
 
 #include <atomic>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
 #include "monitors/config/config.h"
 #include "monitors/supervisor/monitor_page.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
-// REQUIRES: Validate(config), and plug-ins loaded. Ends soon after `stop` is set, by whomever. With a `page`, it goes
-// on where a process that died left off.
+// Runs the monitor to its end, which comes soon after any thread sets `stop`. With a `page`, resumes from the state
+// that a crashed process left there. REQUIRES: Validate(config) succeeded, and plug-ins are loaded.
 Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop,
                   MonitorPage* page = nullptr);
 
-// What --check does beyond Validate(): plans and parsers are read.
+// Reads plans and parsers, which --check does in addition to Validate().
 Status CheckMonitor(const MonitorConfig& config);
 
 }  // namespace tapline

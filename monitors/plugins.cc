@@ -12,13 +12,13 @@ namespace {
 
 Status AddParser(const std::string& path, const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
   if (add_parser(name, std::move(make))) return {};
-  return Status::User("plug-in " + path + ": there is a parser '" + name + "' already");
+  return Status::Invalid("plug-in " + path + ": there is a parser '" + name + "' already");
 }
 
 Status Load(const std::string& path, uint32_t index, PluginPage* page) {
   std::string error;
   auto plugin = Plugin::load(path, index, &error);
-  if (plugin == nullptr) return Status::User("plug-in " + path + ": " + error);
+  if (plugin == nullptr) return Status::Invalid("plug-in " + path + ": " + error);
   std::string schemas;
   for (const ParserDescription& parser : plugin->parsers()) {
     Status added = AddParser(path, parser.schema.name, [parser, index] { return make_plugin_parser(parser, index); });
@@ -31,7 +31,7 @@ Status Load(const std::string& path, uint32_t index, PluginPage* page) {
 
 Status StandIn(const std::string& path, const PluginPage& page) {
   if (page.schema_bytes == 0) {
-    return Status::User("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
+    return Status::Invalid("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
   }
   std::istringstream lines{std::string(page.schema_text())};
   for (std::string line; std::getline(lines, line);) {

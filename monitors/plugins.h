@@ -1,18 +1,18 @@
-// Plug-ins of a configuration, loaded into the registry of parsers.
+// Loads a configuration's plug-ins into the registry of parsers.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "monitors/base/status.h"
 #include "monitors/supervisor/monitor_page.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
-// Each file's parsers become known by name. Of one that is left out, by the page, nothing is loaded: what stands in for
-// its parsers counts the flows that they would have seen. `page` may be null: then nobody supervises.
+// Registers the parsers of each file by name. If the page marks a plug-in as left out, it is not loaded: substitutes
+// for its parsers count the flows that they would have seen. `page` is null if the process runs without a supervisor.
 //
-// Fails on what is no plug-in, and on a parser whose name is taken. Once per process.
+// Fails on a file that is not a plug-in, and on a parser whose name is taken. Call it once per process.
 Status LoadPlugins(std::span<const std::string> paths, MonitorPage* page);
 
 }  // namespace tapline

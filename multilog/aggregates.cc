@@ -1,8 +1,7 @@
-// Aggregates as they were at the tails of a snapshot: from buckets where these are in step with it, from rows
-// elsewhere.
+// Computes aggregates as of the tails of a snapshot: from buckets where they are in step with it, otherwise from rows.
 #include <algorithm>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 namespace {
@@ -11,8 +10,8 @@ constexpr int kReadAttempts = 64;
 
 }  // namespace
 
-// A snapshot of the same tails, that may outlive the other.
-Snapshot MultiLog::Borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
+// A snapshot of the same tails that may outlive the other.
+Snapshot MultiLogImpl::Borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
   Snapshot borrowed;
   borrowed.pin_ = epochs_.Enter();
   borrowed.views_ = only == nullptr ? snapshot.views_ : std::vector<Snapshot::View>{*only};
@@ -20,9 +19,10 @@ Snapshot MultiLog::Borrow(const Snapshot& snapshot, const Snapshot::View* only) 
   return borrowed;
 }
 
-// From the rows: those of the aggregate's filter since it began, with times in [low, high].
-void MultiLog::Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
-                    uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const {
+// Folds the rows of the aggregate's filter since the aggregate began, with times in [low, high].
+void MultiLogImpl::Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
+                        const Snapshot::View* only, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
+                        uint64_t* unreadable) const {
   auto expression = std::make_shared<const Expression>(aggregate.filter->expression);
   auto plan = MakePlan(options_.schema, std::move(expression), low, high, {}, {});
   if (!plan.ok()) return;
@@ -38,11 +38,11 @@ void MultiLog::Fold(const tapline::multilog::Aggregate& aggregate, const Snapsho
   *unreadable += cursor.statistics().unreadable;
 }
 
-// One writer's, from its buckets; what they can't tell goes to `rest` as ranges of time. False if the ring turned
-// meanwhile.
-bool MultiLog::ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
-                          uint64_t high, std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
-                          const Snapshot::View& view) const {
+// Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
+// if the ring turned meanwhile.
+bool MultiLogImpl::ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
+                              uint64_t high, std::vector<uint64_t>* state,
+                              std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
   (void)snapshot;
   const auto* mine = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
   if (mine == nullptr || mine->covered_from.load(std::memory_order_acquire) >= view.tail) return true;
@@ -68,7 +68,8 @@ bool MultiLog::ReadCached(const tapline::multilog::Aggregate& aggregate, const S
   return buckets.Version(buckets.slots()) == evicted.version;
 }
 
-AggregateValue MultiLog::ValueOf(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const {
+AggregateValue MultiLogImpl::ValueOf(const tapline::multilog::Aggregate& aggregate,
+                                     std::vector<uint64_t>* state) const {
   AggregateValue value;
   value.names = aggregate.outputs;
   value.values = aggregate.function->Outputs(Cells(state->data()));
@@ -76,12 +77,12 @@ AggregateValue MultiLog::ValueOf(const tapline::multilog::Aggregate& aggregate, 
   return value;
 }
 
-Result<AggregateValue> MultiLog::ReadAggregate(const std::string& name, uint64_t low, uint64_t high) const {
+Result<AggregateValue> MultiLogImpl::ReadAggregate(const std::string& name, uint64_t low, uint64_t high) const {
   return ReadAggregate(name, TakeSnapshot(), low, high);
 }
 
-Result<AggregateValue> MultiLog::ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t low,
-                                               uint64_t high) const {
+Result<AggregateValue> MultiLogImpl::ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t low,
+                                                   uint64_t high) const {
   std::shared_ptr<tapline::multilog::Aggregate> aggregate;
   {
     const std::lock_guard lock(control_);
@@ -100,7 +101,7 @@ Result<AggregateValue> MultiLog::ReadAggregate(const std::string& name, const Sn
       rest.clear();
       cached = ReadCached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
-      // No use in trying again what has gone ahead of this snapshot, or left the ring.
+      // It is pointless to retry buckets that are ahead of this snapshot, or left the ring.
       if (!cached && (mine->buckets->Version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }

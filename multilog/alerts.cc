@@ -1,9 +1,9 @@
-// Triggers: the thread that looks at them, the times they ask for, and the alerts they raise.
+// Triggers: the thread that evaluates them, the times they ask for, and the alerts they raise.
 #include <algorithm>
 #include <limits>
 
-#include "multilog/base/clock.h"
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
@@ -13,8 +13,8 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Zones say where there may be one; those that reach across `time` are looked through, unless they are archived.
-uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
+// Zone maps show which segments may hold such a time; those that span `time` are searched, unless they are archived.
+uint64_t MultiLogImpl::NextTime(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
@@ -38,12 +38,12 @@ uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
   return next;
 }
 
-void MultiLog::OnAlert(std::function<void(const Alert&)> callback) {
+void MultiLogImpl::OnAlert(std::function<void(const Alert&)> callback) {
   const std::lock_guard lock(alert_mutex_);
   on_alert_ = std::move(callback);
 }
 
-void MultiLog::Push(const Alert& alert) {
+void MultiLogImpl::Push(const Alert& alert) {
   const std::lock_guard lock(alert_mutex_);
   if (on_alert_) on_alert_(alert);
   if (alerts_.size() == kKeptAlerts) {
@@ -53,22 +53,22 @@ void MultiLog::Push(const Alert& alert) {
   alerts_.push_back(alert);
 }
 
-std::vector<Alert> MultiLog::TakeAlerts() {
+std::vector<Alert> MultiLogImpl::TakeAlerts() {
   const std::lock_guard lock(alert_mutex_);
   std::vector<Alert> alerts(alerts_.begin(), alerts_.end());
   alerts_.clear();
   return alerts;
 }
 
-// Sleeps until a trigger is due; with none, until one is added.
-void MultiLog::RunTriggers() {
+// Sleeps until a trigger is due; without triggers, until one is added.
+void MultiLogImpl::RunTriggers() {
   while (!stop_.load(std::memory_order_acquire)) {
-    const auto due = static_cast<int64_t>(std::min<uint64_t>(
-        triggers_->Evaluate(static_cast<uint64_t>(ClockNs(CLOCK_MONOTONIC))), std::numeric_limits<int64_t>::max()));
-    trigger_cpu_ns_.store(static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
+    const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())),
+                                                             std::numeric_limits<int64_t>::max()));
+    trigger_cpu_ns_.store(static_cast<uint64_t>(ThreadCpuNs()), std::memory_order_relaxed);
     if (trigger_work_.WaitUntil(due)) continue;
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (ClockNs(CLOCK_MONOTONIC) > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (MonotonicNs() > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

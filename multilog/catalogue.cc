@@ -1,13 +1,13 @@
-// The catalogue: a line per definition, words percent-escaped, in an order in which they can be made again.
+// The catalogue: one line per definition, words percent-escaped, ordered so that each definition can be recreated.
 #include <algorithm>
 #include <sstream>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 namespace {
 
-// Words of a catalogue line: percent-escaped, so that none has spaces.
+// Percent-escapes a word of a catalogue line, so that it has no spaces.
 std::string Escaped(const std::string& text) {
   std::string out;
   char code[4];
@@ -33,7 +33,10 @@ std::string Unescaped(const std::string& text) {
 }
 std::string Joined(const std::vector<std::string>& words) {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ";") + Escaped(word);
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ';';
+    out += Escaped(word);
+  }
   return out.empty() ? "%" : out;
 }
 std::vector<std::string> Split(const std::string& text) {
@@ -46,7 +49,7 @@ std::vector<std::string> Split(const std::string& text) {
 
 }  // namespace
 
-MultiLog::Definitions MultiLog::definitions() const {
+MultiLogImpl::Definitions MultiLogImpl::definitions() const {
   const std::lock_guard lock(control_);
   Definitions definitions;
   for (const auto& filter : filters_) {
@@ -57,7 +60,7 @@ MultiLog::Definitions MultiLog::definitions() const {
   return definitions;
 }
 
-std::string MultiLog::CatalogueText() const {
+std::string MultiLogImpl::CatalogueText() const {
   std::ostringstream out;
   for (const Index& index : indexes_) {
     if (index.part == 0) out << index.id << " index " << Escaped(index.field) << '\n';
@@ -80,7 +83,7 @@ std::string MultiLog::CatalogueText() const {
         << Escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
         << static_cast<int>(spec.severity) << ' ' << spec.cooldown_ns << '\n';
   }
-  // A filter may compare with an aggregate of another filter: made in the order of their ids.
+  // A filter may compare with an aggregate of another filter, so definitions are listed by id.
   std::istringstream lines(out.str());
   std::vector<std::pair<uint64_t, std::string>> sorted;
   for (std::string line; std::getline(lines, line);) {
@@ -93,12 +96,12 @@ std::string MultiLog::CatalogueText() const {
   return text;
 }
 
-Status MultiLog::SaveCatalogue() {
+Status MultiLogImpl::SaveCatalogue() {
   if (storage_ == nullptr || loading_) return {};
   return storage_->WriteCatalogue(CatalogueText());
 }
 
-Status MultiLog::LoadDefinition(const std::string& line) {
+Status MultiLogImpl::LoadDefinition(const std::string& line) {
   std::istringstream words(line);
   std::string kind, name, a, b, c, d, e;
   words >> kind >> name;
@@ -129,8 +132,8 @@ Status MultiLog::LoadDefinition(const std::string& line) {
   return AddTriggerLocked(spec);
 }
 
-// Each definition that can't be made again is a problem of its own.
-Status MultiLog::LoadCatalogue(const std::string& text) {
+// Each definition that can't be recreated is reported as a separate problem.
+Status MultiLogImpl::LoadCatalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (Status status = LoadDefinition(line); !status.ok())

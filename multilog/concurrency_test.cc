@@ -41,7 +41,7 @@ void AppendNumbered(Writer* writer, uint64_t* next, uint64_t count) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
-// All that one snapshot shows must be the same rows: raw, by filter, by index, by aggregate.
+// Everything that one snapshot shows must be the same rows: raw, by filter, by index, by aggregate.
 void CheckSnapshot(const MultiLog& log) {
   const Snapshot snapshot = log.TakeSnapshot();
   uint64_t expected = 0, expected_quarter = 0;
@@ -117,13 +117,13 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   reader.join();
   CheckSnapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
-  // The trigger thread gets its turn some time.
+  // The trigger thread will get its turn eventually.
   for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
 }
 
-// Two writers append a row each; two readers look twice. Whatever a reader saw, it still sees; and no other outcomes
+// Two writers append a row each; two readers read twice. Whatever a reader saw, it still sees; and no other outcomes
 // exist.
 TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   const auto log = Opened(size_t{8} << 20, false, 64);
@@ -154,7 +154,7 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   EXPECT_FALSE(seen.empty());
 }
 
-// What a reader finds counted among a filter's postings is written, however long the writer takes for a batch.
+// Postings that a reader finds counted are written, however long the writer takes for a batch.
 TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
   constexpr uint32_t kBatch = 512;
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
@@ -278,7 +278,7 @@ TEST(Freezing, ExpiryIsToldByUnfreeze) {
   EXPECT_TRUE(*log->Unfreeze(token->id));
   EXPECT_EQ(log->TakeSnapshot().rows(), 20u);
   EXPECT_FALSE(*log->Unfreeze(token->id));
-  // One that expires: rows become visible by themselves, and the coordinator learns that its snapshot is void.
+  // When a freeze expires, rows become visible automatically, and the coordinator learns that its snapshot is void.
   const auto brief = log->Freeze(1);
   ASSERT_TRUE(brief.ok());
   AppendNumbered(writer, &next, 5);

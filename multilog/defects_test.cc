@@ -1,4 +1,4 @@
-// The defects that were found in Confluo's published code (and its limits), each as what it should have been.
+// The defects that were found in Confluo's published code (and its limits), each tested for the correct behaviour.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -81,7 +81,7 @@ TEST_F(Defects, ASecondTriggerOnAnAggregateWorks) {
 TEST_F(Defects, AggregatesOverALongRangeAnswerAtOnce) {
   ASSERT_TRUE(AddSum("sum").ok());
   for (int i = 0; i < 3000; ++i) Append(1000 * kMs * i);
-  // 2^64 ns have 1.8e13 buckets; only those that hold something are looked at.
+  // 2^64 ns have 1.8e13 buckets; only non-empty ones are visited.
   EXPECT_EQ(static_cast<uint64_t>(log_->ReadAggregate("sum")->values[0].whole), 300000u);
   EXPECT_EQ(static_cast<uint64_t>(log_->ReadAggregate("sum", 1, kAllTime - 1)->values[0].whole), 299900u);
   EXPECT_EQ(static_cast<uint64_t>(log_->ReadAggregate("sum", 1000 * kMs * 10, 1000 * kMs * 20)->values[0].whole),
@@ -106,7 +106,7 @@ TEST_F(Defects, ATriggersWindowIsNotItsPeriod) {
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 100 * kMs);
   EXPECT_EQ(alerts[0].window_end_ns, 110 * kMs);
-  // And a trigger that is looked at seldom still sees each window.
+  // A trigger that is evaluated rarely still sees each window.
   ASSERT_TRUE(
       log_->AddTrigger({.name = "seldom", .aggregate = "sum", .condition = "SUM > 5000", .period_ns = 1000 * kMs})
           .ok());
@@ -134,7 +134,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   alerts = log_->TakeAlerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 7 * kMs);
-  // A newer row may come before it is looked at.
+  // A newer row may come before it is evaluated.
   Append(10010 * kMs, 1);
   Append(10005 * kMs, 600);
   log_->EvaluateTriggers(6 * kMs);
@@ -169,7 +169,7 @@ TEST_F(Defects, ALateRowAlertsInWindowsThatEndBehindIt) {
   expect_one_alert_behind(1000, 1);
   Append(9000 * kMs, 1);
   log_->EvaluateTriggers(5 * kMs);
-  // Its bucket has left the ring: the log is asked.
+  // Its bucket has left the ring, so the log is read.
   expect_one_alert_behind(2000, 7);
 }
 
@@ -228,7 +228,7 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
 }
 
-// Segments outside of a query's time are passed over; those that only touch it are not.
+// Segments outside a query's time are skipped; those that only touch it are not.
 TEST_F(Defects, TimesAreBoundsOfRowsNotOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) Append(kMs * (i + 1));
   const auto count = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {

@@ -1,7 +1,7 @@
-// What is defined: filters, aggregates and triggers, and the pipeline that writers run.
+// Definitions: filters, aggregates and triggers, and the pipeline that writers run.
 #include <algorithm>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 namespace {
@@ -17,21 +17,21 @@ Status CheckName(const std::string& name) {
 
 }  // namespace
 
-void MultiLog::MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer) {
+void MultiLogImpl::MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer) {
   auto mine = std::make_unique<tapline::multilog::Aggregate::PerWriter>();
   mine->buckets = std::make_unique<Buckets>(aggregate->function, aggregate->bucket_ns, aggregate->slots);
   aggregate->per_writer[writer].store(mine.get(), std::memory_order_release);
   aggregate->owned.push_back(std::move(mine));
 }
 
-std::shared_ptr<tapline::multilog::Aggregate> MultiLog::FindAggregate(std::string_view name) const {
+std::shared_ptr<tapline::multilog::Aggregate> MultiLogImpl::FindAggregate(std::string_view name) const {
   for (const auto& aggregate : aggregates_) {
     if (aggregate->name == name) return aggregate;
   }
   return nullptr;
 }
 
-std::shared_ptr<Filter> MultiLog::FindFilter(std::string_view name) const {
+std::shared_ptr<Filter> MultiLogImpl::FindFilter(std::string_view name) const {
   for (const auto& filter : filters_) {
     if (filter->name == name && !name.empty()) return filter;
   }
@@ -39,7 +39,7 @@ std::shared_ptr<Filter> MultiLog::FindFilter(std::string_view name) const {
 }
 
 // name.OUTPUT, the name alone for its first output, or an output's own name.
-std::optional<AggregateRef> MultiLog::Resolve(std::string_view name) const {
+std::optional<AggregateRef> MultiLogImpl::Resolve(std::string_view name) const {
   for (const auto& aggregate : aggregates_) {
     for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
       const std::string& output = aggregate->outputs[i];
@@ -50,7 +50,7 @@ std::optional<AggregateRef> MultiLog::Resolve(std::string_view name) const {
   return std::nullopt;
 }
 
-bool MultiLog::IsReferenced(const tapline::multilog::Aggregate& aggregate) const {
+bool MultiLogImpl::IsReferenced(const tapline::multilog::Aggregate& aggregate) const {
   return std::any_of(filters_.begin(), filters_.end(), [&](const auto& filter) {
     const auto references = filter->expression.aggregates();
     return std::any_of(references.begin(), references.end(),
@@ -58,9 +58,9 @@ bool MultiLog::IsReferenced(const tapline::multilog::Aggregate& aggregate) const
   });
 }
 
-// A new pipeline from what is defined; writers take it at their next piece, the old one is freed after the last of
-// them.
-void MultiLog::Rebuild() {
+// Builds a new pipeline from the definitions; writers take it at their next piece, and the old one is freed after the
+// last of them.
+void MultiLogImpl::Rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;
   pipeline->time_column = pipeline->program.AddColumn(options_.schema.time());
@@ -92,7 +92,7 @@ void MultiLog::Rebuild() {
   epochs_.Collect();
 }
 
-Status MultiLog::AddFilterLocked(const std::string& name, const std::string& expression) {
+Status MultiLogImpl::AddFilterLocked(const std::string& name, const std::string& expression) {
   if (FindFilter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
   if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
   auto filter = std::make_shared<Filter>();
@@ -102,7 +102,7 @@ Status MultiLog::AddFilterLocked(const std::string& name, const std::string& exp
   filter->name = name;
   filter->everything = compiled->root().kind == Node::Kind::kTrue;
   filter->expression = std::move(*compiled);
-  // Postings are kept by id modulo kMaxFilters: no two filters at once may share a place.
+  // Postings are kept by id modulo kMaxFilters: no two filters may share a slot at the same time.
   while (std::any_of(filters_.begin(), filters_.end(),
                      [&](const auto& f) { return f->id % kMaxFilters == filter->id % kMaxFilters; }))
     filter->id = next_id_++;
@@ -110,7 +110,7 @@ Status MultiLog::AddFilterLocked(const std::string& name, const std::string& exp
   return {};
 }
 
-Status MultiLog::AddFilter(const std::string& name, const std::string& expression) {
+Status MultiLogImpl::AddFilter(const std::string& name, const std::string& expression) {
   if (Status status = CheckName(name); !status.ok()) return status;
   const std::lock_guard lock(control_);
   if (Status status = AddFilterLocked(name, expression); !status.ok()) return status;
@@ -118,7 +118,7 @@ Status MultiLog::AddFilter(const std::string& name, const std::string& expressio
   return SaveCatalogue();
 }
 
-Status MultiLog::RemoveFilter(const std::string& name) {
+Status MultiLogImpl::RemoveFilter(const std::string& name) {
   const std::lock_guard lock(control_);
   const auto filter = FindFilter(name);
   if (filter == nullptr) return {Code::kNotFound, "no filter " + name};
@@ -130,7 +130,7 @@ Status MultiLog::RemoveFilter(const std::string& name) {
   return SaveCatalogue();
 }
 
-Status MultiLog::AddAggregateLocked(const AggregateSpec& spec) {
+Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
   if (FindAggregate(spec.name) != nullptr || options_.schema.Find(spec.name) != nullptr)
     return {Code::kExists, "there is an aggregate or field " + spec.name};
   if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket is at least 1 ns"};
@@ -149,7 +149,7 @@ Status MultiLog::AddAggregateLocked(const AggregateSpec& spec) {
   aggregate->filter = FindFilter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
-    // All rows: a filter without a name, made once.
+    // All rows: an unnamed filter, created once.
     for (const auto& filter : filters_) {
       if (filter->name.empty()) aggregate->filter = filter;
     }
@@ -172,7 +172,7 @@ Status MultiLog::AddAggregateLocked(const AggregateSpec& spec) {
   return {};
 }
 
-Status MultiLog::AddAggregate(const AggregateSpec& spec) {
+Status MultiLogImpl::AddAggregate(const AggregateSpec& spec) {
   if (Status status = CheckName(spec.name); !status.ok()) return status;
   const std::lock_guard lock(control_);
   if (Status status = AddAggregateLocked(spec); !status.ok()) return status;
@@ -180,7 +180,7 @@ Status MultiLog::AddAggregate(const AggregateSpec& spec) {
   return SaveCatalogue();
 }
 
-Status MultiLog::RemoveAggregate(const std::string& name) {
+Status MultiLogImpl::RemoveAggregate(const std::string& name) {
   const std::lock_guard lock(control_);
   const auto aggregate = FindAggregate(name);
   if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + name};
@@ -194,13 +194,13 @@ Status MultiLog::RemoveAggregate(const std::string& name) {
   return SaveCatalogue();
 }
 
-Status MultiLog::AddTriggerLocked(const TriggerSpec& spec) {
+Status MultiLogImpl::AddTriggerLocked(const TriggerSpec& spec) {
   const auto aggregate = FindAggregate(spec.aggregate);
   if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + spec.aggregate};
   return triggers_->Add(spec, aggregate);
 }
 
-Status MultiLog::AddTrigger(const TriggerSpec& spec) {
+Status MultiLogImpl::AddTrigger(const TriggerSpec& spec) {
   if (Status status = CheckName(spec.name); !status.ok()) return status;
   const std::lock_guard lock(control_);
   if (Status status = AddTriggerLocked(spec); !status.ok()) return status;
@@ -208,13 +208,13 @@ Status MultiLog::AddTrigger(const TriggerSpec& spec) {
   return SaveCatalogue();
 }
 
-Status MultiLog::RemoveTrigger(const std::string& name) {
+Status MultiLogImpl::RemoveTrigger(const std::string& name) {
   const std::lock_guard lock(control_);
   if (Status status = triggers_->Remove(name); !status.ok()) return status;
   return SaveCatalogue();
 }
 
-std::vector<std::string> MultiLog::filters() const {
+std::vector<std::string> MultiLogImpl::filters() const {
   const std::lock_guard lock(control_);
   std::vector<std::string> names;
   for (const auto& filter : filters_) {

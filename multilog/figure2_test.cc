@@ -1,5 +1,5 @@
 // Figure 2 of the Confluo paper with the library alone: two flows share a switch that drops packets for one of three
-// reasons, and what the monitor and the diagnosis see tells which. And the other things that aggregates can do.
+// reasons, and the monitor's and the diagnosis's data show which. It also covers other uses of aggregates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ class Network {
     }
   }
 
-  // 2 s of packets every 100 us in turn; what is dropped is sent again 5 ms after the flow's last packet of that time.
+  // 2 s of packets every 100 us in turn; dropped packets are sent again 5 ms after the flow's last packet of that time.
   void Run() {
     std::mt19937 random(3);
     for (uint64_t at = 0; at < 2000 * kMs; at += 100000) {
@@ -139,7 +139,7 @@ class Network {
       lost_.erase(lost_.begin());
     }
     if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > at) {
-      // A sender with a loss waits for it: that is what makes a retransmission late after the greatest number.
+      // A sender waits after a loss, which makes a retransmission late after the greatest number.
       return;
     }
     Append(at, flow, seq);

@@ -1,11 +1,11 @@
-// Indexes, added and removed while writers write; what is there already is backfilled.
+// Adds and removes indexes while writers write; existing segments are backfilled.
 #include <algorithm>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 
-Status MultiLog::AddIndexLocked(const std::string& name, bool backfill) {
+Status MultiLogImpl::AddIndexLocked(const std::string& name, bool backfill) {
   const size_t bracket = name.find('[');
   const Field* field = options_.schema.Find(name.substr(0, bracket));
   if (field == nullptr) return {Code::kInvalid, "unknown field '" + name + "'"};
@@ -27,8 +27,8 @@ Status MultiLog::AddIndexLocked(const std::string& name, bool backfill) {
   return {};
 }
 
-// Postings are kept by id modulo kMaxIndexes: no two indexes at once may share a place.
-void MultiLog::AddPart(Index index) {
+// Postings are kept by id modulo kMaxIndexes: no two indexes may share a slot at the same time.
+void MultiLogImpl::AddPart(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),
                        [&](const Index& other) { return other.id % kMaxIndexes == id % kMaxIndexes; });
@@ -38,13 +38,13 @@ void MultiLog::AddPart(Index index) {
   indexes_.push_back(std::move(index));
 }
 
-Status MultiLog::AddIndex(const std::string& field) {
+Status MultiLogImpl::AddIndex(const std::string& field) {
   const std::lock_guard lock(control_);
   if (Status status = AddIndexLocked(field, true); !status.ok()) return status;
   return SaveCatalogue();
 }
 
-Status MultiLog::RemoveIndex(const std::string& field) {
+Status MultiLogImpl::RemoveIndex(const std::string& field) {
   const std::lock_guard lock(control_);
   if (std::erase_if(indexes_, [&](const Index& index) { return index.field == field; }) == 0)
     return {Code::kNotFound, "no index on " + field};
@@ -52,8 +52,8 @@ Status MultiLog::RemoveIndex(const std::string& field) {
   return SaveCatalogue();
 }
 
-// Full segments get their postings now; those that writers fill from here on get them from the writers.
-void MultiLog::Backfill(const Index& index) {
+// Full segments get their postings now; writers add them to later segments.
+void MultiLogImpl::Backfill(const Index& index) {
   const Snapshot snapshot = TakeSnapshot();
   PostingsBuilder builder;
   for (const Snapshot::View& view : snapshot.views()) {
@@ -74,7 +74,7 @@ void MultiLog::Backfill(const Index& index) {
   }
 }
 
-std::vector<std::string> MultiLog::indexes() const {
+std::vector<std::string> MultiLogImpl::indexes() const {
   const std::lock_guard lock(control_);
   std::vector<std::string> names;
   for (const Index& index : indexes_) {

@@ -1,20 +1,20 @@
-// What the storage thread does: rows to disk, memory kept free for writers, retention.
+// The work of the storage thread: writes rows to disk, keeps memory free for writers, applies retention.
 #include <algorithm>
 
-#include "multilog/base/clock.h"
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 
-// Sleeps until a writer takes memory or rows are due on disk. Where memory is short, for readers still hold what was to
-// be freed, it looks again soon.
-void MultiLog::RunStorage() {
-  constexpr int64_t kRestNs = 5000000, kIdleNs = 1000000000;
+// Sleeps until a writer takes memory or rows are due on disk. If memory is short because readers still hold what was to
+// be freed, it checks again soon.
+void MultiLogImpl::RunStorage() {
+  constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
   const int64_t interval = journal ? static_cast<int64_t>(options_.storage.interval_ns) : kIdleNs;
   int64_t flushed = 0;
   while (!stop_.load(std::memory_order_acquire)) {
-    const int64_t now = ClockNs(CLOCK_MONOTONIC);
+    const int64_t now = MonotonicNs();
     if (journal && now - flushed >= interval) {
       flushed = now;
       (void)Maintain().ok();
@@ -22,13 +22,13 @@ void MultiLog::RunStorage() {
       const std::lock_guard lock(maintain_);
       (void)FreeMemory().ok();
     }
-    // Writers that take segments fast don't wake it for each.
+    // Prevents writers that take segments fast from waking it for each.
     SleepUntil(now + kRestNs);
     if (FreeArenas() >= WantedArenas()) (void)storage_work_.WaitUntil(journal ? flushed + interval : now + interval);
   }
 }
 
-Status MultiLog::Maintain() {
+Status MultiLogImpl::Maintain() {
   const std::lock_guard lock(maintain_);
   Status status;
   if (storage_ != nullptr && options_.storage.durability != Durability::kMemory) {
@@ -42,24 +42,24 @@ Status MultiLog::Maintain() {
   return status.ok() ? memory : status;
 }
 
-Status MultiLog::storage_status() const {
+Status MultiLogImpl::storage_status() const {
   const std::lock_guard lock(alert_mutex_);
   return storage_status_;
 }
 
-// What is left for segments beside those that are taken and the heap.
-size_t MultiLog::FreeArenas() const {
+// Arenas available for segments besides those taken and the heap.
+size_t MultiLogImpl::FreeArenas() const {
   const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
   return used < most ? most - used : 0;
 }
 
-// Keeps some memory free for writers: archives the oldest complete segments or, where that can't be, lets them go.
-Status MultiLog::FreeMemory() {
+// Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
+Status MultiLogImpl::FreeMemory() {
   epochs_.Collect();
   const size_t wanted_free = WantedArenas();
   Status status;
-  // What readers still hold is freed later; no use in releasing more meanwhile.
+  // Memory that readers still hold is freed later; releasing more meanwhile would not help.
   while (FreeArenas() < wanted_free && epochs_.Collect() == 0) {
     WriterLog* oldest = nullptr;
     Segment* segment = nullptr;
@@ -88,19 +88,19 @@ Status MultiLog::FreeMemory() {
     }
     epochs_.Collect();
   }
-  // Ahead of need, a few at a time.
+  // Provisions ahead of need, a few at a time.
   if (options_.background_threads && !loading_) arenas_->Provision(std::min<size_t>(wanted_free, 4));
   if (storage_ != nullptr && status.ok() && !loading_) status = Retain();
   return status;
 }
 
-std::vector<Index> MultiLog::indexes_copy() const {
+std::vector<Index> MultiLogImpl::indexes_copy() const {
   if (loading_) return indexes_;
   const std::lock_guard lock(control_);
   return indexes_;
 }
 
-Status MultiLog::Retain() {
+Status MultiLogImpl::Retain() {
   uint64_t newest = 0;
   for (uint32_t i = 0; i < writers(); ++i) newest = std::max(newest, logs_[i]->newest_time());
   const StorageOptions& options = storage_->options();

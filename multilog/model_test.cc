@@ -1,7 +1,7 @@
-// A MultiLog against a model that is a vector of rows per writer behind a mutex, under random schedules with fixed
-// seeds: appends of any size, definitions coming and going, freezes, late rows, memory running out. After each step a
-// random question is asked of both; and in the middle of appends, too, out of a user function that runs while the
-// writer is between a row and its tail: there readers must see all that was published before, and nothing else.
+// Compares a MultiLog with a model that is a vector of rows per writer behind a mutex, under random schedules with
+// fixed seeds: appends of any size, definitions added and removed, freezes, late rows, memory running out. After each
+// step both answer a random query. The same happens in the middle of appends, from a user function that runs while the
+// writer is between a row and its tail: there readers must see everything published before, and nothing else.
 #include <gtest/gtest.h>
 
 #include <map>

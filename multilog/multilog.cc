@@ -1,7 +1,7 @@
-// Opening and closing, and the writers. The rest of MultiLog stands by ideas in the files beside this one.
-#include "multilog/multilog.h"
-
+// Opening and closing, and the writers. The rest of MultiLog is split by topic into the files of this folder.
 #include <algorithm>
+
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 
@@ -22,19 +22,17 @@ Status Writer::Commit() {
 
 uint64_t Writer::durable() const { return owner_->storage_ == nullptr ? 0 : owner_->storage_->durable(log_->number()); }
 
-MultiLog::MultiLog(Options options) : options_(std::move(options)) {}
-
 Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
   if (options.segment_rows < 64 || options.segment_rows > kMaxSegmentRows || options.segment_rows % 64 != 0)
     return Status(Code::kInvalid, "segment_rows is 64 to 65536, a multiple of 64");
-  std::unique_ptr<MultiLog> log(new MultiLog(std::move(options)));
+  auto log = std::make_unique<MultiLogImpl>(std::move(options));
   if (Status status = log->Start(); !status.ok()) return status;
-  return log;
+  return std::unique_ptr<MultiLog>(std::move(log));
 }
 
-Status MultiLog::Start() {
+Status MultiLogImpl::Start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // A sixth more for postings; what doesn't fit goes to the heap.
+  // Postings take a sixth more; the part that doesn't fit goes to the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)
@@ -82,7 +80,7 @@ Status MultiLog::Start() {
   return {};
 }
 
-Status MultiLog::Close() {
+Status MultiLogImpl::Close() {
   if (std::exchange(closed_, true)) return {};
   stop_.store(true, std::memory_order_release);
   trigger_work_.Ring();
@@ -92,14 +90,14 @@ Status MultiLog::Close() {
   return Maintain();
 }
 
-MultiLog::~MultiLog() {
+MultiLogImpl::~MultiLogImpl() {
   (void)Close().ok();
   epochs_.Collect();
   delete pipeline_.load();
   delete freeze_.load();
 }
 
-WriterLog* MultiLog::AddLog(uint64_t first) {
+WriterLog* MultiLogImpl::AddLog(uint64_t first) {
   const uint32_t number = writer_count_.load(std::memory_order_relaxed);
   if (number >= kMaxWriters) return nullptr;
   logs_[number] = std::make_unique<WriterLog>(WriterLog::Shared{&options_.schema, arenas_.get(), &epochs_, &pipeline_,
@@ -111,7 +109,7 @@ WriterLog* MultiLog::AddLog(uint64_t first) {
   return logs_[number].get();
 }
 
-Result<Writer*> MultiLog::AddWriter() {
+Result<Writer*> MultiLogImpl::AddWriter() {
   const std::lock_guard lock(control_);
   if (writer_count_.load() >= kMaxWriters) return Status(Code::kInvalid, "at most 64 writers");
   for (const auto& aggregate : aggregates_)
@@ -120,9 +118,9 @@ Result<Writer*> MultiLog::AddWriter() {
   return writers_[writer_count_.load() - 1].get();
 }
 
-Writer* MultiLog::writer(uint32_t number) { return number < writers() ? writers_[number].get() : nullptr; }
+Writer* MultiLogImpl::writer(uint32_t number) { return number < writers() ? writers_[number].get() : nullptr; }
 
-MultiLog::Statistics MultiLog::statistics() const {
+MultiLogImpl::Statistics MultiLogImpl::statistics() const {
   Statistics statistics;
   for (uint32_t i = 0; i < writers(); ++i) {
     statistics.appended += logs_[i]->tail();

@@ -1,14 +1,13 @@
 // An Atomic MultiLog (Confluo, NSDI'19 §3): an append-only store of packet headers that keeps filters, aggregates and
-// triggers up to date with each row, and answers questions about any of them.
+// triggers up to date with each row, and answers queries about any of them.
 //
 //   writers ──Append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
 //                          └──▶ segments, indexes ──▶ queries, disk
 //
-// Every read sees, of each writer, a prefix of what it appended; reads with one Snapshot see the same prefix of rows,
-// indexes, filters and aggregates (log/writer_log.h tells how). The order of rows of different writers is that of their
-// timestamps only.
+// Every read sees a prefix of what each writer appended; reads with one Snapshot see the same prefix of rows, indexes,
+// filters and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
 //
-//   auto log = MultiLog::Open(options);                   // on the heap; Close, or its end, stops its threads
+//   auto log = MultiLog::Open(options);                   // on the heap; Close or destruction stops its threads
 //   Writer* writer = *log->AddWriter();                   // one per thread
 //   writer->Append(rows, count);
 //   log->AddFilter("web", "dst_port in {80, 443}");
@@ -16,49 +15,40 @@
 //   log->AddTrigger({.name = "burst", .aggregate = "bytes", .condition = "SUM > 1MB", .window_ns = 10'000'000});
 //   Cursor rows = *log->Query({.expression = "src_ip in 10.1.3.0/24", .time_low = t, .time_high = t + 1'000'000});
 //
-// Any thread may call anything, but a Writer belongs to one thread at a time, and a Cursor to one.
+// Any thread may call any function, but a Writer belongs to one thread at a time, and so does a Cursor.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "multilog/base/doorbell.h"
-#include "multilog/base/status.h"
 #include "multilog/query/query.h"
 #include "multilog/query/snapshot.h"
 #include "multilog/storage/storage.h"
 #include "multilog/trigger/trigger.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
 struct Options {
   explicit Options(Schema s) : schema(std::move(s)) {}
   Schema schema;
-  // Bound on rows in memory, with what is derived from them. Aggregates have their own, aggregate_bytes.
+  // Bound on rows in memory and the data derived from them. Aggregates have their own bound, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
-  // Touched when opening, so that writers never wait for pages; the rest is touched ahead of need by a background
-  // thread.
+  // Touched on opening, so that writers never wait for pages; a background thread touches the rest ahead of need.
   size_t preallocate_bytes = 0;
   // 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;
-  // What happens when memory is full and nothing can be archived: the oldest rows go, or the newest are refused (and
-  // counted).
+  // The policy for when memory is full and nothing can be archived: drop the oldest rows, or refuse the newest (and
+  // count them).
   enum class WhenFull : uint8_t { kDropOldest, kRefuse };
   WhenFull when_full = WhenFull::kDropOldest;
   UserFunctions user_functions;
-  // Disk; without a directory all is in memory only.
+  // Disk storage; without a directory everything stays in memory.
   StorageOptions storage;
-  // Without them: EvaluateTriggers and Maintain are to be called by hand (tests).
+  // If false, the caller must run EvaluateTriggers and Maintain (tests).
   bool background_threads = true;
 };
 
@@ -69,16 +59,16 @@ struct AggregateSpec {
   FunctionSpec function = {};
   // Event time.
   uint64_t bucket_ns = 1000000;
-  // Buckets kept ready; what is older is answered from the rows.
+  // Buckets kept ready; older ones are computed from the rows.
   uint32_t buckets = 256;
-  // Names for its outputs in filters (SEQ, TS); empty: those of the function, as name.OUTPUT, and the name alone for
-  // the first.
+  // Names of its outputs in filters (SEQ, TS); empty: the function's own, as name.OUTPUT, and the name alone for the
+  // first.
   std::vector<std::string> outputs = {};
 };
 
 struct QuerySpec {
   std::string expression = {};
-  // A stored filter to begin with.
+  // A stored filter to start from.
   std::string filter = {};
   // Further conditions on the result: nested queries.
   std::vector<std::string> within = {};
@@ -89,214 +79,126 @@ struct AggregateValue {
   std::vector<std::string> names;
   std::vector<Number> values;
   std::vector<Group> groups;
-  // Segments that could not be read: their rows are not in the value.
+  // Segments that could not be read: the value lacks their rows.
   uint64_t unreadable = 0;
-  // If it was asked for and there are no groups: what merges with states of the same function elsewhere.
+  // If requested and there are no groups: a state that merges with states of the same function elsewhere.
   std::vector<uint64_t> state;
   const Number& operator[](std::string_view name) const;
 };
 
 struct FreezeToken {
   uint64_t id = 0;
-  // Per writer number: the tail.
+  // The tail of each writer, by number.
   std::vector<uint64_t> tails;
 };
 
-class MultiLog;
+class MultiLogImpl;
 
 class Writer {
  public:
-  // Rows packed one behind the other, of schema.row_bytes() each.
+  // Appends rows packed back to back, of schema.row_bytes() each.
   AppendResult Append(const uint8_t* rows, uint64_t count) { return log_->Append(rows, count); }
-  // How many rows of this writer were ever appended: the position of the next.
+  // The number of rows this writer ever appended, which is the position of the next.
   uint64_t tail() const { return log_->tail(); }
   uint64_t dropped() const { return log_->dropped(); }
   uint32_t number() const { return log_->number(); }
-  // Waits until all rows appended so far are as durable as the mode promises (group commit: synced). The error if they
-  // can't be.
+  // Waits until all rows appended so far are as durable as the mode promises (group commit: synced). Returns an error
+  // if they can't be.
   Status Commit();
-  // Rows that survive a crash of the machine.
+  // Rows that survive a machine crash.
   uint64_t durable() const;
 
  private:
-  friend class MultiLog;
-  Writer(MultiLog* owner, WriterLog* log) : owner_(owner), log_(log) {}
-  MultiLog* owner_;
+  friend class MultiLogImpl;
+  Writer(MultiLogImpl* owner, WriterLog* log) : owner_(owner), log_(log) {}
+  MultiLogImpl* owner_;
   WriterLog* log_;
 };
 
 class MultiLog {
  public:
-  // With a directory: loads what is there. recovery() tells what was found, and what was not.
+  // Loads the directory's content if one is given. recovery() reports what was found and what was missing.
   static Result<std::unique_ptr<MultiLog>> Open(Options options);
-  ~MultiLog();
-  // Stops threads; with durability, everything published is made durable first. Idempotent.
-  Status Close();
+  virtual ~MultiLog() = default;
+  // Stops the threads; with durability, first makes everything published durable. Idempotent.
+  virtual Status Close() = 0;
 
-  // At most kMaxWriters. Writers that a loaded log had come first, by number, and are not to be added again: writer(0)…
-  Result<Writer*> AddWriter();
-  Writer* writer(uint32_t number);
-  uint32_t writers() const { return writer_count_.load(std::memory_order_acquire); }
+  // At most kMaxWriters. A loaded log's writers come first, by number, and must not be added again: use writer(0)….
+  virtual Result<Writer*> AddWriter() = 0;
+  virtual Writer* writer(uint32_t number) = 0;
+  virtual uint32_t writers() const = 0;
 
-  Status AddFilter(const std::string& name, const std::string& expression);
-  Status RemoveFilter(const std::string& name);
-  Status AddAggregate(const AggregateSpec& spec);
-  Status RemoveAggregate(const std::string& name);
-  Status AddTrigger(const TriggerSpec& spec);
-  Status RemoveTrigger(const std::string& name);
-  // Of any width, or of an element of a list. Backfilled before it returns; queries are right before, during and after.
-  Status AddIndex(const std::string& field);
-  Status RemoveIndex(const std::string& field);
-  std::vector<std::string> filters() const;
-  // All that has a name, each in the order in which it was added.
+  virtual Status AddFilter(const std::string& name, const std::string& expression) = 0;
+  virtual Status RemoveFilter(const std::string& name) = 0;
+  virtual Status AddAggregate(const AggregateSpec& spec) = 0;
+  virtual Status RemoveAggregate(const std::string& name) = 0;
+  virtual Status AddTrigger(const TriggerSpec& spec) = 0;
+  virtual Status RemoveTrigger(const std::string& name) = 0;
+  // Indexes a field of any width, or the elements of a list. Backfills before it returns; queries are correct before,
+  // during and after.
+  virtual Status AddIndex(const std::string& field) = 0;
+  virtual Status RemoveIndex(const std::string& field) = 0;
+  virtual std::vector<std::string> filters() const = 0;
+  // All named definitions, each kind in the order of addition.
   struct Definitions {
     std::vector<std::pair<std::string, std::string>> filters;  // name, expression
     std::vector<AggregateSpec> aggregates;
     std::vector<TriggerSpec> triggers;
   };
-  Definitions definitions() const;
-  std::vector<std::string> indexes() const;
+  virtual Definitions definitions() const = 0;
+  virtual std::vector<std::string> indexes() const = 0;
 
   // A consistent state to read, at the frozen tails if they are frozen.
-  Snapshot TakeSnapshot() const;
+  virtual Snapshot TakeSnapshot() const = 0;
   Result<Cursor> Query(const QuerySpec& spec) const { return Query(spec, TakeSnapshot()); }
-  Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const;
-  Result<std::string> Explain(const QuerySpec& spec) const;
-  // Computed from the rows of the query.
+  virtual Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const = 0;
+  virtual Result<std::string> Explain(const QuerySpec& spec) const = 0;
+  // Computes an aggregate from the rows of the query.
   Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
     return Aggregate(spec, function, TakeSnapshot());
   }
-  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
-                                   bool with_states = false) const;
-  // A stored aggregate over rows with times in [low, high], since it was added.
-  Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low = 0,
-                                       uint64_t time_high = kAllTime) const;
-  Result<AggregateValue> ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low = 0,
-                                       uint64_t time_high = kAllTime) const;
+  virtual Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
+                                           bool with_states = false) const = 0;
+  // Reads a stored aggregate over rows with times in [low, high], since it was added.
+  virtual Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low = 0,
+                                               uint64_t time_high = kAllTime) const = 0;
+  virtual Result<AggregateValue> ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low = 0,
+                                               uint64_t time_high = kAllTime) const = 0;
 
-  // Freezes the tails that readers see, as one step, for at most `expiry_ns` (Algorithm 1, host side); writers go on.
-  // kFrozen if they are frozen already. Unfreeze answers whether they stayed frozen until then: false means that rows
-  // may have become visible meanwhile, and the coordinator's snapshot is void.
-  Result<FreezeToken> Freeze(uint64_t expiry_ns);
-  Result<bool> Unfreeze(uint64_t token);
+  // Freezes the tails that readers see, in one step, for at most `expiry_ns` (Algorithm 1, host side); writers
+  // continue. Returns kFrozen if they are already frozen. Unfreeze returns whether they stayed frozen until then: false
+  // means that rows may have become visible in between, and the coordinator's snapshot is void.
+  virtual Result<FreezeToken> Freeze(uint64_t expiry_ns) = 0;
+  virtual Result<bool> Unfreeze(uint64_t token) = 0;
 
-  // Alerts are pushed from the trigger thread; the callback must not call back into triggers. Also kept, the last 1024.
-  void OnAlert(std::function<void(const Alert&)> callback);
-  std::vector<Alert> TakeAlerts();
-  uint64_t lost_alerts() const { return lost_alerts_.load(std::memory_order_relaxed); }
-  TriggerStatistics trigger_statistics() { return triggers_->statistics(); }
+  // Pushes alerts from the trigger thread; the callback must not call back into triggers. The last 1024 are also kept.
+  virtual void OnAlert(std::function<void(const Alert&)> callback) = 0;
+  virtual std::vector<Alert> TakeAlerts() = 0;
+  virtual uint64_t lost_alerts() const = 0;
+  virtual TriggerStatistics trigger_statistics() = 0;
 
-  // By hand, without background threads. Evaluate returns when the next trigger is due (wall clock, as `now_ns`).
-  uint64_t EvaluateTriggers(uint64_t now_ns) { return triggers_->Evaluate(now_ns); }
-  // Memory, disk and retention: what the storage thread does at each turn.
-  Status Maintain();
+  // For use without background threads. Evaluates triggers and returns when the next one is due (wall clock, as
+  // `now_ns`).
+  virtual uint64_t EvaluateTriggers(uint64_t now_ns) = 0;
+  // Runs one turn of the storage thread: memory, disk and retention.
+  virtual Status Maintain() = 0;
 
   struct Statistics {
     uint64_t appended = 0, dropped = 0;
-    uint64_t removed = 0;  // rows that left by retention or for want of memory
+    uint64_t removed = 0;  // rows that left by retention or for lack of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
-    // Of the trigger thread, by the clock; late: more than 100 us after its time.
+    // Timed wakeups of the trigger thread; late ones came more than 100 us after their time.
     uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;
-    uint64_t frozen_ns = 0;  // of the freezes that are over
+    uint64_t frozen_ns = 0;  // of completed freezes
     bool frozen = false;
   };
-  Statistics statistics() const;
-  const RecoveryReport& recovery() const { return recovery_; }
+  virtual Statistics statistics() const = 0;
+  virtual const RecoveryReport& recovery() const = 0;
   // The last error of the storage thread, until it succeeds again.
-  Status storage_status() const;
-  const Schema& schema() const { return options_.schema; }
-
- private:
-  friend class Writer;
-  struct FreezeRecord {
-    uint64_t id = 0;
-    int64_t begin_ns = 0, expires_ns = 0;
-    std::atomic<const std::vector<uint64_t>*> tails{nullptr};
-    ~FreezeRecord() { delete tails.load(std::memory_order_relaxed); }
-  };
-
-  explicit MultiLog(Options options);
-  Status Start();
-  WriterLog* AddLog(uint64_t first);
-  void Rebuild();
-  Status AddFilterLocked(const std::string& name, const std::string& expression);
-  Status AddAggregateLocked(const AggregateSpec& spec);
-  Status AddTriggerLocked(const TriggerSpec& spec);
-  Status AddIndexLocked(const std::string& field, bool backfill);
-  std::optional<AggregateRef> Resolve(std::string_view name) const;
-  std::shared_ptr<tapline::multilog::Aggregate> FindAggregate(std::string_view name) const;
-  std::shared_ptr<Filter> FindFilter(std::string_view name) const;
-  bool IsReferenced(const tapline::multilog::Aggregate& aggregate) const;
-  void MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer);
-  void AddPart(Index index);
-  void Backfill(const Index& index);
-  Result<std::shared_ptr<QueryPlan>> Plan(const QuerySpec& spec) const;
-  std::vector<uint64_t> ReadTails() const;
-  bool IsFrozen() const;
-  const std::vector<uint64_t>* FrozenTails(FreezeRecord* record) const;
-  bool EndFreeze(FreezeRecord* record, int64_t now_ns) const;
-  bool ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
-                  std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
-                  const Snapshot::View& view) const;
-  void Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
-            uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const;
-  Snapshot Borrow(const Snapshot& snapshot, const Snapshot::View* only) const;
-  AggregateValue ValueOf(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const;
-  uint64_t NextTime(const Snapshot& snapshot, uint64_t time) const;
-  void Push(const Alert& alert);
-  void RunTriggers();
-  void RunStorage();
-  Status FreeMemory();
-  size_t FreeArenas() const;
-  size_t WantedArenas() const { return std::max<size_t>(1, arenas_->max_arenas() / 8); }
-  Status SaveCatalogue();
-  Status LoadCatalogue(const std::string& text);
-  Status LoadDefinition(const std::string& line);
-  Status Retain();
-  std::vector<Index> indexes_copy() const;
-  std::string CatalogueText() const;
-
-  Options options_;
-  mutable Epochs epochs_;
-  std::unique_ptr<ArenaPool> arenas_;
-  std::atomic<size_t> heap_bytes_{0};
-  std::atomic<const Pipeline*> pipeline_{nullptr};
-  std::array<std::unique_ptr<WriterLog>, kMaxWriters> logs_;
-  std::array<std::unique_ptr<Writer>, kMaxWriters> writers_;
-  std::atomic<uint32_t> writer_count_{0};
-  mutable std::atomic<FreezeRecord*> freeze_{nullptr};
-  std::atomic<uint64_t> freezes_{0};
-  mutable std::atomic<uint64_t> frozen_ns_{0};
-
-  // What is defined; changes are made one at a time.
-  mutable std::mutex control_;
-  std::vector<std::shared_ptr<Filter>> filters_;
-  std::vector<std::shared_ptr<tapline::multilog::Aggregate>> aggregates_;
-  std::map<std::string, AggregateSpec> aggregate_specs_;
-  std::vector<Index> indexes_;
-  uint64_t next_id_ = 1;
-  uint64_t pipelines_ = 0;
-  size_t aggregate_bytes_ = 0;
-  bool loading_ = false;
-
-  std::unique_ptr<TriggerEngine> triggers_;
-  mutable std::mutex alert_mutex_;
-  Status storage_status_;
-  std::atomic<uint64_t> removed_{0};
-  std::function<void(const Alert&)> on_alert_;
-  std::deque<Alert> alerts_;
-  std::atomic<uint64_t> lost_alerts_{0};
-
-  std::unique_ptr<Storage> storage_;
-  RecoveryReport recovery_;
-  std::mutex maintain_;
-  std::atomic<bool> stop_{false};
-  Doorbell trigger_work_, storage_work_;
-  std::thread trigger_thread_, storage_thread_;
-  std::atomic<uint64_t> wakeups_{0}, late_wakeups_{0}, trigger_cpu_ns_{0};
-  bool closed_ = false;
+  virtual Status storage_status() const = 0;
+  virtual const Schema& schema() const = 0;
 };
 
 }  // namespace tapline::multilog

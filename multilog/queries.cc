@@ -1,14 +1,14 @@
-// From a question to a plan and its rows.
-#include "multilog/multilog.h"
+// Turns a query into a plan and its rows.
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 
-Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
+Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
   const auto resolve = [this](std::string_view name) { return Resolve(name); };
   std::string extra = spec.expression.empty() ? "" : "(" + spec.expression + ")";
   for (const std::string& inner : spec.within) extra += (extra.empty() ? "(" : " && (") + inner + ")";
-  // Each part by itself first, so that errors have positions in what was written.
+  // Each part is compiled separately first, so that errors have positions in the text as written.
   for (const std::string* part = &spec.expression; part != nullptr;) {
     if (auto compiled = Expression::Compile(*part, options_.schema, resolve); !compiled.ok()) return compiled.status();
     const size_t next = part == &spec.expression ? 0 : static_cast<size_t>(part - spec.within.data()) + 1;
@@ -24,7 +24,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
   auto expression = std::make_shared<const Expression>(std::move(*compiled));
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
-    // Against values as they are now, over all writers.
+    // Compares with the current values, over all writers.
     auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
     for (const AggregateRef& reference : expression->aggregates()) {
       for (const auto& aggregate : aggregates_) {
@@ -50,26 +50,26 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
     (*plan)->stored = stored;
     if (!extra.empty())
       (*plan)->residual = std::make_shared<const Expression>(*Expression::Compile(extra, options_.schema, resolve));
-    // What such a filter selected depends on when a row came: only its postings know.
+    // The rows that such a filter selected depend on when they came, so only its postings know them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }
   return plan;
 }
 
-Result<Cursor> MultiLog::Query(const QuerySpec& spec, Snapshot snapshot) const {
+Result<Cursor> MultiLogImpl::Query(const QuerySpec& spec, Snapshot snapshot) const {
   auto plan = Plan(spec);
   if (!plan.ok()) return plan.status();
   return Cursor(std::move(snapshot), std::move(*plan));
 }
 
-Result<std::string> MultiLog::Explain(const QuerySpec& spec) const {
+Result<std::string> MultiLogImpl::Explain(const QuerySpec& spec) const {
   auto plan = Plan(spec);
   if (!plan.ok()) return plan.status();
   return tapline::multilog::Explain(TakeSnapshot(), *plan);
 }
 
-Result<AggregateValue> MultiLog::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
-                                           Snapshot snapshot, bool with_states) const {
+Result<AggregateValue> MultiLogImpl::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
+                                               Snapshot snapshot, bool with_states) const {
   auto function = MakeFunction(spec_of_function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
   auto cursor = Query(spec, std::move(snapshot));

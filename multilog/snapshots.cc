@@ -1,17 +1,17 @@
-// What a reader sees, and freezing it (Confluo's Algorithm 1, the host's side).
-#include "multilog/base/clock.h"
-#include "multilog/multilog.h"
+// Snapshots, the view of a reader, and freezing them (Confluo's Algorithm 1, the host's side).
+#include "multilog/multilog_impl.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 
-std::vector<uint64_t> MultiLog::ReadTails() const {
+std::vector<uint64_t> MultiLogImpl::ReadTails() const {
   std::vector<uint64_t> tails(writers());
   for (size_t i = 0; i < tails.size(); ++i) tails[i] = logs_[i]->tail();
   return tails;
 }
 
-// The tails of a freeze are read after it was announced, by whoever comes first; one set of them wins.
-const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
+// The tails of a freeze are read after it was announced, by the first readers to come; one set of them wins.
+const std::vector<uint64_t>* MultiLogImpl::FrozenTails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
   auto mine = std::make_unique<const std::vector<uint64_t>>(ReadTails());
@@ -19,8 +19,8 @@ const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
   return tails;
 }
 
-// Whoever notices first that it is over ends it: false for all others.
-bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
+// The first thread to notice that it is over ends it; returns false to all others.
+bool MultiLogImpl::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
   frozen_ns_.fetch_add(static_cast<uint64_t>(std::min(now_ns, record->expires_ns) - record->begin_ns),
@@ -30,20 +30,21 @@ bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
 }
 
 // Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
-// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Nobody waits for the freezer.
-Snapshot MultiLog::TakeSnapshot() const {
+// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Readers never wait for the
+// freezer.
+Snapshot MultiLogImpl::TakeSnapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.Enter();
   while (true) {
     FreezeRecord* record = freeze_.load(std::memory_order_seq_cst);
     if (record != nullptr) {
-      const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+      const int64_t now_ns = MonotonicNs();
       if (now_ns >= record->expires_ns) {
         (void)EndFreeze(record, now_ns);
         continue;
       }
     }
-    // Before the tails, so that no row is taken for kept that was removed.
+    // The first positions are read before the tails, so that no removed row is taken for a kept one.
     snapshot.views_.clear();
     const uint32_t count = writers();
     for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});
@@ -59,23 +60,23 @@ Snapshot MultiLog::TakeSnapshot() const {
   }
 }
 
-bool MultiLog::IsFrozen() const {
+bool MultiLogImpl::IsFrozen() const {
   const auto pin = epochs_.Enter();
   const FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
-  return present != nullptr && ClockNs(CLOCK_MONOTONIC) < present->expires_ns;
+  return present != nullptr && MonotonicNs() < present->expires_ns;
 }
 
-Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
+Result<FreezeToken> MultiLogImpl::Freeze(uint64_t expiry_ns) {
   const auto pin = epochs_.Enter();
   auto record = std::make_unique<FreezeRecord>();
   record->id = freezes_.fetch_add(1) + 1;
-  record->begin_ns = ClockNs(CLOCK_MONOTONIC);
+  record->begin_ns = MonotonicNs();
   record->expires_ns =
-      record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * 1000000000));
+      record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * kNsPerSecond));
   FreezeRecord* present = nullptr;
   while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
     if (present == nullptr) continue;
-    const int64_t now_ns = ClockNs(CLOCK_MONOTONIC), rest = present->expires_ns - now_ns;
+    const int64_t now_ns = MonotonicNs(), rest = present->expires_ns - now_ns;
     if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
     (void)EndFreeze(present, now_ns);
     present = nullptr;
@@ -84,12 +85,12 @@ Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
   return FreezeToken{mine->id, *FrozenTails(mine)};
 }
 
-Result<bool> MultiLog::Unfreeze(uint64_t token) {
+Result<bool> MultiLogImpl::Unfreeze(uint64_t token) {
   const auto pin = epochs_.Enter();
   if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   if (present == nullptr || present->id != token) return false;
-  const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  const int64_t now_ns = MonotonicNs();
   return EndFreeze(present, now_ns) && now_ns < present->expires_ns;
 }
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "multilog/base/clock.h"
 #include "multilog/multilog.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
@@ -80,8 +80,8 @@ class Nodes {
     return tails;
   }
 
-  // For each chain, whether the tails hold just its marks up to some one. Marks that were seen to be right are not
-  // counted anew.
+  // Returns true if, for each chain, the tails hold just its marks up to some one. Marks that were found right are not
+  // checked again.
   bool IsAtomic(const std::vector<std::vector<uint64_t>>& tails) {
     for (uint32_t chain = 0; chain < kChains; ++chain) {
       uint64_t marks = 0;
@@ -122,7 +122,7 @@ class Nodes {
       const uint64_t time = mark;
       writers_[log * kChains + chain]->Append(reinterpret_cast<const uint8_t*>(&time), 1);
       marks_.fetch_add(1, std::memory_order_relaxed);
-      // Dropped rows would make a chain that nobody can check.
+      // Dropped rows would make a chain that can't be checked.
       ASSERT_EQ(writers_[log * kChains + chain]->dropped(), 0u);
       while (!IsVisible(log, chain, written[log]) && !stop_.load(std::memory_order_relaxed)) std::this_thread::yield();
       ++written[log];
@@ -146,7 +146,7 @@ TEST(Snapshots, NoEffectWithoutItsCause) {
   EXPECT_GT(nodes.marks(), wanted / 4) << "the writers got on meanwhile";
 }
 
-// The check above can fail: of tails that are read one after the other, some show an effect without its cause.
+// The check above can fail: if tails are read one after the other, some show an effect without its cause.
 TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   Nodes nodes;
   std::mt19937 random(7);
@@ -155,7 +155,7 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// A coordinator whose freeze was over before it came back must hear so: rows may have become visible meanwhile.
+// A coordinator whose freeze was over before it came back must learn so: rows may have become visible meanwhile.
 TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   Options options(*Schema::Make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;
@@ -164,8 +164,8 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   const auto append = [&](uint64_t time) { writer->Append(reinterpret_cast<const uint8_t*>(&time), 1); };
   const auto visible = [&] { return log->TakeSnapshot().views()[0].tail; };
   const auto wait = [] {
-    const int64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    while (ClockNs(CLOCK_MONOTONIC) < begin_ns + 1000) std::this_thread::yield();
+    const int64_t begin_ns = MonotonicNs();
+    while (MonotonicNs() < begin_ns + 1000) std::this_thread::yield();
   };
   append(1);
   const FreezeToken kept = *log->Freeze(kForEver);
@@ -176,15 +176,15 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   EXPECT_FALSE(*log->Unfreeze(kept.id));
   EXPECT_EQ(visible(), 2u);
 
-  // Nobody but Unfreeze notices that the first is over, a reader the second, and another's Freeze the third.
+  // Only Unfreeze notices that the first is over; a reader notices the second, and another's Freeze the third.
   const FreezeToken unnoticed = *log->Freeze(1);
   wait();
   EXPECT_FALSE(*log->Unfreeze(unnoticed.id));
 
   const FreezeToken expired = *log->Freeze(1);
   append(3);
-  const int64_t patience_end_ns = ClockNs(CLOCK_MONOTONIC) + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(ClockNs(CLOCK_MONOTONIC), patience_end_ns) << "it holds readers for ever";
+  const int64_t patience_end_ns = MonotonicNs() + 10'000'000'000;
+  while (visible() < 3) ASSERT_LT(MonotonicNs(), patience_end_ns) << "it holds readers for ever";
   EXPECT_FALSE(*log->Unfreeze(expired.id));
 
   const FreezeToken replaced = *log->Freeze(1);

@@ -1,4 +1,5 @@
-// Fields of over 8 bytes: IPv6 addresses that are indexed, grouped by and counted, against a plain look at every row.
+// Fields of over 8 bytes: IPv6 addresses that are indexed, grouped by and counted, compared with a plain scan of every
+// row.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What `tapline parsers NAME` shows of every parser: units, descriptions, kinds of texts, and an example that is a
-// tuple which the parser emits for a capture of the repository.
+// Tests the output of `tapline parsers NAME` for every parser: units, descriptions, kinds of texts, and an example that
+// is a tuple which the parser emits for a capture of the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of these plain numbers are no amounts: codes, identifiers, whatever a metric is.
+// These plain numbers are not amounts: codes, identifiers, the value of any metric.
 const std::set<std::string> kWithoutUnit = {"alert",       "api_version", "cipher_suite", "code",   "correlation_id",
                                             "error_code",  "id",          "sequence",     "status", "stream_id",
                                             "target_port", "type",        "value",        "version"};

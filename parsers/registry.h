@@ -10,20 +10,20 @@
 
 namespace tapline {
 
-// Every parser that is built in or was added, by name.
+// The names of all parsers that are built in or were added.
 std::vector<std::string> parser_names();
 
-// '-' and '_' are the same. Null if there is none of that name.
+// '-' and '_' are equivalent. Returns null if there is no such parser.
 std::unique_ptr<Parser> make_parser(std::string_view name);
 
-// From now on there is a parser of that name. False, and no change, if there was one already. REQUIRES: no other thread
+// Adds a parser of that name. Returns false, and changes nothing, if there was one already. REQUIRES: no other thread
 // is in any of these functions.
 bool add_parser(const std::string& name, std::function<std::unique_ptr<Parser>()> make);
 
-// The catalogue that other programs read: {"parsers":[…]}, indented, with the common fields first in each.
+// The catalogue for other programs: {"parsers":[…]}, indented, with the common fields first in each.
 std::string catalogue_json();
 
-// One entry of it.
+// One entry of the catalogue.
 std::string schema_json(const Schema& schema);
 
 }  // namespace tapline

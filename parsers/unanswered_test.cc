@@ -1,5 +1,5 @@
-// Every parser of transactions, one row each: a request that nobody answers has no time, no status and no size of an
-// answer, and is reported as unanswered where nothing else explains the silence.
+// Every transaction parser, one row each: a request without an answer has no time, no status and no size of an answer,
+// and is reported as unanswered if nothing else explains the silence.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -26,7 +26,7 @@ std::string number(uint64_t value, int bytes) {
   return text;
 }
 
-// What is said over one connection or flow: exchanges that are answered, then a request.
+// The messages of one connection or flow: exchanges that are answered, then a request.
 struct Row {
   std::string parser;
   uint16_t port;
@@ -165,7 +165,7 @@ TEST_P(Unanswered, IsFalseOfWhatWasAnswered) {
 INSTANTIATE_TEST_SUITE_P(Parsers, Unanswered, ::testing::ValuesIn(tcp_rows()),
                          [](const auto& info) { return info.param.parser; });
 
-// Datagrams end with nothing: how long it has been tells.
+// Nothing marks the end of datagrams: only the elapsed time tells.
 
 Frame dns_question(int64_t time_ns, uint16_t id) {
   return testing::udp_frame({.payload = number(id, 2) + number(0x0100, 2) + number(1, 2) + number(0, 6) +

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""captures-from, with a clone made here."""
+"""Tests captures-from with a clone that the test creates."""
 
 import contextlib
 import gzip

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Asks for pages at random times until SIGTERM, each on a connection of its own.
+"""Requests pages at random times until SIGTERM, each on a separate connection.
 
 A page is PATTERN or PATTERN:FIRST:COUNT, as /video/{:04}:1:1000 for /video/0001 to /video/1000; each request takes one of the
-patterns, all alike often, and one of its numbers. The load does not wait for answers, so a slow server does not slow the client.
-Prints what came as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if an answer is not 200 or a
+patterns, all equally often, and one of its numbers. The load does not wait for answers, so a slow server does not slow the client.
+Prints the answers as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if an answer is not 200 or a
 connection fails.
 """
 import argparse

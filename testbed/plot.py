@@ -1,4 +1,4 @@
-"""Charts as SVG: lines with a legend and marks along the time, or bars. Nothing else of Python than comes with it."""
+"""Draws SVG charts: lines with a legend and marks on the time axis, or bars. Standard library only."""
 import html
 import math
 

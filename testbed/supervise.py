@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Keeps the daemons of a testbed running: starts what is not there, and what has died, however it did.
+"""Keeps the daemons of a testbed running: starts those that are missing, and restarts those that die, for whatever reason.
 
 Usage: supervise.py FOLDER
 
 Reads FOLDER/daemons.json, a list of {"name", "command", "pid_file"}. Without a pid_file the command is the daemon; with one it
-returns once its daemon is ready, which wrote its pid there. What each says is in FOLDER/NAME.log.
+returns once its daemon, which wrote its pid there, is ready. The output of each is in FOLDER/NAME.log.
 
 Writes FOLDER/processes.json whenever something changes: a list of {"name", "pid", "started", "restarts"}, itself first. "started" is
-when the kernel says that the process began (field 22 of /proc/PID/stat), so that another with the same number is not taken for it.
+the kernel's start time of the process (field 22 of /proc/PID/stat), so that another with the same number is not mistaken for it.
 
-The first restart of a daemon comes at once, later ones after a pause that doubles, until it has run for half a minute. A daemon that
-an earlier supervisor started is taken over. At SIGTERM it ends, once a start that is under way is done, and leaves the daemons as they
-are; so it does when its folder has gone.
+The first restart of a daemon comes at once, later ones after a pause that doubles, until it has run for half a minute. It takes
+over daemons that an earlier supervisor started. At SIGTERM, and when its folder is gone, it finishes a start in progress, leaves the
+daemons running, and ends.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""supervise.py over real processes."""
+"""Tests supervise.py with real processes."""
 import json
 import os
 import signal

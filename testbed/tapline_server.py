@@ -1,4 +1,4 @@
-"""A `tapline server` for experiments on a network of namespaces.sh: starts it, runs queries, takes their rows."""
+"""A `tapline server` for experiments on a network of namespaces.sh: starts it, runs queries, reads their rows."""
 import json
 import pathlib
 import signal

@@ -1,15 +1,14 @@
 // confluo_driver: the work of bench_multilog, done by Confluo's published code: the same rows, keys, filters and
-// aggregates, source rings of the same size, queries that every row is fetched of. Prints JSON lines with the names
-// that bench_multilog gives them.
+// aggregates, source rings of the same size, queries whose rows are all fetched. Prints JSON lines with the names that
+// bench_multilog gives them.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
 //   --queries             as many records with 4 indexes and a filter, then the rows and the time of each query
 //
-// The memory that the log will take is touched before the clock starts, but with --untouched: it is allocated, written
-// and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of
-// Confluo's defects are stepped around, in ways that cost nothing: cursors keep a reference to an expression that their
-// query's end destroys, so the expression is kept here; and a second trigger on an aggregate crashes, so there are no
-// triggers.
+// Unless --untouched is given, the memory that the log will take is touched before the clock starts: it is allocated,
+// written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1.
+// Two of Confluo's defects are worked around at no cost: cursors keep a reference to an expression that their query's
+// end destroys, so the expression is kept here; and a second trigger on an aggregate crashes, so there are no triggers.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -112,7 +111,7 @@ void Define(Log* log, const Arguments& arguments) {
     log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
 }
 
-// Batches that are offered in turn, made beforehand; only the times of their rows are written anew.
+// Batches that are offered in turn, prepared beforehand; only the times of their rows are rewritten.
 std::vector<confluo::record_batch> MakeRing(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {
@@ -137,7 +136,7 @@ void Append(Log* log, confluo::record_batch* batch, uint64_t count) {
   for (uint64_t j = 0; j < count; ++j) log->append(&rows[j]);
 }
 
-// Rows, 8 bytes a row for each index, and a margin for Confluo's buckets, which double in size.
+// Covers rows, 8 bytes a row for each index, and a margin for Confluo's buckets, which double in size.
 void TouchMemory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
@@ -184,7 +183,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Rows are read in their first and last 8 bytes, as bench_multilog reads them.
+// Reads the first and last 8 bytes of each row, as bench_multilog does.
 template <typename Run>
 void MeasureQuery(const char* name, uint64_t records, uint64_t* sum, Run run) {
   std::vector<double> times, cpu;
@@ -264,7 +263,7 @@ Arguments Parse(int count, char** values) {
   return arguments;
 }
 
-// Confluo reads its limit of memory, 1 GB if not told otherwise, from a file that CONFLUO_CONF names.
+// Confluo reads its memory limit, 1 GB by default, from a file that CONFLUO_CONF names.
 void LiftMemoryLimit(const std::string& folder) {
   std::ofstream(folder + "/confluo.conf") << "max_memory: " << (uint64_t{64} << 30) << "\n";
   setenv("CONFLUO_CONF", (folder + "/confluo.conf").c_str(), 1);

@@ -1,4 +1,4 @@
-"""What a mirror port does to a capture: packets that are lost, and packets that come late. The same seed gives the same file."""
+"""Degrades a capture as a mirror port would: drops packets and delays packets. The same seed gives the same file."""
 import random
 import re
 import struct

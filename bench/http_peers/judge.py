@@ -1,4 +1,4 @@
-"""The server's log as the judge: a pair is right where the log has the same status for the same URL, each URL once."""
+"""Judges pairs by the server's log: a pair is right if the log has the same status for the same URL, each URL once."""
 import json
 
 

@@ -1,4 +1,4 @@
-"""The machine of a run, in words."""
+"""Describes the machine of a run."""
 import os
 import platform
 

@@ -1,7 +1,8 @@
-// packet_matcher FILE.pcap: the simplest thing that pairs HTTP requests with responses, as a baseline for bench/peers.
-// It looks at each TCP packet of IPv4 alone: a payload that begins with "GET " is a request, and one that begins with
-// "HTTP/1." is the answer to the last request of its connection. It knows nothing of sequence numbers, of pipelines, of
-// heads in several packets or of bodies that look like heads. Prints the URL and the status of each pair.
+// packet_matcher FILE.pcap: the simplest program that pairs HTTP requests with responses, as a baseline for
+// bench/peers. It examines each TCP packet of IPv4 by itself: a payload that begins with "GET " is a request, and one
+// that begins with "HTTP/1." is the answer to the last request of its connection. It knows nothing of sequence numbers,
+// of pipelines, of heads in several packets or of bodies that look like heads. Prints the URL and the status of each
+// pair.
 #include <arpa/inet.h>
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Segment {
   std::string_view payload;
 };
 
-// False where the frame is no TCP over IPv4.
+// Returns false if the frame is not TCP over IPv4.
 bool Decode(const uint8_t* frame, size_t bytes, Segment* segment) {
   if (bytes < kEthernetHeader + 40 || Load16(frame + 12) != 0x0800 || frame[kEthernetHeader + 9] != kTcp) return false;
   const uint8_t* ip = frame + kEthernetHeader;

@@ -1,4 +1,4 @@
-"""The tables of bench/peers in Markdown, and the block of a page that holds such a table."""
+"""Writes the tables of bench/peers in Markdown, into the block of a page that holds them."""
 import textwrap
 
 from degrade import DEGRADATIONS

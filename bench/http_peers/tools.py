@@ -1,4 +1,4 @@
-"""The programs that bench/peers measures: how each is run over a capture, and the pairs of URL and status that it prints."""
+"""Runs the programs that bench/peers measures over a capture, and reads the pairs of URL and status that they print."""
 import json
 import os
 import re

@@ -1,12 +1,12 @@
-// What a packet costs tapline-monitor: NetAlytics' Figure 5 and what explains it.
+// Measures the cost of a packet in tapline-monitor: NetAlytics' Figure 5, and the measurements that explain it.
 //
-// Workloads (traffic.h): TCP connections of 200 packets with 2 % SYN or FIN for the TCP parsers, GET requests only for
-// http_get; frames of 64 to 1500 bytes; 1,000 and 1,000,000 flows, and a curve between them. The monitor runs whole,
-// with a DPDK port (net_null filled by traffic_port.cc) and encodes into a null output. Beside it, in the same run and
-// over the same packets: its receive loop alone, and dpdk-testpmd in rxonly mode.
+// Workloads (traffic.h): TCP connections of 200 packets with 2 % SYN or FIN for the TCP parsers, only GET requests for
+// http_get; frames of 64 to 1500 bytes; 1,000 and 1,000,000 flows, and a curve between them. The whole monitor runs,
+// with a DPDK port (net_null filled by traffic_port.cc), and encodes into a null output. The same run, over the same
+// packets, also measures its receive loop alone, and dpdk-testpmd in rxonly mode.
 //
-//   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S] [--only
-//   figure5|modes|matched|flows|time]
+//   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S]
+//                 [--only figure5|modes|matched|flows|time]
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class Bench {
     }
   }
 
-  // Where two threads have one core, or a collector hands packets on, the clock counts, not the CPU time.
+  // If two threads share a core, or a collector forwards packets, wall-clock time counts, not CPU time.
   void Modes() {
     for (const Mode& mode : kOtherModes) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
@@ -98,7 +98,7 @@ class Bench {
     }
   }
 
-  // With a query that says TO: each packet is decoded and matched, none is absorbed.
+  // With a query that has TO: each packet is decoded and matched, none is absorbed.
   void Matched() {
     for (const Target& target : kTargets) {
       if (!Wanted(target.parser) || !Wanted(target.bytes, 1000)) continue;
@@ -200,8 +200,7 @@ class Bench {
     return row;
   }
 
-  // The receive loop alone just before and just after, so that a change of the machine's speed shows and counts half.
-  // A query of the parser's tuples of everything that goes to the servers, as a plan file.
+  // Writes a plan file with a query for the parser's tuples of everything that goes to the servers.
   static std::string PlanFor(const std::string& parser) {
     const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
     std::ofstream(path) << ordered_json{{"format", 1},
@@ -212,6 +211,8 @@ class Bench {
     return path;
   }
 
+  // Measures the receive loop alone just before and just after, so that a change of the machine's speed shows and
+  // counts half.
   ordered_json OneParser(const std::string& parser, uint32_t bytes, uint32_t flows, bool matched = false) {
     const TrafficOptions traffic = TrafficFor(parser, bytes, flows);
     Trial trial = TrialFor(Subject::kMonitor, traffic);

@@ -20,16 +20,16 @@
 #include <thread>
 
 #include "bench/monitor/traffic_library.h"
-#include "monitors/base/clock.h"
-#include "monitors/dpdk/port_source.h"
 #include "monitors/monitor.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/port_source.h"
 
 namespace tapline::bench {
 namespace {
 
 constexpr double kPatienceS = 20;
 constexpr uint32_t kSampleEveryPackets = 1 << 13;
-// Every connection has been there by then, and its memory been touched.
+// By then every connection has occurred, and its memory has been touched.
 constexpr uint64_t kWarmUpRounds = 3;
 constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
 constexpr int kHugepages = 512;
@@ -70,7 +70,7 @@ std::string NullDevice(const Trial& trial) {
   return "net_null0,size=" + std::to_string(trial.traffic.frame_bytes) + ",copy=0";
 }
 
-// ---- In the measured process.
+// ---- In the measured process ----
 
 int ReceiveLoop(const Trial& trial) {
   PortOptions options;
@@ -101,7 +101,7 @@ int Monitor(const Trial& trial, int report_fd) {
 [[noreturn]] void Testpmd(const Trial& trial, int report_fd) {
   setenv("LD_PRELOAD", kTrafficLibrary, 1);
   // The same number of buffers, of the same size and behind the same cache as PortSource's; two logical cores on one
-  // processor, of which one only waits.
+  // processor, one of which only waits.
   const std::string device = "--vdev=" + NullDevice(trial);
   const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
   const char* arguments[] = {"dpdk-testpmd",
@@ -149,9 +149,9 @@ void StayOn(int first_core, int cores) {
   _exit(trial.subject == Subject::kMonitor ? Monitor(trial, report_fd) : ReceiveLoop(trial));
 }
 
-// ---- In the bench.
+// ---- In the benchmark ----
 
-// All that can be read until nothing more came for `for_ms`, or the writers are gone.
+// Reads until no more data came for `for_ms`, or the writers are gone.
 void ReadFor(int fd, int for_ms, std::string* text) {
   pollfd wanted = {fd, POLLIN, 0};
   const int64_t until_ns = MonotonicNs() + for_ms * int64_t{1'000'000};
@@ -175,7 +175,7 @@ bool WaitForTraffic(pid_t child, const volatile uint32_t* samples, int report_fd
   return *samples != 0;
 }
 
-// Reads until the warm-up is over, by the clock and by the rounds over all connections, and then for the time measured.
+// Reads until the warm-up is over, by the clock and by the rounds over all connections, and then for the measured time.
 void ReadWhileMeasured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
   const int64_t least_ns = MonotonicNs() + static_cast<int64_t>(trial.warm_up_s * 1e9);
   const int64_t most_ns = least_ns + static_cast<int64_t>(kPatienceS * 1e9);
@@ -187,7 +187,7 @@ void ReadWhileMeasured(const QueueSamples& queue, const Trial& trial, int report
   ReadFor(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
 }
 
-// Ends it, by force after a while. Returns whether it ended well.
+// Ends the child, by force after a while. Returns true if it ended normally.
 bool End(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
   const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(kPatienceS * 1e9);
@@ -200,7 +200,7 @@ bool End(pid_t child, int report_fd, std::string* report) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The queue's samples from the end of the warm-up on, for as long as was asked.
+// The queue's samples from the end of the warm-up on, for the requested time.
 void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
   const double hz = TscHz();
   if (queue.count == 0) return;

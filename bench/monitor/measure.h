@@ -1,5 +1,5 @@
-// Runs the monitor, or what it is compared with, in a process of its own over endless traffic, and says what a packet
-// cost it.
+// Runs the monitor, or a program to compare it with, in a separate process over endless traffic, and measures the cost
+// of a packet.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace tapline::bench {
 
 enum class Subject : uint8_t {
-  kReceiveLoop,  // polls the port as the monitor does, and does nothing with the packets
-  kMonitor,      // RunMonitor(): all that tapline-monitor does
+  kReceiveLoop,  // polls the port as the monitor does, and ignores the packets
+  kMonitor,      // RunMonitor(): all of tapline-monitor
   kTestpmd,      // dpdk-testpmd --forward-mode=rxonly, same traffic, burst and mempool
 };
 
@@ -29,30 +29,31 @@ struct Trial {
 
 // A stretch of a trial between two samples.
 struct Window {
-  double at_s;  // since the warm-up's end
+  double at_s;  // since the end of the warm-up
   double cycles_per_packet;
 };
 
 struct Measured {
-  std::string error;  // empty if all went well
-  // CPU time of the receiving thread, so what other processes take does not count. TSC cycles. The last queue's.
+  std::string error;  // empty on success
+  // CPU time of the receiving thread, which excludes time taken by other processes, in TSC cycles. For the last queue.
   double cycles_per_packet = 0;
-  // Packets that were received and not lost on their way to the parsers, all queues together, with the cores to
-  // themselves: by CPU time where a thread does all that its packets need, else by the clock.
+  // Packets that were received and not lost on their way to the parsers, for all queues together, with the cores to
+  // themselves: by CPU time if a thread does all the work for its packets, else by the clock.
   double packets_per_second = 0;
-  double lost_share = 0;  // of what was received
+  double lost_share = 0;  // of the received packets
   std::vector<Window> windows;
-  // The monitor's own account at its end.
+  // The monitor's own accounting at its end.
   nlohmann::json accounting;
 };
 
-// Counts of the time stamp counter per second.
+// The frequency of the time stamp counter.
 double TscHz();
 
-// Runs it. REQUIRES: one thread, no DPDK in this process.
+// Runs the trial. REQUIRES: one thread, no DPDK in this process.
 Measured Run(const Trial& trial);
 
-// Whether DPDK gets hugepages; with the right to do so, and none there, reserves some until the process ends.
+// Returns true if DPDK can get hugepages. If there are none and this process has the right, reserves some until it
+// ends.
 bool ProvideHugepages();
 
 }  // namespace tapline::bench

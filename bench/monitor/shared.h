@@ -1,6 +1,6 @@
-// What bench_monitor and the traffic in the measured process have in common: a file that both map.
+// A file that bench_monitor and the traffic in the measured process both map.
 //
-// The measured process only writes, the bench reads once it has ended; no synchronisation beyond that.
+// The measured process only writes, and the benchmark reads once it has ended; there is no other synchronisation.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
 inline constexpr uint32_t kMostQueues = 4;
 inline constexpr uint32_t kMostSamples = 1 << 16;
 
-// After so many packets, on the thread that receives them.
+// Taken after so many packets, on the thread that receives them.
 struct Sample {
   uint64_t tsc;
   uint64_t cpu_ns;

@@ -24,8 +24,8 @@ void Put32(uint8_t* at, uint32_t value) {
 
 constexpr std::string_view kLeastRequest = "GET / HTTP/1.1\r\n\r\n";
 
-// A GET request of exactly that many bytes; where its URL's number of four digits begins is told if it has one.
-// REQUIRES: bytes >= kLeastRequest.size().
+// A GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if it has
+// one. REQUIRES: bytes >= kLeastRequest.size().
 std::string Request(uint32_t bytes, uint32_t* number_at) {
   const std::string least(kLeastRequest);
   std::string head = "GET /item/0000 HTTP/1.1\r\nHost: shop\r\n";
@@ -91,7 +91,7 @@ void Traffic::Next(uint8_t* frame) {
   const uint32_t life = age / kConnectionPackets;
   const bool is_data = at >= kFirstData && at < kClientFin;
   const bool http = options_.kind == TrafficKind::kHttpGet;
-  // Data in turn: packets 3, 5, 7… from the client, 4, 6, 8… from the server.
+  // Data alternate: packets 3, 5, 7… come from the client, 4, 6, 8… from the server.
   const bool from_server = at == 1 || at == kServerFin || (is_data && !http && at % 2 == 0);
   const uint32_t sent = std::min(std::max(at, kFirstData), kClientFin) - kFirstData;  // data packets before this one
   const uint32_t client_isn = (flow * 0x9e3779b1u) ^ (life * 0x85ebca6bu) ^ 1;

@@ -2,13 +2,13 @@
 //
 // Every round sends one packet of each flow, in an order that differs from round to round and never follows memory. A
 // connection lasts 200 packets, of which 4 are SYN or FIN (2 %); then its endpoints start the next one with another
-// initial sequence number. Each flow is at another point of its life, so every burst holds all kinds of packets:
+// initial sequence number. Each flow is at a different point of its life, so every burst holds all kinds of packets:
 //
 //   0 SYN ─▶  1 ◀─ SYN/ACK  2 ACK ─▶  3…197 data  198 FIN ─▶  199 ◀─ FIN
 //
 // Data goes both ways in turn (kTcp), or is one GET request a packet, never answered (kHttpGet); in frames of 64 bytes,
-// which have room for 6, the shortest request takes three packets. All frames have the same length; what carries no
-// data is padded, as on a wire. Checksums are zero.
+// which have room for 6, the shortest request takes three packets. All frames have the same length; frames without data
+// are padded, as on a wire. Checksums are zero.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct TrafficOptions {
   TrafficKind kind = TrafficKind::kTcp;
   uint32_t frame_bytes = 60;  // without the checksum
   uint32_t flows = 1000;
-  // Addresses are of flow numbers from here on: different queues have different flows.
+  // Addresses are those of flow numbers from here on, so that different queues have different flows.
   uint32_t first_flow = 0;
 };
 
@@ -34,9 +34,9 @@ class Traffic {
 
   explicit Traffic(const TrafficOptions& options);
 
-  // Writes what all frames share. Needed once for a buffer.
+  // Writes the part that all frames share. Needed once for a buffer.
   void Prepare(uint8_t* frame) const;
-  // Makes the buffer the next packet. REQUIRES: Prepare(frame) at some time before.
+  // Turns the buffer into the next packet. REQUIRES: Prepare(frame) was called earlier.
   void Next(uint8_t* frame);
 
  private:
@@ -46,11 +46,11 @@ class Traffic {
   std::vector<uint8_t> template_;
   uint32_t payload_bytes_;
   bool in_pieces_ = false;          // requests are longer than a packet's payload
-  uint32_t request_number_at_ = 0;  // where a request's URL has its number; 0: nowhere
+  uint32_t request_number_at_ = 0;  // position of the number in a request's URL; 0: none
   uint32_t round_ = 0;
   uint32_t in_round_ = 0;
   uint32_t flow_ = 0;
-  std::array<uint32_t, 16> strides_;  // one for each round in turn, without a common factor with `flows`
+  std::array<uint32_t, 16> strides_;  // used in turn, one per round; none has a common factor with `flows`
 };
 
 }  // namespace tapline::bench

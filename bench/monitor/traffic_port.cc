@@ -1,9 +1,9 @@
-// Gives every DPDK port of the process that it is loaded into endless traffic, and counts what is received.
+// Gives every DPDK port of the process that loads it endless traffic, and counts the received packets.
 //
-// It stands before librte_ethdev (linked first, or by LD_PRELOAD) and adds a receive callback to each queue that is
-// started, which fills the empty buffers that net_null hands out. So the monitor and dpdk-testpmd receive the very same
-// packets from the very same mempool by the very same path, and what makes the packets costs both the same. net_null
-// alone gives frames of zeros; net_pcap copies every packet and repeats connections that have ended.
+// It precedes librte_ethdev (linked first, or by LD_PRELOAD) and adds a receive callback to each queue that is started,
+// which fills the empty buffers that net_null hands out. So the monitor and dpdk-testpmd receive the same packets from
+// the same mempool by the same path, and generating them costs both the same. net_null alone delivers frames of zeros;
+// net_pcap copies every packet and repeats connections that have ended.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <rte_cycles.h>
@@ -52,7 +52,7 @@ class Queue {
   void Fill(rte_mbuf** mbufs, uint16_t count) {
     for (uint16_t i = 0; i < count; ++i) {
       auto* frame = rte_pktmbuf_mtod(mbufs[i], uint8_t*);
-      // Buffers come back as they were: only a new one needs all its bytes.
+      // Buffers come back unchanged: only a new one needs all its bytes.
       if (std::memcmp(frame, prepared_.data(), 8) != 0) [[unlikely]]
         traffic_.Prepare(frame);
       traffic_.Next(frame);
@@ -84,7 +84,7 @@ uint16_t OnReceive(uint16_t, uint16_t, rte_mbuf** mbufs, uint16_t count, uint16_
 
 std::array<std::unique_ptr<Queue>, kMostQueues> queues;
 
-// Every queue has its share of the flows, as RSS would deal them out.
+// Every queue gets its share of the flows, as RSS would distribute them.
 void AddTraffic(uint16_t port) {
   static Shared* shared = MapShared();
   rte_eth_dev_info info;

@@ -1,7 +1,7 @@
-// bench_conformance: Confluo's Figure 9(a). Batches of 32 headers with the switches of their way go into a MultiLog
-// that checks each against so many rules: a filter `path contains S`, a COUNT of it, and a trigger looked at every
-// millisecond, for each switch S that nothing may pass. Prints microseconds a batch, of the writer's CPU time, the
-// median of 5 runs each, as JSON lines.
+// bench_conformance: Confluo's Figure 9(a). Batches of 32 headers with the switches of their path go into a MultiLog
+// that checks each against so many rules: for each forbidden switch S, a filter `path contains S`, a COUNT of it, and a
+// trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in microseconds, the median of 5
+// runs each, as JSON lines.
 //
 // Rows are those of tapline-multilog with 5 hops and without frames; one packet in 10,000 passes a forbidden switch.
 #include <time.h>
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "multilog/headers/header_row.h"
 #include "multilog/multilog.h"
-#include "multilog/node/header_row.h"
 
 namespace tapline::multilog {
 namespace {

@@ -1,19 +1,17 @@
-// bench_multilog: how fast a MultiLog takes records, on the paper's workload (Confluo §5.1): 54-byte records, addresses
-// of a /24, ten ports, batches of 1024; beside a baseline of the same run that copies the same records into memory that
-// was touched before.
+// bench_multilog: measures how fast a MultiLog takes records, on the paper's workload (Confluo §5.1): 54-byte records,
+// addresses of a /24, ten ports, batches of 1024. The baseline, in the same run, copies the same records into memory
+// that was touched before.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
-//   --queries             the same records with 4 indexes, then of each query rows and time, beside what it takes only
-//   to
-//                         fetch the same rows whose addresses are known; and ingest while they run
+//   --queries             the same records with 4 indexes, then rows and time of each query, next to the time to fetch
+//                         only the same rows from known addresses; and ingest while queries run
 //   --rate R              R records a second are offered instead of as many as possible: CPU use of the writers
 //   --untouched           nothing touches the log's memory before the clock starts (bench/confluo/run)
-//   --layout              what the choices of the layout rest on: copies, columns, building postings, fetching rows
-//
-//   --restart DIRECTORY   N records with a journal, and how long it takes to load them; the directory must be empty
+//   --layout              the measurements behind the layout: copies, columns, building postings, fetching rows
+//   --restart DIRECTORY   N records with a journal, and the time to load them; the directory must be empty
 //
 // Filters are `src_ip == … && dst_port == …` (each matches 1 record in 2560); aggregates SUM(bytes) of filters, 1 ms
-// buckets; triggers `SUM > …` on them, each looked at every millisecond. Time is that of the clock, per batch.
+// buckets; triggers `SUM > …` on them, each evaluated every millisecond. Times are wall-clock, per batch.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -69,7 +67,7 @@ struct Line {
   }
 };
 
-// Records a second of copying, with the same stamping of time, into touched huge pages; one thread per writer.
+// Records a second when copying, with the same stamping of time, into touched huge pages; one thread per writer.
 double CopyBaseline(const Arguments& arguments, bool streaming) {
   const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
   std::vector<uint8_t*> memory;
@@ -106,7 +104,7 @@ double CopyBaseline(const Arguments& arguments, bool streaming) {
          static_cast<double>(*std::max_element(took.begin(), took.end()));
 }
 
-// The share of turns of a thread that only sleeps for a millisecond that come more than 100 us late.
+// The share of a thread's wake-ups from sleeping a millisecond that come more than 100 us late.
 class BareTimer {
  public:
   void Start() {
@@ -153,22 +151,26 @@ std::unique_ptr<MultiLog> OpenFor(const Arguments& arguments, uint64_t records) 
   return std::move(*log);
 }
 
+std::string Numbered(const char* name, uint64_t number) {
+  std::string text(name);
+  return text.append(std::to_string(number));
+}
+
 void Define(MultiLog* log, const Arguments& arguments) {
   constexpr const char* kIndexes[] = {"src_ip", "dst_ip", "src_port", "dst_port"};
   for (uint64_t i = 0; i < arguments.indexes; ++i) Check(log->AddIndex(kIndexes[i]));
   for (uint64_t i = 0; i < arguments.filters; ++i) {
-    Check(log->AddFilter("f" + std::to_string(i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
-                                                      " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
+    Check(log->AddFilter(Numbered("f", i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
+                                               " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
   }
   for (uint64_t i = 0; i < arguments.aggregates; ++i) {
-    AggregateSpec spec{.name = "a" + std::to_string(i), .function = {.function = "SUM", .field = "bytes"}};
-    if (arguments.filters > 0) spec.filter = "f" + std::to_string(i % arguments.filters);
+    AggregateSpec spec{.name = Numbered("a", i), .function = {.function = "SUM", .field = "bytes"}};
+    if (arguments.filters > 0) spec.filter = Numbered("f", i % arguments.filters);
     Check(log->AddAggregate(spec));
   }
   for (uint64_t i = 0; i < arguments.triggers && arguments.aggregates > 0; ++i) {
-    Check(log->AddTrigger({.name = "t" + std::to_string(i),
-                           .aggregate = "a" + std::to_string(i % arguments.aggregates),
-                           .condition = "SUM > 100GB"}));
+    Check(log->AddTrigger(
+        {.name = Numbered("t", i), .aggregate = Numbered("a", i % arguments.aggregates), .condition = "SUM > 100GB"}));
   }
 }
 
@@ -177,7 +179,7 @@ struct Ingested {
   uint64_t longest_append_ns = 0, dropped = 0;
 };
 
-// Offers `records` by each writer's thread; as fast as it goes, or `rate` a second in all.
+// Offers `records` on each writer's thread, as fast as possible, or at `rate` a second in total.
 Ingested Ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr) {
   std::vector<std::thread> threads;
   std::vector<Ingested> each(arguments.writers);
@@ -318,7 +320,7 @@ std::vector<const uint8_t*> AddressesOf(const MultiLog& log, const QuerySpec& sp
   return all;
 }
 
-// Reads rows whose addresses are known, as many ahead as a Cursor hands out at a time.
+// Reads rows from known addresses, as many ahead as a Cursor returns at a time.
 void FetchOnly(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
     const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
@@ -331,7 +333,7 @@ void FetchOnly(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   }
 }
 
-// What memory alone takes: the same rows in the same order.
+// The time of memory access alone: the same rows in the same order.
 double MeasureFetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
   const std::vector<const uint8_t*> all = AddressesOf(log, spec);
   std::vector<double> times;
@@ -359,16 +361,16 @@ void MeasureQuery(const MultiLog& log, const QueryCase& query, uint64_t records,
       Median(cpu), *std::min_element(times.begin(), times.end()), MeasureFetch(log, query.spec, sum));
 }
 
-// Each of the others by the one of its own turn: what others do to the machine falls on both.
+// Divides each by the baseline of its own turn: other load on the machine affects both.
 double Lost(const std::vector<double>& with, const std::vector<double>& without) {
   std::vector<double> ratios;
   for (size_t turn = 0; turn < with.size(); ++turn) ratios.push_back(with[turn] / without[turn]);
   return 1 - Median(ratios);
 }
 
-// Ingest by turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the rows of the
-// queries, whose addresses it knows; while it asks one query after another. The second tells what two busy cores cost
-// by themselves, the third what any reader costs who reads these rows in the same memory.
+// Measures ingest in turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the
+// rows of the queries, from known addresses; while it runs one query after another. The second shows the cost of two
+// busy cores, the third that of any reader of these rows in the same memory.
 void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;
@@ -416,7 +418,7 @@ void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t 
 void RunQueries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
-  // Of the comparison with Confluo the queries alone count.
+  // The comparison with Confluo needs the queries alone.
   const uint64_t more = arguments.untouched ? 0 : 90000000;
   const auto log = OpenFor(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
@@ -458,7 +460,7 @@ void RunRestart(const Arguments& arguments) {
   }
 }
 
-// ns a row of the building blocks, least of several rounds.
+// Nanoseconds per row of the building blocks, the minimum of several rounds.
 void RunLayout() {
   constexpr size_t kRows = 4 * kMaxSegmentRows;
   const std::vector<PaperRow> rows = MakeRows(1);

@@ -1,5 +1,5 @@
-// Many MultiLog nodes in one process, each with its own log, threads and endpoint, as `tapline bench drill` asks them:
-// what a snapshot costs a node, without what 128 processes of one host cost each other.
+// Many MultiLog nodes in one process, each with its own log, threads and endpoint, as `tapline bench drill` queries
+// them: measures the cost of a snapshot per node, without the interference of 128 processes on one host.
 //
 //   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "monitors/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_server.h"
+#include "packet_io/source/file_source.h"
 
 namespace tapline::multilog {
 namespace {
@@ -32,7 +32,7 @@ void Fail(const std::string& message) {
   std::exit(1);
 }
 
-// As the nodes that are processes of their own are started.
+// Starts a node with the same settings as those in separate processes.
 Node Start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
   NodeConfig config;
   config.node = name;
@@ -68,7 +68,7 @@ int Main(const std::vector<std::string>& arguments) {
   int signal;
   sigwait(&signals, &signal);
   for (Node& node : nodes) node.host->StopWriters();
-  std::_Exit(0);  // a second for each server's patience would be two minutes
+  std::_Exit(0);  // waiting a second for each server would take two minutes
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What is in a topic of tuple batches, added up: for tests that compare it with what a monitor says of itself.
+// Adds up the contents of a topic of tuple batches, for tests that compare them with a monitor's own accounting.
 //
-// usage: batch_audit BROKERS create TOPIC [PARTITIONS]    one, if not said
+// usage: batch_audit BROKERS create TOPIC [PARTITIONS]    1 by default
 //        batch_audit BROKERS read TOPIC                   to its end, as JSON:
 //   {"batches":n,"rows":n,"gaps":n,"repeats":n,"watermarks_back":n,"ends":n,"heartbeats":n,"weighted_rows":x,
 //    "rates":{"1":rows,…},"packets_in":n,…,"dropped":{reason:n}}

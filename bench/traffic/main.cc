@@ -2,10 +2,10 @@
 //
 // usage: traffic_generator VDEV [rate=50000] [flows=1000000] [flood=0.2] [churn=0.2] [loss=0.1] [seed=1] [packets=0]
 //
-// It waits for the device's link, sends until SIGTERM or `packets` are sent, and never loses a packet by itself: where
-// the receiver takes none, it waits. One line of JSON a second on standard output says what it has done so far, the
-// last one with "done":true; then it holds the device open until standard input ends, since some devices (net_memif)
-// drop what the receiver has not taken when their sender goes.
+// It waits for the device's link, sends until SIGTERM or until `packets` are sent, and loses no packet itself: while
+// the receiver takes none, it waits. It prints its totals as one line of JSON a second on standard output, the last one
+// with "done":true; then it holds the device open until standard input ends, since some devices (net_memif) drop
+// packets that the receiver has not taken when the sender exits.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -22,8 +22,8 @@
 #include <string>
 
 #include "bench/traffic/traffic.h"
-#include "monitors/base/clock.h"
-#include "monitors/dpdk/eal.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/eal.h"
 
 namespace tapline::traffic {
 namespace {
@@ -31,8 +31,7 @@ namespace {
 constexpr uint16_t kBurst = 32;
 constexpr unsigned kMbufs = 8191;
 constexpr uint16_t kDescriptors = 1024;
-constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr int64_t kSliceNs = 1'000'000;
+constexpr int64_t kSliceNs = kNsPerMs;
 
 std::atomic<bool> stop{false};
 
@@ -66,7 +65,7 @@ class Port {
     while (!stop && (rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)) usleep(10'000);
   }
 
-  // Sends frames that `write` makes. Waits while the receiver takes none; what is the longest that it did.
+  // Sends frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
   void Send(size_t count, const std::function<size_t(uint8_t*)>& write) {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
@@ -111,17 +110,17 @@ void Report(const Traffic& traffic, const Port& port, bool done) {
       static_cast<unsigned long long>(counts.lost), static_cast<unsigned long long>(counts.sent()),
       static_cast<unsigned long long>(counts.flood), static_cast<unsigned long long>(counts.connections),
       static_cast<unsigned long long>(counts.transactions), traffic.all_flows_begun() ? "true" : "false",
-      static_cast<long long>(port.longest_wait_ns() / 1'000'000));
+      static_cast<long long>(port.longest_wait_ns() / kNsPerMs));
   std::fflush(stdout);
 }
 
-// Keeps to the rate a millisecond at a time; what was missed while the receiver was slow is not made up for.
+// Keeps to the rate a millisecond at a time; time lost to a slow receiver is not made up for.
 void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
-  int64_t next_report_ns = MonotonicNs() + kSecondNs;
+  int64_t next_report_ns = MonotonicNs() + kNsPerSecond;
   double owed = 0;
   for (int64_t before_ns = MonotonicNs(); !stop;) {
     int64_t now_ns = MonotonicNs();
-    owed += rate * static_cast<double>(std::min(now_ns - before_ns, 10 * kSliceNs)) / kSecondNs;
+    owed += rate * static_cast<double>(std::min(now_ns - before_ns, 10 * kSliceNs)) / kNsPerSecond;
     before_ns = now_ns;
     uint64_t sent = traffic->counts().sent();
     size_t count = static_cast<size_t>(owed);
@@ -131,7 +130,7 @@ void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
     if (packets > 0 && sent + count == packets) return;
     if (now_ns >= next_report_ns) {
       Report(*traffic, *port, false);
-      next_report_ns = now_ns + kSecondNs;
+      next_report_ns = now_ns + kNsPerSecond;
     }
     usleep(kSliceNs / 1000);
   }

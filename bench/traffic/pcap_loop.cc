@@ -1,11 +1,11 @@
-// A capture again and again, as one endless capture on standard output: what feeds a monitor for as long as a
-// measurement takes, at the rate at which the monitor reads.
+// Repeats a capture as one endless capture on standard output. It feeds a monitor for as long as a measurement takes,
+// at the rate at which the monitor reads.
 //
-// usage: pcap_loop FILE SECONDS    whole repetitions, until so many seconds have gone by
+// usage: pcap_loop FILE SECONDS    whole repetitions, until that many seconds have passed
 //
-// Packets have the time at which they are written, as if they came now. Each repetition has second octets of IPv4
-// addresses of its own, so that connections differ (header checksums, which nobody looks at, are left as they were).
-// FILE is a little-endian .pcap of Ethernet. At the end the number of repetitions is told on standard error.
+// Packets carry the time at which they are written, as if they arrived now. Each repetition changes the second octets
+// of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay as they were). FILE is a
+// little-endian .pcap of Ethernet. At the end it prints the number of repetitions on standard error.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ uint32_t Load(const std::vector<char>& bytes, size_t at) {
   return value;
 }
 
-// Where each record begins.
+// The positions at which records begin.
 std::vector<size_t> Records(const std::vector<char>& capture) {
   std::vector<size_t> starts;
   size_t at = kFileHeader;
@@ -52,7 +52,7 @@ std::vector<size_t> Records(const std::vector<char>& capture) {
   return starts;
 }
 
-// The next repetition, in place.
+// Prepares the next repetition, in place.
 void ChangeAddresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
   for (size_t start : starts) {
     char* frame = &capture[start + kRecordHeader];
@@ -73,7 +73,7 @@ bool Write(const char* data, size_t size) {
   return true;
 }
 
-// Writes all records, some at a time, which then have the same time.
+// Writes all records, a group at a time; each group has one time.
 bool WriteNow(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
   for (size_t first = 0; first < starts.size(); first += kTogether) {
     size_t last = std::min(first + kTogether, starts.size());

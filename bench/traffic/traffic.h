@@ -1,4 +1,4 @@
-// An endless mixture of TCP traffic, the same for the same seed, that knows what it sent and what it lost.
+// An endless mixture of TCP traffic, the same for the same seed, that counts the packets it sent and lost.
 //
 //   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
 //                  response a visit, so that all of them stay in use at once
@@ -42,7 +42,7 @@ class Traffic {
   // Writes the next packet that is not lost and returns its length. `out` has room for kMostFrameBytes.
   size_t Next(uint8_t* out);
   const Counts& counts() const { return counts_; }
-  // Whether every kept flow has begun.
+  // True once every kept flow has begun.
   bool all_flows_begun() const { return begun_ == flows_.size(); }
 
  private:
@@ -50,7 +50,7 @@ class Traffic {
     uint32_t client_sequence = 0;
     uint32_t server_sequence = 0;
   };
-  // Packets of one exchange that are yet to be made, in order.
+  // Packets of one exchange that are still to be made, in order.
   struct Segment {
     bool from_client;
     uint8_t flags;

@@ -16,14 +16,14 @@ using std::chrono::seconds;
 
 constexpr milliseconds kPollAtLeast{100};
 constexpr milliseconds kBetweenAttempts{500};
-// Before a control plane has said how long a lease lasts.
+// Lease duration until a control plane has specified one.
 constexpr seconds kFirstWord{5};
-// What a control plane that is just starting may take.
+// The time that a starting control plane may take.
 constexpr seconds kPatience{10};
 constexpr milliseconds kMostMonitorPause{10'000};
-// A monitor that ran for so long did not die of how it was started.
+// A monitor that ran for this long did not die from the way it was started.
 constexpr seconds kHealthy{30};
-// What queries may take to flush when the agent ends.
+// The time that queries may take to flush when the agent ends.
 constexpr seconds kMostEnding{15};
 
 int64_t NowNs() {
@@ -45,7 +45,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 
 Status Agent::Run() {
   reporter_->Ready();
-  // It may still come; until then the monitor of a query that comes here fails.
+  // The interface may still appear; until then the monitor of any query placed here fails.
   if (!config_.interface.empty() && if_nametoindex(config_.interface.c_str()) == 0)
     reporter_->Warning("there is no interface '" + config_.interface + "' on this host; queries need it");
   while (true) {
@@ -67,7 +67,7 @@ v1::AgentHello Agent::Hello() const {
   hello.set_agent(config_.name);
   hello.set_incarnation(incarnation_);
   hello.set_version(TAPLINE_VERSION);
-  // Of a device, not how to reach it.
+  // The device's name, without its parameters.
   hello.set_interface(config_.vdev.empty() ? config_.interface : config_.vdev.substr(0, config_.vdev.find(',')));
   hello.set_capacity_mbps(config_.capacity_mbps);
   hello.set_multilog(config_.multilog);
@@ -106,7 +106,7 @@ void Agent::LeaseLost(const std::string& why, Time now) {
   next_attempt_ = now + kBetweenAttempts;
 }
 
-// Once until there is a lease again: it goes on trying, twice a second.
+// Warns once until there is a lease again; the agent keeps trying, twice a second.
 void Agent::NotTaken(const std::string& server, const std::string& why, Time now) {
   not_taken_[server] = why;
   if (told_alone_ || now < alone_since_ + kPatience) return;
@@ -160,7 +160,7 @@ void Agent::KeepMonitor(Time now) {
   if (monitor_ready_ && now > needed_ + seconds(config_.idle_s)) StopMonitor();
 }
 
-// Once: a second signal would end it at once.
+// Called once: a second signal would end it immediately.
 void Agent::StopMonitor() {
   if (monitor_ready_) monitor_->Stop();
   monitor_ready_ = false;
@@ -210,7 +210,7 @@ void Agent::Deliver() {
   for (const std::string& line : out.monitor) {
     if (monitor_ != nullptr) monitor_->Send(line);
   }
-  // Without a lease nobody is told: the next hello says how things are.
+  // Without a lease nothing is sent: the next hello reports the state.
   for (v1::MonitorStatus& status : out.control_plane) {
     if (lease_ != nullptr && welcomed_) lease_->Send(std::move(status));
   }

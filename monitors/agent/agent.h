@@ -1,4 +1,5 @@
-// An agent's loop: one lease at a time with a control plane, one monitor while there is something to watch for.
+// The main loop of an agent: one lease at a time with a control plane, and one monitor while there are queries to watch
+// for.
 #pragma once
 
 #include <atomic>
@@ -12,17 +13,17 @@
 #include "monitors/agent/assignments.h"
 #include "monitors/agent/lease.h"
 #include "monitors/agent/monitor_child.h"
-#include "monitors/base/reporter.h"
+#include "packet_io/base/reporter.h"
 
 namespace tapline {
 
 class Agent {
  public:
-  // `parsers` are those that its monitor knows. All outlive it.
+  // `parsers` are those that its monitor knows. All arguments outlive the agent.
   Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
         const std::atomic<bool>* stop);
 
-  // Returns when `stop` is set and all that ran has ended.
+  // Returns when `stop` is set and all queries have ended.
   Status Run();
 
  private:
@@ -56,19 +57,19 @@ class Agent {
   uint64_t leases_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // Since when no control plane takes this host, why each of them last did not, and whether that has been told.
+  // Since when no control plane has accepted this host, the last reason of each, and whether that has been reported.
   Time alone_since_;
   std::map<std::string, std::string> not_taken_;
   bool told_alone_ = false;
   Time next_attempt_{};
-  // Without a word by then the lease is broken; without a lease by then all ends.
+  // The lease is broken if no message comes until the first; all queries end if there is no lease until the second.
   Time lease_until_{};
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;
 
   Assignments assignments_;
   std::unique_ptr<MonitorChild> monitor_;
-  // It takes commands, and was not asked to end.
+  // The monitor takes commands, and was not asked to end.
   bool monitor_ready_ = false;
   uint32_t monitor_starts_ = 0;
   std::chrono::milliseconds monitor_pause_{0};

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "monitors/agent/monitor_child.h"
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline {
 namespace {

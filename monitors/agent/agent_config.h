@@ -1,13 +1,13 @@
-// Everything that can be set about tapline-agent, and its defaults.
+// All settings of tapline-agent, and their defaults.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
-#include "monitors/config/config_table.h"
-#include "monitors/config/metrics_config.h"
+#include "packet_io/base/status.h"
+#include "packet_io/config/config_table.h"
+#include "packet_io/config/metrics_config.h"
 
 namespace tapline {
 
@@ -39,14 +39,14 @@ struct AgentConfig {
 
 ConfigTable TableOf(AgentConfig* config);
 
-// What no single key can tell.
+// Checks that involve several keys.
 Status Validate(const AgentConfig& config);
 
-// Whether the monitor may speak with the brokers that a control plane named.
+// Fails if the monitor may not connect to the brokers that a control plane named.
 Status CheckBrokers(const AgentConfig& config, const std::string& brokers);
 
-// The monitor's command line, for the brokers that a control plane named. The deployment's keys are the child's first
-// secret, its login at the brokers is the second if it has one.
+// The monitor's command line, for the brokers that a control plane named. The child's first secret is the deployment's
+// keys; the second is its broker login, if it has one.
 std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in);
 
 }  // namespace tapline

@@ -59,7 +59,7 @@ TEST(AgentConfigTest, SoDoBrokersThatItNames) {
   EXPECT_TRUE(CheckBrokers(config, "k:1").ok());
 }
 
-// Whether two words follow each other on the monitor's command line.
+// True if two words follow each other on the monitor's command line.
 bool Has(const AgentConfig& config, const std::string& flag, const std::string& value, bool logs_in = false) {
   const std::vector<std::string> words = MonitorCommand(config, "k:1", logs_in);
   const std::vector<std::string> wanted = {flag, value};

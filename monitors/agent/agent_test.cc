@@ -1,4 +1,4 @@
-// What an agent says when no control plane takes its host.
+// The agent's output while no control plane accepts its host.
 #include "monitors/agent/agent.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kNotTaken[] = "no control plane takes this host (127.0.0.1:1: ";
 
-// Appends what comes until it holds "text", or nothing has come for so long.
+// Appends output until it contains "text", or nothing has come for `at_most`.
 void ReadUntil(int fd, const std::string& text, std::chrono::milliseconds at_most, std::string* all) {
   pollfd readable{fd, POLLIN, 0};
   char buffer[4096];
@@ -27,7 +27,7 @@ void ReadUntil(int fd, const std::string& text, std::chrono::milliseconds at_mos
   }
 }
 
-// What an agent on this interface says until "text" and for so long after it, with control planes where nobody listens.
+// The agent's output on this interface until "text" and for that long after it, with control planes that don't listen.
 std::string Says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
   int said[2];
   EXPECT_EQ(pipe(said), 0);
@@ -52,7 +52,7 @@ std::string Says(const std::string& interface, const std::string& text, std::chr
 }
 
 TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
-  // After it there are some more attempts.
+  // Some more attempts follow it.
   const std::string said = Says("lo", kNotTaken, std::chrono::seconds(3));
   const size_t first = said.find(kNotTaken);
   EXPECT_NE(first, std::string::npos) << said;

@@ -26,7 +26,7 @@ std::string RefusedLine(const std::string& query, const std::string& why) {
 
 }  // namespace
 
-// Names, since what is done to one may forget another that has ended.
+// Collects names first, since an action on one query may forget another that has ended.
 template <typename Predicate>
 std::vector<std::string> Assignments::In(Predicate wanted) const {
   std::vector<std::string> names;
@@ -60,7 +60,7 @@ void Assignments::Assign(const v1::AssignCommand& command) {
     place.next_epoch = command.epoch();
     AskToEnd(command.query(), &place, true);
   } else if (place.state == State::kRunning) {
-    // Said before, but perhaps to a control plane that is no more.
+    // Reported before, but perhaps to a control plane that is gone.
     Tell(AddedLine(command.query()), place.epoch);
   } else if (place.state == State::kEnded) {
     Tell(place.end, place.epoch);
@@ -93,7 +93,7 @@ void Assignments::Mirrored(const v1::MirroredCommand& command) {
   if (state == State::kStarting || state == State::kRunning) outbox_.monitor.push_back(MirroredLine(command.query()));
 }
 
-// The monitor knows whether it is the one that is meant.
+// The monitor checks whether the incarnation is its own.
 void Assignments::Lose(const v1::CopiesLostCommand& command) {
   if (!monitor_ready_) return;
   const json lost = {{"incarnation", command.incarnation()}, {"packets", command.packets()}};

@@ -1,10 +1,10 @@
-// What an agent was told to run, and what follows from what happens: lines for its monitor, messages for the control
-// plane. A value without clocks, threads or I/O; not thread-safe.
+// The queries that an agent was told to run, and the reactions to events: lines for its monitor, messages for the
+// control plane. A value without clocks, threads or I/O; not thread-safe.
 //
-//   kWaiting ──sent to a monitor──▶ kStarting ──query_added──▶ kRunning ──▶ kEnding ──query_ended──▶ kEnded ──heard──▶
-//   gone
+//   kWaiting ──sent to a monitor──▶ kStarting ──query_added──▶ kRunning ──▶ kEnding ──query_ended──▶ kEnded
 //
-// A monitor that dies puts those before kEnding back to kWaiting, and those in kEnding to kEnded.
+// kEnded queries are removed once the control plane has acknowledged them. A monitor that dies puts those before
+// kEnding back to kWaiting, and those in kEnding to kEnded.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@ namespace tapline {
 
 class Assignments {
  public:
-  // Ended ones that nobody has heard of are forgotten beyond this many, the first names first.
+  // Beyond this many, unacknowledged ended queries are forgotten, in the order of their names.
   static constexpr size_t kMostEnded = 1024;
 
-  // What to do next, in order. The caller takes and clears them.
+  // The next actions, in order. The caller takes and clears them.
   struct Outbox {
     std::vector<std::string> monitor;  // lines; empty while there is no monitor
     std::vector<v1::MonitorStatus> control_plane;
   };
 
-  // False, and nothing happens, for a term below the highest seen.
+  // Returns false, and does nothing, for a term below the highest seen.
   bool Obey(const v1::AgentCommand& command);
 
-  // The monitor takes commands, takes none any more, or is gone.
+  // The monitor takes commands, no longer takes any, or is gone.
   static bool IsReady(const std::string& line);
   void MonitorReady();
   void MonitorStopping() { monitor_ready_ = false; }
   void MonitorGone(const std::string& why);
-  // A line of its status.
+  // Handles a line of the monitor's status.
   void MonitorSaid(const std::string& line);
 
-  // All end: in order, or abandoned where nobody renewed the lease within the grace period.
+  // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
   void EndAll(bool abandon = false);
 
-  // Whether there is anything that needs a monitor.
+  // True if some query needs a monitor.
   bool needs_monitor() const;
   uint64_t term() const { return term_; }
   std::vector<v1::Assignment> List() const;
@@ -54,20 +54,20 @@ class Assignments {
     uint32_t epoch = 0;
     std::string plan{};
     State state = State::kWaiting;
-    // Ends without saying so downstream.
+    // Ends without an end of stream downstream.
     bool abandoned = false;
-    std::string end{};  // the line that told of it
-    // LIMIT Np as a share (schema/agent.proto): the most that it was ever granted, and how many of them monitors that
-    // are gone may have taken.
+    std::string end{};  // the line that reported it
+    // LIMIT Np as a share (schema/agent.proto): the largest ever granted, and how many packets monitors that are gone
+    // may have taken.
     bool leased = false;
     uint64_t granted = 0;
     uint64_t spent = 0;
-    // SAMPLE auto: what the pipeline could take when it was last said; 0: nothing was. A monitor that is started anew
-    // has to know from its first packet on, for switches may copy no more than that.
+    // SAMPLE auto: what the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must know it
+    // from its first packet on, since switches may copy no more than that.
     double limit = 0;
     // Switches have confirmed that they copy its packets.
     bool mirrored = false;
-    // Of a higher epoch, waiting for this one's end.
+    // Has a higher epoch, and waits for this one's end.
     std::string next_plan{};
     uint32_t next_epoch = 0;
   };

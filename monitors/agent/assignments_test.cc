@@ -44,7 +44,7 @@ struct AssignmentsTest : testing::Test {
     assignments.outbox().control_plane.clear();
     return lines;
   }
-  // A query that runs, and nothing that waits to be said.
+  // Makes a query run, with an empty outbox.
   void Running(const std::string& query, uint32_t epoch = 1) {
     assignments.MonitorReady();
     assignments.Obey(Assign(query, epoch));
@@ -281,7 +281,8 @@ TEST_F(AssignmentsTest, EndedOnesAreBounded) {
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
-// Whatever happens in whatever order, a monitor is never told of a query that it has, nor asked to end one it has not.
+// Whatever the order of events, a monitor is never given a query that it has, nor asked to end one that it does not
+// have.
 TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
   for (uint32_t seed = 0; seed < 300; seed++) {
     std::mt19937 random(seed);

@@ -29,7 +29,7 @@ class Inbox {
     eventfd_write(fd_, 1);
   }
 
-  // One thread only.
+  // Called by one thread only.
   std::optional<Event> Pop() {
     const std::lock_guard lock(mutex_);
     if (events_.empty()) {

@@ -54,7 +54,7 @@ void Lease::Finish() {
 
 void Lease::Run() {
   const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, credentials_));
-  // Waits for the connection, or until there is none.
+  // Waits until the connection is established or has failed.
   const auto stream = stub->Lease(&context_);
   std::thread writer([&] { Write(stream.get()); });
   v1::AgentCommand command;

@@ -1,7 +1,8 @@
 // One stream to a control plane, from its hello until it breaks.
 //
-// A reading thread connects, pushes what comes into the inbox and, last, that the lease is lost and why; a writing
-// thread sends what Send() queued. Only the owner calls, and nothing that it calls waits, but the destructor.
+// A reading thread connects, pushes received messages into the inbox, and finally the loss of the lease with its
+// reason; a writing thread sends the messages that Send() queued. Only the owner calls, and no call but the destructor
+// waits.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,21 +20,21 @@
 namespace tapline {
 
 struct LeaseEvent {
-  // Which lease: events of one that was given up may still come.
+  // The lease it belongs to: events of a lease that was given up may still come.
   uint64_t lease = 0;
-  // Of a lease that is lost, why; else a command.
+  // The lease is lost, and the reason is set; otherwise there is a command.
   bool lost = false;
   std::string why{};
-  // Because the token is none, or wrong, or the certificate names another host.
+  // The token is missing or wrong, or the certificate names another host.
   bool refused = false;
   v1::AgentCommand command{};
-  // When it came: nanoseconds since the epoch.
+  // Time of arrival: nanoseconds since the epoch.
   int64_t at_ns = 0;
 };
 
 class Lease {
  public:
-  // Messages that wait to be sent; a control plane that does not read them is given up.
+  // Maximum of unsent messages; a control plane that does not read them is given up.
   static constexpr size_t kMostUnsent = 4096;
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
@@ -45,7 +46,7 @@ class Lease {
   const std::string& server() const { return server_; }
   void Send(v1::AgentMessage message);
   void Send(v1::MonitorStatus status);
-  // What was sent goes out, then the stream ends.
+  // Sends the queued messages, then ends the stream.
   void Finish();
 
  private:

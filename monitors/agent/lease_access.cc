@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/tokens.h"
+#include "packet_io/base/tokens.h"
 
 namespace tapline {
 

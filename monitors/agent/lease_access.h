@@ -1,5 +1,5 @@
-// How an agent speaks to control planes: by TLS with a token, a certificate or both, or, within a network of their own,
-// without either.
+// How an agent authenticates to control planes: by TLS with a token, a certificate or both, or, within a separate
+// network, without either.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -13,7 +13,7 @@ namespace tapline {
 
 struct LeaseAccess {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  // Of the header "authorization"; empty: none.
+  // Value of the header "authorization"; empty: none.
   std::string authorization;
 };
 

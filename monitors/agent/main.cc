@@ -1,4 +1,4 @@
-// tapline-agent: this host's part in queries that a control plane runs.
+// tapline-agent: runs this host's part of the control plane's queries.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include "monitors/agent/agent.h"
 #include "monitors/agent/agent_config.h"
 #include "monitors/agent/lease_access.h"
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether t
 
 std::atomic<bool> stop_requested{false};
 
-// The first signal ends the run cleanly, the second one at once.
+// The first signal ends the run cleanly, the second one immediately.
 void OnSignal(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
@@ -47,7 +47,7 @@ std::string Help() {
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
-// The names of the parsers that the monitor knows; shows at the same time that it can be run.
+// Reads the names of the parsers that the monitor knows, and so checks that it can be run.
 Status ReadParsers(const std::string& monitor, std::vector<std::string>* names) {
   std::FILE* output = popen(("'" + monitor + "' --list-parsers").c_str(), "re");
   std::string text;
@@ -71,7 +71,7 @@ Status Run(AgentConfig* config, Reporter* reporter) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  // gRPC has a line for each attempt; the agent says once what is wrong.
+  // gRPC logs each attempt; the agent reports a problem once.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   if (config->monitor.empty())
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
@@ -92,7 +92,7 @@ Status Act(const std::string& action, AgentConfig* config, Reporter* reporter) {
 }
 
 int Main(int argc, char** argv) {
-  // Whatever it or its monitor puts on disk leads to other people's packets.
+  // The files that it or its monitor writes give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;

@@ -17,12 +17,12 @@ extern char** environ;
 namespace tapline {
 namespace {
 
-// A line of a monitor's is a few hundred bytes, an accounting some kilobytes.
+// A line from a monitor is a few hundred bytes, an accounting some kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
-// Those of the child's secrets, from this one on.
+// The child's secrets use the descriptors from this one on.
 constexpr int kFirstSecret = 3;
 
-// Both ends of a pipe, closed where they are not taken.
+// Both ends of a pipe; closes those that are not taken.
 struct Pipe {
   int read = -1;
   int write = -1;
@@ -50,8 +50,8 @@ struct Descriptor {
   }
 };
 
-// In memory and not in a pipe: the monitor may open it more than once. The descriptor's number is `least` or above, so
-// that no other secret's takes its place.
+// Keeps the secret in memory and not in a pipe: the monitor may open it more than once. The descriptor's number is at
+// least `least`, so that it does not take the place of another secret's.
 bool HoldSecret(const std::string& secret, int least, Descriptor* file) {
   Descriptor any;
   any.number = memfd_create("secret", MFD_CLOEXEC);
@@ -89,7 +89,7 @@ Status MonitorChild::Start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, commands.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, status.write, STDERR_FILENO);
-  // Last: the descriptors above may have these numbers themselves, and are not needed any more.
+  // This comes last: the descriptors above may have these numbers themselves, and are no longer needed.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }
@@ -119,7 +119,7 @@ void MonitorChild::Send(const std::string& line) {
 void MonitorChild::Write() {
   const ssize_t written = write(commands_, unwritten_.data(), unwritten_.size());
   if (written > 0) unwritten_.erase(0, static_cast<size_t>(written));
-  // One that has closed its input is about to end, which its status tells.
+  // A monitor that has closed its input is about to end, which its status will show.
   if (written < 0 && errno != EAGAIN && errno != EINTR) unwritten_.clear();
 }
 
@@ -145,7 +145,7 @@ void MonitorChild::Stop() {
 
 std::string MonitorChild::Reap() {
   int status = 0;
-  // Its lines have ended, so it is gone, or hopeless.
+  // Its output has ended, so it is gone, or hopeless.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
     if (waited == 100) kill(process_, SIGKILL);
     usleep(10'000);

@@ -16,7 +16,7 @@ namespace {
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
-// In the monitor's place: tells its command line as others see it, then twice what the file of its key holds.
+// Stands in for the monitor: prints its command line as others see it, then twice the contents of its key file.
 constexpr char kTeller[] = R"(#!/bin/sh
 tr '\0' ' ' </proc/$$/cmdline >&2
 echo >&2

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "monitors/config/secret_file.h"
+#include "packet_io/config/secret_file.h"
 
 namespace tapline {
 
@@ -12,7 +12,7 @@ Status ReadBrokerLogin(const std::string& path, BrokerLogin* login) {
   if (Status status = ReadSecretWords("--broker-login-file", path, &words); !status.ok()) return status;
   const size_t colon = words.size() == 1 ? words[0].find(':') : std::string::npos;
   if (colon == std::string::npos || colon == 0 || colon + 1 == words[0].size())
-    return Status::User("--broker-login-file " + path + ": it must hold USER:PASSWORD and nothing else");
+    return Status::Invalid("--broker-login-file " + path + ": it must hold USER:PASSWORD and nothing else");
   *login = {words[0].substr(0, colon), words[0].substr(colon + 1)};
   return {};
 }

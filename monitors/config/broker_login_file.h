@@ -1,9 +1,9 @@
-// A user at Kafka and its password, from a file: USER:PASSWORD.
+// Reads the Kafka user and password from a file that holds USER:PASSWORD.
 #pragma once
 
 #include <string>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
@@ -14,7 +14,7 @@ struct BrokerLogin {
   bool operator==(const BrokerLogin&) const = default;
 };
 
-// Without a path there is no login. Errors do not repeat what the file holds.
+// Without a path there is no login. Errors never quote the file's content.
 Status ReadBrokerLogin(const std::string& path, BrokerLogin* login);
 
 }  // namespace tapline

@@ -1,6 +1,6 @@
 #include "monitors/config/config.h"
 
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline {
 

@@ -1,33 +1,18 @@
-// Everything that can be set about tapline-monitor, and its defaults.
+// All settings of tapline-monitor and their defaults.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
 #include "monitors/config/broker_login_file.h"
-#include "monitors/config/config_table.h"
-#include "monitors/config/hash_key_file.h"
-#include "monitors/config/metrics_config.h"
+#include "packet_io/base/status.h"
+#include "packet_io/config/config_table.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/input_config.h"
+#include "packet_io/config/metrics_config.h"
 
 namespace tapline {
-
-// Where packets come from: capture files, or one port. The same for every program that reads packets.
-struct InputConfig {
-  std::vector<std::string> pcap;
-  std::string interface;
-  std::string vdev;
-  std::string port;
-  std::string speed = "max";
-
-  bool operator==(const InputConfig&) const = default;
-};
-void AddInputKeys(ConfigTable* table, InputConfig* input);
-// There is one input, and the speed suits it.
-Status ValidateInput(const InputConfig& input);
-// The file that ReadHashKeys() reads.
-void AddHashKey(ConfigTable* table, std::string* file);
 
 struct MonitorConfig : InputConfig {
   bool busy = false;
@@ -36,14 +21,14 @@ struct MonitorConfig : InputConfig {
   std::vector<std::string> workers;
   uint32_t ring_packets = 4096;
 
-  // What to do with the packets: plans, or parsers over all of them.
+  // Processing: plans, or parsers applied to every packet.
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;
-  // What that file holds, once it was read.
+  // The keys read from that file.
   HashKeys hash_keys;
 
   // Output.
@@ -53,7 +38,7 @@ struct MonitorConfig : InputConfig {
   std::string broker_certificate;
   std::string broker_key;
   std::string broker_login_file;
-  // What that file holds, once it was read.
+  // The login read from that file.
   BrokerLogin broker_login;
   std::vector<std::string> clear;
   std::string compression = "lz4";
@@ -66,7 +51,7 @@ struct MonitorConfig : InputConfig {
   MetricsConfig metrics;
   std::string headers_to;
 
-  // What happens when the process dies.
+  // Crash recovery.
   std::string supervise = "auto";
   uint32_t watchdog_ms = 500;
 
@@ -82,7 +67,7 @@ struct MonitorConfig : InputConfig {
 
 ConfigTable TableOf(MonitorConfig* config);
 
-// What no single key can tell: that there is one input, something to do, a broker for Kafka.
+// Checks what no single key can: that there is one input, something to do, and a broker for Kafka output.
 Status Validate(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -5,12 +5,12 @@
 #include <map>
 
 #include "monitors/config/flags.h"
-#include "monitors/testing/capture_bytes.h"
+#include "packet_io/testing/capture_bytes.h"
 
 namespace tapline {
 namespace {
 
-// Every key: its default, another value, and one that is wrong (empty: everything is right).
+// Every key: its default, another valid value, and an invalid one (empty if every value is valid).
 struct KeyCase {
   const char* fallback;
   const char* other;
@@ -107,10 +107,10 @@ TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
     if (*expected.wrong == '\0') continue;
     MonitorConfig config;
     Status status = ParseYaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", TableOf(&config));
-    EXPECT_EQ(status.fault(), Fault::kUsage) << name;
+    EXPECT_EQ(status.code(), Code::kUsage) << name;
     EXPECT_EQ(status.message().find("f.yaml: line 3: '" + name + "'"), 0u) << status.message();
     CommandLine flags;
-    EXPECT_EQ(FromFlags({Flag(name) + "=" + expected.wrong}, &flags).fault(), Fault::kUsage) << name;
+    EXPECT_EQ(FromFlags({Flag(name) + "=" + expected.wrong}, &flags).code(), Code::kUsage) << name;
   }
 }
 
@@ -186,16 +186,16 @@ TEST(ConfigTest, Validation) {
   auto broken = [&](auto change) {
     MonitorConfig config = good;
     change(config);
-    return Validate(config).fault();
+    return Validate(config).code();
   };
-  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(); }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.interface = "eth0"; }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.parser.clear(); }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.plan = {"p"}; }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.output = "kafka"; }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(), c.interface = "eth0", c.speed = "1x"; }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.clear = {"kafka", "metric"}; }), Fault::kUsage);
-  EXPECT_EQ(broken([](auto& c) { c.metrics.address = "10.0.0.1:7402"; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(); }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.interface = "eth0"; }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.parser.clear(); }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.plan = {"p"}; }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.output = "kafka"; }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(), c.interface = "eth0", c.speed = "1x"; }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.clear = {"kafka", "metric"}; }), Code::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.metrics.address = "10.0.0.1:7402"; }), Code::kUsage);
 }
 
 TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {

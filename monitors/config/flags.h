@@ -1,12 +1,12 @@
-// The command line: what to do, and settings over those of a file.
+// The command line: the action, and settings that override those of a file.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
 #include "monitors/config/config.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
@@ -16,8 +16,8 @@ struct CommandLine {
   MonitorConfig config;
 };
 
-// `arguments` without the program's name. --config is read first wherever it stands, so that every flag overrides it; a
-// list given as flags replaces the file's.
+// `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
+// list given as flags replaces the file's list.
 Status ParseCommandLine(std::span<const std::string> arguments, CommandLine* command_line);
 
 std::string HelpText();

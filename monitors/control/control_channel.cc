@@ -20,7 +20,7 @@ constexpr int kLookEveryMs = 50;
 // A plan is a few kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
 
-// What a plan calls itself, right or wrong: its sender is to know which one was refused.
+// The name that a plan gives itself, valid or not, so that its sender learns which one was refused.
 std::string NameIn(const json& plan) {
   const bool named = plan.is_object() && plan.contains("query") && plan["query"].is_string();
   return named ? plan["query"].get<std::string>() : "";
@@ -50,7 +50,7 @@ void ControlChannel::Run() {
   control_->Look();
 }
 
-// Returns whether there may be more.
+// Returns true if there may be more.
 bool ControlChannel::ReadMore() {
   char buffer[16384];
   const ssize_t got = read(fd_, buffer, sizeof buffer);
@@ -62,14 +62,14 @@ bool ControlChannel::ReadMore() {
     unread_.erase(0, end + 1);
   }
   if (unread_.size() <= kMostLineBytes) return true;
-  reporter_->QueryRefused("", Status::User("a command of over a megabyte"));
+  reporter_->QueryRefused("", Status::Invalid("a command of over a megabyte"));
   return false;
 }
 
 void ControlChannel::Obey(std::string_view line) {
   const json command = json::parse(line, nullptr, false);
   std::string name;
-  Status status = Status::User(
+  Status status = Status::Invalid(
       "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
       "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}, "
       "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}, {\"mirrored\":\"QUERY\"} or "

@@ -1,22 +1,21 @@
-// Commands to a running monitor as lines of JSON, and their answers as status lines (base/reporter.h):
+// Receives commands for a running monitor as lines of JSON, and answers with status lines (base/reporter.h):
 //
 //   {"add":{…a plan…}}    →  {"event":"query_added","query":"q"}         each lane now takes packets for it
 //                         or {"event":"query_refused","query":"q","message":…,"kind":…}
-//   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
-//   {"abandon":"q"}       →  the same, but its stream does not say that it has ended: another monitor goes on with it
-//   {"limit":{"query":"q","rate":0.25}}   of SAMPLE auto: holds from the next second on
-//     → {"event":"limited","query":"q","rate":0.25}   where it is sampled by port, else no answer
-//   {"credits":{"query":"q","packets":500,"version":7}}
+//   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is sent
+//   {"abandon":"q"}       →  the same, but without an end of stream: another monitor takes over
+//   {"limit":{"query":"q","rate":0.25}}   for SAMPLE auto: holds from the next second on
+//                         →  {"event":"limited","query":"q","rate":0.25}   if it is sampled by port, else no answer
+//   {"credits":{"query":"q","packets":500,"version":7}}   for a leased limit (schema/agent.proto)
 //                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
-//                            of a limit that is leased (schema/agent.proto); said again when more is wanted
-//   {"mirrored":"q"}      (no answer)   of a plan with rules: switches have confirmed that they copy all that it wants
-//   {"lost":{"incarnation":i,"packets":n}}   (no answer)                 so many never came, in this life of the
-//   process:
-//                            told to the queries that run. Before, and twice a second, it says what did come:
-//                            {"event":"copies","incarnation":i,"packets":n,"until_ns":t}
+//                            repeated when more is needed
+//   {"mirrored":"q"}      (no answer)   for a plan with rules: switches have confirmed that they copy all its packets
+//   {"lost":{"incarnation":i,"packets":n}}   (no answer)   n packets never arrived, in this incarnation of the
+//                            process; reported to the running queries. Before that, and twice a second, the monitor
+//                            reports how many arrived: {"event":"copies","incarnation":i,"packets":n,"until_ns":t}
 //
-// A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
-// the end of the monitor: whoever gave the commands is gone, and the queries that run are abandoned.
+// A query that ends automatically (LIMIT) is reported in the same way. Other queries are not affected. The end of the
+// input ends the monitor: its controller is gone, and the running queries are abandoned.
 #pragma once
 
 #include <atomic>
@@ -24,40 +23,41 @@
 #include <string_view>
 #include <thread>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
-// What commands are about. Called on the channel's thread.
+// Executes the commands. Called on the channel's thread.
 class QueryControl {
  public:
   virtual ~QueryControl() = default;
-  // Takes a plan's JSON. Sets the query's name if that is a plan.
+  // Adds the query of a plan in JSON. Sets the query's name if the text is a plan.
   virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
   virtual Status EndQuery(const std::string& name) = 0;
-  // Ends its work here; its stream goes on elsewhere.
+  // Ends the query's work here; its stream continues elsewhere.
   virtual Status AbandonQuery(const std::string& name) = 0;
-  // All that run, before the monitor ends.
+  // Abandons all running queries, before the monitor ends.
   virtual void AbandonAll() = 0;
-  // The pipeline can take this share of the query's flows, above 0 to 1. One that is not there is no error: it may just
-  // have ended.
+  // The pipeline can sustain this share of the query's flows, above 0 to 1. A missing query is not an error: it may
+  // just have ended.
   virtual Status LimitQuery(const std::string& name, double rate) = 0;
-  // It may take so many packets in all; one that is not there is no error.
+  // The query may take so many packets in total. A missing query is not an error.
   virtual Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) = 0;
-  // Switches copy all of its packets from now on; one that is not there is no error.
+  // Switches copy all of its packets from now on. A missing query is not an error.
   virtual Status ConfirmCopies(const std::string& name) = 0;
-  // So many packets of its link were lost on their way here, since the process began; of another process: nothing.
+  // So many packets of its link were lost on their way here, since the process began. Ignored for another incarnation.
   virtual Status LoseCopies(uint64_t incarnation, uint64_t packets) = 0;
-  // Called at least each tenth of a second: tells of what has ended.
+  // Called at least every tenth of a second: reports the queries that have ended.
   virtual void Look() = 0;
 };
 
 class ControlChannel {
  public:
-  // Reads lines from `fd`, which stays the caller's. All outlive the channel. At its end, `stop` is set.
+  // Reads lines from `fd`, which the caller still owns. All arguments outlive the channel. Sets `stop` at the end of
+  // the input.
   ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop);
-  // Ends the thread. What was not read by then is not obeyed.
+  // Ends the thread. Commands that were not read by then are ignored.
   ~ControlChannel();
 
  private:

@@ -7,11 +7,12 @@
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
-// Lanes look at their inbox at each poll, a millisecond apart at most.
+// Lanes check their inbox at each poll, at most a millisecond apart.
 constexpr useconds_t kAnswerPauseUs = 200;
 
 }  // namespace
@@ -32,20 +33,19 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
 }
 
 int LiveQueries::Find(const std::string& name) const {
-  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
-    const int place = std::countr_zero(bits);
-    if (queries_->specs[place].name == name) return place;
+  for (uint32_t place : SetBits(queries_->taken)) {
+    if (queries_->specs[place].name == name) return static_cast<int>(place);
   }
   return -1;
 }
 
 Status LiveQueries::Check(const QuerySpec& spec) const {
-  if (Find(spec.name) >= 0) return Status::User("query '" + spec.name + "' is running already");
+  if (Find(spec.name) >= 0) return Status::Invalid("query '" + spec.name + "' is running already");
   if (~queries_->taken == 0) {
     return Status::Resources("this monitor has 64 queries; end one, or run a second monitor for the rest");
   }
   if (!spec.threads.is_default() && spec.threads != layout_) {
-    return Status::User("query '" + spec.name + "' asks for other threads than this monitor was started with");
+    return Status::Invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
   return {};
 }
@@ -67,18 +67,18 @@ Status LiveQueries::Prepare(uint32_t place) {
   return {};
 }
 
-// Returns whether the lane has done it; one that is over does nothing any more.
+// Returns true if the lane has done it; a lane that has finished does nothing any more.
 bool LiveQueries::Ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().Post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
-  // Left to a lane that ends meanwhile: it may yet look at it.
+  // Leave the command to a lane that ends meanwhile: it may still look at it.
   if (!posted->answered()) return false;
   delete posted;
   return true;
 }
 
-// Returns whether every lane has done it.
+// Returns true if every lane has done it.
 bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) all &= Ask(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
@@ -94,7 +94,7 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
   queries_->specs[place] = std::move(spec);
   if (Status status = Prepare(place); !status.ok()) return status;
   if (page_ != nullptr && !page_->plans[place].Set(plan)) {
-    return Status::User("the plan of '" + *name + "' is too long");
+    return Status::Invalid("the plan of '" + *name + "' is too long");
   }
   {
     std::lock_guard lock(queries_->mutex);
@@ -105,7 +105,7 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
 
 Status LiveQueries::EndQuery(const std::string& name) {
   const int place = Find(name);
-  if (place < 0) return Status::User("no query '" + name + "' is running");
+  if (place < 0) return Status::Invalid("no query '" + name + "' is running");
   Tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
   return {};
 }
@@ -116,10 +116,10 @@ Status LiveQueries::AbandonQuery(const std::string& name) {
 }
 
 Status LiveQueries::LimitQuery(const std::string& name, double rate) {
-  if (!(rate > 0 && rate <= 1)) return Status::User("a limit's rate is above 0 and at most 1");
+  if (!(rate > 0 && rate <= 1)) return Status::Invalid("a limit's rate is above 0 and at most 1");
   const int place = Find(name);
   if (place < 0) return {};
-  if (!queries_->specs[place].rate_may_fall) return Status::User("query '" + name + "' does not say SAMPLE auto");
+  if (!queries_->specs[place].rate_may_fall) return Status::Invalid("query '" + name + "' does not say SAMPLE auto");
   Tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
   if (page_ != nullptr) page_->pipeline_limits[place] = rate;
   if (queries_->specs[place].sampled_by_port) reporter_->Limited(name, rate);
@@ -130,8 +130,8 @@ Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint6
   const int found = Find(name);
   if (found < 0) return {};
   const auto place = static_cast<uint32_t>(found);
-  if (!queries_->specs[place].limit_leased) return Status::User("query '" + name + "' has no limit that is leased");
-  // The page first where there is more, last where there is less: a process that goes on never has more than was
+  if (!queries_->specs[place].limit_leased) return Status::Invalid("query '" + name + "' has no limit that is leased");
+  // Write the page first if the grant grows, and last if it shrinks: a process that takes over never has more than was
   // granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
   credits_->Grant(place, packets);
@@ -155,12 +155,12 @@ Status LiveQueries::LoseCopies(uint64_t incarnation, uint64_t packets) {
   auto command = std::make_unique<LaneCommand>(LaneCommand::Kind::kLose, 0);
   command->packets = packets - lost_copies_;
   lost_copies_ = packets;
-  // Of packets that nobody has seen it is not known whose lane would have had them.
+  // It is unknown which lane would have received packets that never arrived.
   Ask(lanes_[0].get(), std::move(command));
   return {};
 }
 
-// Told when half of what was lent is used up, and then whenever something has changed.
+// Reports when half of the grant is used up, and then whenever something has changed.
 void LiveQueries::LookAtCredits(uint32_t place) {
   const Lease& lease = leases_[place];
   const uint64_t left = credits_->left(place);
@@ -182,14 +182,12 @@ void LiveQueries::TellCredits(uint32_t place) {
 }
 
 void LiveQueries::Look() {
-  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
-    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t place : SetBits(queries_->taken)) {
     if (queries_->specs[place].limit_leased) LookAtCredits(place);
   }
   uint64_t done = queries_->taken;
   for (const auto& lane : lanes_) done &= lane->progress().done.load(std::memory_order_acquire);
-  for (uint64_t bits = done; bits != 0; bits &= bits - 1) {
-    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t place : SetBits(done)) {
     Accounting sum;
     for (const auto& unit : units_) {
       if (unit->Serves(place)) sum += unit->accounts()[place];

@@ -1,7 +1,7 @@
-// Adds queries to the running lanes of a monitor, and ends them, on a thread of its own.
+// Adds queries to the running lanes of a monitor, and ends them, on a separate thread.
 //
-// A place goes through: free → written and prepared → told to each lane, which answers → ends → done in each lane →
-// accounted for → free. Only Look() frees places.
+// A slot goes through: free → written and prepared → added to each lane, which answers → ends → done in each lane →
+// accounted for → free. Only Look() frees slots.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All outlive it; the lanes run, with the queries that are `taken`. Plans are noted in `page`, if there is one: a
-  // process that goes on for this one begins with them.
+  // All arguments outlive it; the lanes run, with the queries that are `taken`. Plans are recorded in `page`, if there
+  // is one: a process that takes over from this one begins with them.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
               PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter);
@@ -54,17 +54,17 @@ class LiveQueries final : public QueryControl {
   std::span<const std::unique_ptr<ParserUnit>> units_;
   MonitorPage* page_;
   Reporter* reporter_;
-  // Of a limit that is leased.
+  // The state of a leased limit.
   struct Lease {
     uint64_t version = 0;
-    uint64_t lent = 0;  // what was left when something was granted last
-    // As they were told last.
+    uint64_t lent = 0;  // packets left at the last grant
+    // As last reported.
     bool told = false;
     uint64_t left = 0;
     uint64_t refused = 0;
   };
   std::array<Lease, kMostQueries> leases_;
-  uint64_t lost_copies_ = 0;  // as lanes were told
+  uint64_t lost_copies_ = 0;  // as reported to lanes
 };
 
 }  // namespace tapline

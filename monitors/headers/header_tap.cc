@@ -53,7 +53,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::optional<int64_t> IdleTimeNs() const override { return source_->IdleTimeNs(); }
   std::optional<double> Fraction() const override { return source_->Fraction(); }
 
-  // The thread's side: from the next burst on. Returns when the one before is not used any more.
+  // Called on the tap's thread. Takes effect from the next burst on; with null, waits until the lane no longer uses the
+  // previous capture.
   void Want(multilog::HeaderCapture* capture) {
     wanted_.store(capture, std::memory_order_release);
     if (capture != nullptr) return;
@@ -76,8 +77,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> wanted_{nullptr};
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
-  uint64_t missed_ = 0;  // packets that went by
-  Losses losses_;        // as far as a node was told
+  uint64_t missed_ = 0;  // packets that passed without a node
+  Losses losses_;        // as reported to a node
 };
 
 HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::function<void(const std::string&)> warn,

@@ -1,10 +1,10 @@
-// Headers of all packets that the lanes poll, for a MultiLog node in another process (multilog/node/header_feed.h):
-// each lane's source is wrapped in one that also writes rows.
+// Feeds the headers of all packets that the lanes poll to a MultiLog node in another process
+// (multilog/headers/header_feed.h). Wraps each lane's source in one that also writes rows.
 //
-//   source ─▶ tapped source ─▶ lane        a thread looks for the node, ten times a second, and follows what it wants
+//   source ─▶ tapped source ─▶ lane        a thread looks for the node and its settings ten times a second
 //                  └▶ HeaderCapture ═ring═▶ node
 //
-// While there is no node, packets go by and are counted for when there is one.
+// While there is no node, the tap counts the packets that pass and reports them to the next node.
 #pragma once
 
 #include <condition_variable>
@@ -15,20 +15,20 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/source/packet_source.h"
-#include "multilog/node/header_feed.h"
+#include "multilog/headers/header_feed.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline {
 
 class HeaderTap {
  public:
-  // Wraps the sources in place; they outlive it. Warnings are of what the user should know, each told once.
+  // Wraps the sources in place; they outlive the tap. Calls `warn` with what the user should know, once per message.
   HeaderTap(std::string directory, const HashKey& hash_key, std::function<void(const std::string&)> warn,
             std::vector<std::unique_ptr<PacketSource>>* sources);
-  // REQUIRES: no lane polls any more.
+  // REQUIRES: no lane is polling any more.
   ~HeaderTap();
 
-  // Joins the node, if it is there, and goes on looking.
+  // Joins the node if it is present, and keeps looking for it.
   void Start();
 
  private:

@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <thread>
+
+#include "parsers/api/bits.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr int64_t kTellTimeEveryNs = 1'000'000;
+constexpr int64_t kTellTimeEveryNs = kNsPerMs;
 constexpr int64_t kSendAccountsEveryNs = 50'000'000;
 constexpr size_t kMostGroups = 16;
-
-template <typename Function>
-void ForEachBit(uint64_t bits, Function function) {
-  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
-}
 
 }  // namespace
 
@@ -66,7 +62,7 @@ Worker* DispatchStage::Choose(Route& route, const Packet& packet) {
   const auto count = static_cast<uint32_t>(workers.size());
   if (count == 1) return workers[0].get();
   if (!route.group->by_flow) return workers[route.next++ % count].get();
-  // The low half of the hash is the connection table's.
+  // The connection table uses the low half of the hash.
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
@@ -88,17 +84,17 @@ bool DispatchStage::Dispatch(const Packet& packet) {
     chosen[count++] = {worker, packet.queries & route.queries};
   }
   if (source_->retains() && packet.buffer != nullptr) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
-  // A worker never sees queries whose ends it is not told.
+  // A worker never sees queries whose ends it will not receive.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
   return true;
 }
 
 void DispatchStage::Drop(const Packet& packet) {
-  ForEachBit(packet.queries, [&](uint32_t query) {
+  for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
     --account.packets_out;
     ++account.dropped[IndexOf(Drop::kWorkerRingFull)];
-  });
+  }
 }
 
 void DispatchStage::Process(std::span<Packet> packets) {
@@ -116,7 +112,7 @@ void DispatchStage::Publish() {
   for (Worker* worker : workers_) worker->packets().Publish();
 }
 
-// The bytes of a source that does not retain them are gone after this burst.
+// The bytes of a source that does not retain them are invalid after this burst.
 void DispatchStage::AwaitDrained() {
   for (Worker* worker : workers_) {
     while (!worker->packets().Drained() && !worker->stopped()) std::this_thread::yield();
@@ -138,25 +134,25 @@ void DispatchStage::SendToAll(const WorkerCommand& command) {
   for (Worker* worker : workers_) Send(*worker, command);
 }
 
-// What the lane has counted since the last time, to the first worker that serves the query.
+// Sends the lane's counts since the last time to the first worker that serves the query.
 void DispatchStage::SendAccounts(uint64_t queries) {
-  ForEachBit(queries, [&](uint32_t query) {
+  for (uint32_t query : SetBits(queries)) {
     const Accounting& now = (*accounts_)[query];
-    if (now == handed_on_[query]) return;
+    if (now == handed_on_[query]) continue;
     const uint64_t bit = uint64_t{1} << query;
     auto route = std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return (r.queries & bit) != 0; });
-    if (route == routes_.end()) return;
+    if (route == routes_.end()) continue;
     auto* delta = new Accounting(now - handed_on_[query]);
     Send(*route->group->workers[0], {.kind = WorkerCommand::Kind::kAccount, .queries = bit, .account = delta});
     handed_on_[query] = now;
-  });
+  }
 }
 
 void DispatchStage::Advance(int64_t now_ns) {
-  const bool second_passed = told_ns_ == INT64_MIN || now_ns / kSecondNs > told_ns_ / kSecondNs;
+  const bool second_passed = told_ns_ == INT64_MIN || now_ns / kNsPerSecond > told_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
-  // Of the past second, before time moves on: windows end at whole seconds.
+  // Sends the counts of the past second before time moves on: windows end at whole seconds.
   SendAccounts(active_);
   SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
   told_ns_ = now_ns_;

@@ -1,13 +1,13 @@
-// Pipeline mode (NetAlytics section 5.1): the lane that receives packets hands each to the workers whose parsers want
-// it, without a copy of its bytes, through a ring for each worker.
+// Pipeline mode (NetAlytics section 5.1). The receiving lane hands each packet to the workers whose parsers want it,
+// without copying its bytes, through one ring per worker.
 //
 //                             ┌─ ring ─▶ worker 0 ─┐ group "http_get", by flow
 //   lane: poll, decode, match ┼─ ring ─▶ worker 1 ─┘
 //                             └─ ring ─▶ worker 2     group of the other parsers
 //
-// Within a group a flow always goes to the same worker; where none of its parsers follows flows, packets go round. A
-// packet enters the rings of all groups that want it or, where one is full, none: live captures count it as dropped for
-// its queries, capture files wait.
+// Within a group, a flow always goes to the same worker; if none of the group's parsers follows flows, packets are
+// distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none: live captures
+// count it as dropped for its queries, capture files wait.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@
 #include "monitors/lane/worker.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline {
 
-// Workers that run the same parsers and share their flows.
+// Workers that run the same parsers and share the flows among them.
 struct WorkerGroup {
   std::vector<std::string> parsers;
   bool by_flow = true;
@@ -33,8 +33,8 @@ struct WorkerGroup {
 
 class DispatchStage final : public PacketStage {
  public:
-  // `queries` are places; `accounts` is what the lane counts into. What it counts of a query is handed on to the first
-  // worker that serves it. All outlive the stage; `source` is the lane's.
+  // `queries` are the query slots; the lane counts into `accounts`. The stage passes the lane's counts for a query to
+  // the first worker that serves it. All arguments outlive the stage; `source` is the lane's.
   DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
                 QueryAccounts* accounts);
   ~DispatchStage() override;
@@ -46,7 +46,7 @@ class DispatchStage final : public PacketStage {
   void Process(std::span<Packet> packets) override;
   void Advance(int64_t now_ns) override;
   void BeginEnd(uint64_t queries) override;
-  // The ends are the workers' to send.
+  // The workers send the ends.
   bool ContinueEnd() override { return true; }
   uint64_t Done(uint64_t queries) const override;
   OutputStats backlog() const override;
@@ -63,7 +63,7 @@ class DispatchStage final : public PacketStage {
   struct Route {
     WorkerGroup* group;
     uint64_t queries;  // those with a parser in the group
-    uint32_t next;     // where packets go round
+    uint32_t next;     // next worker in round-robin order
   };
 
   Worker* Choose(Route& route, const Packet& packet);
@@ -73,7 +73,7 @@ class DispatchStage final : public PacketStage {
   void AwaitDrained();
   void Send(Worker& worker, WorkerCommand command);
   void SendToAll(const WorkerCommand& command);
-  // To the workers that serve the query; sets its bit.
+  // Sends the command to the workers that serve the query, with the query's bit set.
   void SendOf(uint32_t query, WorkerCommand command);
   void SendAccounts(uint64_t queries);
   bool Serves(const WorkerGroup& group, uint32_t query) const;
@@ -87,7 +87,7 @@ class DispatchStage final : public PacketStage {
   QueryAccounts handed_on_;
   uint64_t active_ = 0;
   int64_t now_ns_ = INT64_MIN;       // packet time
-  int64_t told_ns_ = INT64_MIN;      // packet time that the workers were told
+  int64_t told_ns_ = INT64_MIN;      // packet time last sent to the workers
   int64_t told_at_ns_ = 0;           // monotonic
   int64_t accounts_sent_at_ns_ = 0;  // monotonic
   bool finished_ = false;

@@ -23,7 +23,7 @@ struct Timed {
   Bytes frame;
 };
 
-// Gives its packets in buffers that are counted, as a port does, or in bytes that are gone at the next poll, as a
+// Delivers its packets in counted buffers, as a port does, or in bytes that are invalid after the next poll, as a
 // capture file does.
 class TestSource final : public PacketSource {
  public:
@@ -65,7 +65,7 @@ class TestSource final : public PacketSource {
   std::atomic<int64_t> held_{0};
 };
 
-// What all units sent: batches of each query, from several threads.
+// The output of all units: batches of each query, from several threads.
 class AllBatches {
  public:
   void Add(v1::TupleBatch batch) {

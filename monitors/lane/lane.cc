@@ -3,20 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 #include <utility>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
-// More packets than any queue holds have been taken by then.
+// Limit that exceeds the packets that any queue holds.
 constexpr int kMostPollsBehind = 4096;
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 void Sleep(int64_t duration_ns) {
   timespec duration = {0, duration_ns};
@@ -56,14 +55,14 @@ void Lane::Add(uint32_t query) {
   gate_.SetSamplingRate(query, SamplingRate(query));
 }
 
-// What the query allows, what this lane gets rid of, what the pipeline can take: the least of them.
+// The minimum of the query's own rate, the rate this lane can sustain, and the rate the pipeline can sustain.
 double Lane::SamplingRate(uint32_t query) const {
   return std::min({queries_[query].sampling_rate, applied_limit_, pipeline_limits_[query]});
 }
 
 void Lane::BeginToWatch(int64_t time_ns) {
-  for (uint64_t bits = std::exchange(unwatched_, 0); bits != 0; bits &= bits - 1) {
-    stage_->SetWatchedSince(static_cast<uint32_t>(std::countr_zero(bits)), time_ns);
+  for (uint32_t query : SetBits(std::exchange(unwatched_, 0))) {
+    stage_->SetWatchedSince(query, time_ns);
   }
 }
 
@@ -114,7 +113,7 @@ void Lane::Enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) StartClock(options_.page->clock_start_ns);
-  // What the source lost among the packets that it skips was counted.
+  // Losses among the packets that the source skips were counted.
   if (!source_->live()) losses_ = source_->ReadLosses();
 }
 
@@ -176,11 +175,10 @@ size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
   return packets.size();
 }
 
-// Where every query wants all packets of a connection or none, the engine takes those that no parser has to see,
-// undecoded. Returns how many
-// packets of the burst are done.
+// If every query wants all packets of a connection or none, the engine takes the undecoded packets that no parser has
+// to see. Returns how many packets of the burst are done.
 size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
-  // Whether it is a copy can only be told of a packet that was decoded.
+  // Duplicates can only be detected among decoded packets.
   if (duplicates_) return ProcessAll(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
   const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
@@ -193,9 +191,10 @@ size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
     page_->burst_left -= absorbed.packets;
     NoteParsed();
   }
-  for (uint64_t left = absorbed.left; left != 0 && (gate_.active() != 0 || options_.stay); left &= left - 1) {
+  for (uint32_t packet : SetBits(absorbed.left)) {
+    if (gate_.active() == 0 && !options_.stay) break;
     if (page_ != nullptr) --page_->burst_left;
-    ProcessOne(packets[static_cast<size_t>(std::countr_zero(left))]);
+    ProcessOne(packets[packet]);
   }
   RunParsers();
   if (absorbed.packets != 0) stage_->Advance(absorbed.latest_ns);
@@ -229,16 +228,16 @@ void Lane::ProcessOne(const RawPacket& raw) {
 
 void Lane::LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
   accounting_.undecodable[static_cast<int>(outcome)] += packets;
-  // No query asks for what is not IP; of all else nobody can say whether it did.
+  // No query wants packets that are not IP; whether one wanted the others is unknown.
   if (outcome == DecodeOutcome::kNotIp) return;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    Accounting& account = (*accounts_)[std::countr_zero(bits)];
+  for (uint32_t query : SetBits(gate_.active())) {
+    Accounting& account = (*accounts_)[query];
     account.LosePackets(IndexOf(outcome), packets);
     account.bytes_in += bytes;
   }
 }
 
-// Makes *packet the datagram that it completes, and returns what became of that; kFragment if it completes none. A
+// Replaces *packet by the datagram that it completes, and returns that one's outcome; kFragment if it completes none. A
 // datagram may itself hold a fragment of another, in a tunnel.
 DecodeOutcome Lane::Reassemble(Packet* packet) {
   DecodeOutcome outcome = DecodeOutcome::kFragment;
@@ -256,7 +255,7 @@ bool Lane::IsDuplicate(DecodeOutcome outcome, const Packet& packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
   if (!duplicates_->is_copy(packet)) return false;
   ++accounting_.lost[IndexOf(Drop::kDuplicate)];
-  // Of a fragment nobody knows whose it is, and its datagram counts once.
+  // The query of a fragment is unknown, and its datagram counts once.
   if (outcome == DecodeOutcome::kOk) gate_.Refuse(packet, Drop::kDuplicate);
   return true;
 }
@@ -269,16 +268,15 @@ void Lane::CountLostFragments() {
   lost_fragments_ = now;
 }
 
-// Hands everything of the past seconds on before the first packet of a new one is counted. Windows end at whole
-// seconds, so what they say of their completeness is then of just the packets before their end, at whatever speed a
-// file is read.
+// Passes on everything of the past seconds before the first packet of a new one is counted. Windows end at whole
+// seconds, so their completeness then covers just the packets before their end, at whatever speed a file is read.
 void Lane::CloseSecond(int64_t time_ns) {
-  int64_t second_ns = time_ns / kSecondNs * kSecondNs;
+  int64_t second_ns = time_ns / kNsPerSecond * kNsPerSecond;
   bool first = next_second_ns_ == INT64_MIN;
-  // What was lost in whole seconds of which nothing was heard is told of with them.
+  // Losses in whole seconds without packets are reported with those seconds.
   if (!first && caught_up_ && second_ns > next_second_ns_) CountLosses();
-  next_second_ns_ = second_ns + kSecondNs;
-  // A capture file is watched from the packet on that comes next.
+  next_second_ns_ = second_ns + kNsPerSecond;
+  // Queries on a capture file watch from the next packet on.
   if (unwatched_ != 0) BeginToWatch(time_ns);
   if (first) return;
   RunParsers();
@@ -289,14 +287,13 @@ void Lane::CloseSecond(int64_t time_ns) {
   Tick();
 }
 
-// Only between two seconds: parsers that count per flow and second have then handed on what they had counted at the old
+// Applied only between two seconds: parsers that count per flow and second have then emitted the counts at the old
 // rate, and no window is cut. A query with a fixed rate keeps it.
 void Lane::ApplySamplingLimit() {
   if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();
   limits_changed_ = false;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t query : SetBits(gate_.active())) {
     if (!queries_[query].rate_may_fall) continue;
     stage_->SetSamplingRate(query, SamplingRate(query));
     gate_.SetSamplingRate(query, SamplingRate(query));
@@ -312,8 +309,7 @@ void Lane::RunParsers() {
 
 void Lane::NoteParsed() {
   UnitPage& unit = options_.page->units[options_.index];
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    const int query = std::countr_zero(bits);
+  for (uint32_t query : SetBits(gate_.active())) {
     unit.parsed[query] = (*accounts_)[query].packets_out;
     BatchLedger::Stream& stream = unit.ledger.streams[query];
     stream.waiting_rows_parsed = stream.waiting_rows;
@@ -323,12 +319,12 @@ void Lane::NoteParsed() {
 void Lane::LoseEverywhere(int reason, uint64_t packets) {
   accounting_.received += packets;
   accounting_.lost[reason] += packets;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    (*accounts_)[std::countr_zero(bits)].LosePackets(reason, packets);
+  for (uint32_t query : SetBits(gate_.active())) {
+    (*accounts_)[query].LosePackets(reason, packets);
   }
 }
 
-// Those that the supervisor says came while no process listened.
+// Counts the packets that arrived, according to the supervisor, while no process listened.
 void Lane::CountMissed() {
   if (page_ == nullptr || options_.index != 0) return;
   const uint64_t missed = options_.page->missed.exchange(0);
@@ -348,7 +344,7 @@ void Lane::EndQueries(uint64_t queries) {
 
 void Lane::ContinueEnd() { end_under_way_ = !stage_->ContinueEnd(); }
 
-// Ends queries whose duration is over by `time_ns`, each at the last nanosecond of its own.
+// Ends queries whose duration is over by `time_ns`, each at its last nanosecond.
 void Lane::ExpireAt(int64_t time_ns) {
   RunParsers();
   while (gate_.next_deadline_ns() <= time_ns && gate_.next_deadline_ns() != QueryGate::kNever) {
@@ -378,8 +374,8 @@ void Lane::CountLosses() {
   uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
   accounting_.received += unsupported;
   accounting_.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += unsupported;
-  for (uint64_t bits = gate_.active(); bits != 0 && unsupported != 0; bits &= bits - 1) {
-    (*accounts_)[std::countr_zero(bits)].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
+  for (uint32_t query : SetBits(unsupported == 0 ? 0 : gate_.active())) {
+    (*accounts_)[query].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
   }
   losses_ = now;
 }
@@ -398,9 +394,10 @@ void Lane::PublishProgress() {
 void Lane::Tick() {
   const int64_t before_ns = std::exchange(now_ns_, MonotonicNs());
   if (end_under_way_) ContinueEnd();
-  // What was lost came after all that waits in a full queue, so that is taken first: else the loss would be told of
-  // with packets of before. A poll from before the process stood still says nothing, so the next one decides.
-  if (now_ns_ - before_ns > kSecondNs) caught_up_ = false;
+  // Lost packets came after all packets that wait in a full queue, so these are taken first: otherwise the loss would
+  // be reported with earlier packets. A poll from before the process was paused proves nothing, so the next one
+  // decides.
+  if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
   if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMostPollsBehind)) {
     losses_due_ = false;
     polls_behind_ = 0;

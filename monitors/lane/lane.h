@@ -1,5 +1,5 @@
-// One polling thread: packets from a source, through decoding and matching, to a stage that parses them. Works on
-// bursts. A process may have several lanes; they share nothing that changes but the credits of LIMIT Np.
+// One polling thread. Takes bursts of packets from a source, decodes and matches them, and passes them to a stage that
+// parses them. A process may have several lanes; they share no mutable state but the credits of LIMIT Np.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 #include <span>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
-#include "monitors/base/status.h"
 #include "monitors/lane/lane_inbox.h"
-#include "monitors/lane/pacer.h"
 #include "monitors/lane/packet_stage.h"
 #include "monitors/lane/published.h"
 #include "monitors/lane/query_gate.h"
 #include "monitors/lane/sampling_limit.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
-#include "monitors/source/packet_source.h"
 #include "monitors/supervisor/monitor_page.h"
+#include "packet_io/accounting/accounting.h"
+#include "packet_io/base/status.h"
+#include "packet_io/source/pacer.h"
+#include "packet_io/source/packet_source.h"
 #include "parsers/api/flow_hash.h"
 #include "parsers/decode/duplicate_filter.h"
 #include "parsers/decode/fragment_table.h"
@@ -31,54 +31,54 @@ namespace tapline {
 struct LaneOptions {
   bool busy = false;
   bool drop_duplicates = false;
-  // Goes on when no query is left: more may be added.
+  // Keeps running without queries, since more may be added.
   bool stay = false;
   HashKey hash_key;
-  // Which lane it is of those that share a page with their supervisor, if there is one: what a dead lane left there is
-  // gone on with.
+  // The lane's index in the page that it shares with its supervisor, if there is one. The lane resumes from the state a
+  // crashed lane left there.
   uint32_t index = 0;
   MonitorPage* page = nullptr;
 };
 
-// For other threads to read while the lane runs.
+// Lets other threads follow the lane while it runs.
 struct LaneProgress {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};
-  // Below 0: not known.
+  // Negative if unknown.
   std::atomic<double> fraction{-1};
-  // Of a live link, the packets that came until a moment (wall clock): all of them, since none was waiting then. To be
-  // read together, so under the mutex.
+  // Live sources: the packets that arrived up to a point in time (wall clock). The count is complete, since no packet
+  // was waiting then. The fields must be read together, hence under a mutex.
   struct Arrived {
     uint64_t packets = 0;
     uint64_t not_ip = 0;  // of these
     int64_t until_ns = 0;
   };
   Published<Arrived> arrived;
-  // Queries that had ended, one way or another, and of which nothing is left in this lane: bits as in Packet::queries.
+  // Queries that have ended, for any reason, and left nothing behind in this lane: bits as in Packet::queries.
   std::atomic<uint64_t> done{0};
-  // Run() has returned, or will without looking at its inbox again.
+  // Run() has returned, or will return without looking at its inbox again.
   std::atomic<bool> over{false};
 };
 
 class Lane {
  public:
-  // All outlive the lane. `source` and `stage` are started; `queries` are places, and `accounts` has as many entries.
-  // Setting `stop` ends Run() soon.
+  // All arguments outlive the lane. `source` and `stage` are started; `queries` are the query slots, and `accounts` has
+  // one entry for each. Run() returns soon after `stop` is set.
   Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
        QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
 
-  // A query from the start. Before Run().
+  // Adds a query that is present from the start. Must precede Run().
   void Add(uint32_t query);
-  // While Run() runs, queries come and go through here.
+  // Adds and ends queries while Run() is running.
   LaneInbox& inbox() { return inbox_; }
 
-  // Until the source ends, every query has reached its limit, or it is told to stop. Then everything is flushed, and
-  // the end of each query sent. Fails if the source or the output failed.
+  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes everything and sends
+  // the end of each query. Fails if the source or the output failed.
   Status Run();
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
-  // Any thread: the accounting as of a tenth of a second ago, or of the end.
+  // Any thread: the accounting as of a tenth of a second ago, or the final one.
   LaneAccounting published() const { return published_.Get(); }
 
  private:
@@ -122,22 +122,22 @@ class Lane {
   QueryGate gate_;
   SamplingLimit sampling_limit_;
   double applied_limit_ = 1;
-  std::array<double, kMostQueries> pipeline_limits_;  // by query: what kLimit has said
+  std::array<double, kMostQueries> pipeline_limits_;  // by query, as last set by kLimit
   bool limits_changed_ = false;
-  uint64_t unwatched_ = 0;    // queries that were added and see their packets from the next moment on
-  uint64_t unconfirmed_ = 0;  // queries of which switches may not copy all packets yet
-  uint64_t ended_ = 0;        // queries whose end was told to the stage, until they are done
+  uint64_t unwatched_ = 0;    // added queries whose watched-since time is not set yet
+  uint64_t unconfirmed_ = 0;  // queries whose packets switches may not all copy yet
+  uint64_t ended_ = 0;        // queries whose end the stage was given, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;
   FragmentTable fragments_;
-  FragmentTable::Losses lost_fragments_;       // of fragments_, as far as they are in accounting_
-  std::optional<DuplicateFilter> duplicates_;  // where they are dropped
+  FragmentTable::Losses lost_fragments_;       // losses of fragments_ that are already in accounting_
+  std::optional<DuplicateFilter> duplicates_;  // set if duplicates are dropped
   Pacer pacer_;
   bool clock_started_ = false;
-  int64_t next_second_ns_ = INT64_MIN;  // packet time at which the second of the latest packet is over
+  int64_t next_second_ns_ = INT64_MIN;  // packet time at which the latest packet's second ends
   int64_t now_ns_ = 0;                  // monotonic, as of the last Tick()
   int64_t losses_read_at_ns_ = 0;
-  int64_t empty_at_ns_ = 0;  // wall clock: what came before has been polled
+  int64_t empty_at_ns_ = 0;  // wall clock: everything that arrived earlier has been polled
   bool losses_due_ = false;
   bool caught_up_ = false;
   int polls_behind_ = 0;

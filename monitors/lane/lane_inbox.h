@@ -1,11 +1,11 @@
-// Requests of other threads to a running lane: add a query, end one, keep fewer of its flows, report packets that never
-// came, or take a query's packets as complete from now on.
+// Requests from other threads to a running lane: add a query, end one, keep fewer of its flows, report packets that
+// never arrived, or treat a query's packets as complete from now on.
 //
 //   any thread   Post(): links the command in front of the others (release)
-//   the lane     Take(): takes all at once (acquire), does them, Answer()s each (release)
+//   the lane     Take(): takes all at once (acquire), executes them and Answer()s each (release)
 //   the poster   waits for the answer (acquire), then owns the command again
 //
-// The lane looks at one pointer a poll and never waits.
+// The lane reads one pointer per poll and never waits.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct LaneCommand {
   const Kind kind;
   const uint32_t query;
   const double rate;     // kLimit: the share of flows that the pipeline can take
-  uint64_t packets = 0;  // kLose: how many more were lost on their way here
+  uint64_t packets = 0;  // kLose: how many more were lost on the way here
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void Answer() { answered_.store(true, std::memory_order_release); }
@@ -35,14 +35,14 @@ struct LaneCommand {
 
 class LaneInbox {
  public:
-  // `command` stays where it is until it is answered.
+  // `command` must stay in place until it is answered.
   void Post(LaneCommand* command) {
     command->next_ = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {
     }
   }
 
-  // Calls handle(command) for each, in the order of posting. For the lane alone.
+  // Lane only: calls handle(command) for each command, in the order of posting.
   template <typename Handle>
   void Take(Handle handle) {
     if (first_.load(std::memory_order_relaxed) == nullptr) return;
@@ -55,7 +55,7 @@ class LaneInbox {
       latest_first = next;
     }
     while (command != nullptr) {
-      // Answered, it is the poster's.
+      // An answered command belongs to its poster again.
       LaneCommand* next = command->next_;
       handle(*command);
       command = next;

@@ -7,11 +7,11 @@
 #include <deque>
 #include <map>
 
-#include "monitors/base/clock.h"
 #include "monitors/lane/parser_stage.h"
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/testing/frames.h"
+#include "packet_io/base/clock.h"
 #include "parsers/registry.h"
 
 namespace tapline {
@@ -21,7 +21,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
 constexpr uint8_t kSyn = tcp_flag::kSyn, kFin = tcp_flag::kFin, kAck = tcp_flag::kAck;
 
-// Gives the packets that it was made with, `burst` at a time, then ends, or goes on idling if it is live.
+// Delivers its packets, `burst` at a time, then ends, or keeps idling if it is live.
 class ListSource final : public PacketSource {
  public:
   struct Timed {
@@ -131,7 +131,7 @@ class LaneTest : public testing::Test {
     times.erase(std::unique(times.begin(), times.end()), times.end());
     return times;
   }
-  // What readers add up must be what the lane knows at the end.
+  // The sums that readers compute must equal the lane's own at the end.
   void ExpectBatchesAddUp() {
     for (size_t i = 0; i < queries_.size(); ++i) {
       uint64_t packets_in = 0, packets_out = 0, tuples_in = 0, dropped = 0, sequence = 0;
@@ -203,8 +203,8 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   ExpectBatchesAddUp();
 }
 
-// A monitor that stood still finds a full queue, perhaps with a hole in it; what did not fit in came after that, and
-// before what comes now.
+// A monitor that was paused finds a full queue, perhaps with a hole in it; the packets that did not fit came after
+// those, and before the current ones.
 TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {
@@ -425,7 +425,7 @@ TEST_F(LaneTest, StoppingFlushes) {
 
 TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
   ListSource source({});
-  source.failure = Status::User("broken");
+  source.failure = Status::Invalid("broken");
   EXPECT_EQ(Run(source).message(), "broken");
   EXPECT_EQ(EndOf("q"), nullptr);
 }

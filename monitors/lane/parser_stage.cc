@@ -1,12 +1,14 @@
 #include "monitors/lane/parser_stage.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
-// What an end may look at between two polls: some ten microseconds' worth, well within a port's ring at line rate.
+// The number of connections that an end may visit between two polls: some ten microseconds' worth, well within a port's
+// ring at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 
@@ -22,9 +24,9 @@ void ParserStage::ChooseParsers() {
   for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
     const std::string& name = engine_->parser(parser).schema().name;
     uint64_t wanting = 0;
-    for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
-      const auto& wanted = queries_[std::countr_zero(bits)].parsers;
-      if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) wanting |= bits & (~bits + 1);
+    for (uint32_t query : SetBits(active_)) {
+      const auto& wanted = queries_[query].parsers;
+      if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) wanting |= uint64_t{1} << query;
     }
     engine_->set_parser_queries(parser, wanting);
   }
@@ -45,8 +47,8 @@ void ParserStage::BeginEnd(uint64_t queries) {
 bool ParserStage::ContinueEnd() {
   if (ending_ == 0) return true;
   if (!engine_->continue_end(may_wait_ ? UINT32_MAX : kConnectionsPerStep)) return false;
-  for (uint64_t bits = ending_; bits != 0; bits &= bits - 1) {
-    output_->EndQuery(static_cast<uint32_t>(std::countr_zero(bits)), ending_at_ns_);
+  for (uint32_t query : SetBits(ending_)) {
+    output_->EndQuery(query, ending_at_ns_);
   }
   active_ &= ~ending_;
   ending_ = 0;
@@ -79,8 +81,8 @@ void ParserStage::Publish() {
 
 uint64_t ParserStage::Done(uint64_t queries) const {
   uint64_t done = 0;
-  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
-    if (output_->done(static_cast<uint32_t>(std::countr_zero(bits)))) done |= bits & (~bits + 1);
+  for (uint32_t query : SetBits(queries)) {
+    if (output_->done(query)) done |= uint64_t{1} << query;
   }
   return done;
 }

@@ -1,4 +1,4 @@
-// Packets through an engine into an output, on the caller's thread: run to completion.
+// Runs packets through an engine into an output on the caller's thread: run to completion.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tapline {
 
-// What others may know of a parsing thread.
+// The state of a parsing thread that other threads may read.
 struct UnitSnapshot {
   QueryAccounts accounts;
   EngineStats engine;
@@ -22,8 +22,8 @@ struct UnitSnapshot {
 
 class ParserStage final : public PacketStage {
  public:
-  // `queries` are places, the same as the output's; `engine` writes to `output`. All outlive the stage. `may_wait`: an
-  // end may take as long as it takes (capture files).
+  // `queries` are the query slots, the same as the output's; `engine` writes to `output`. All arguments outlive the
+  // stage. If `may_wait`, an end may take as long as it needs (capture files).
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 
@@ -47,7 +47,7 @@ class ParserStage final : public PacketStage {
   Status Finish() override;
   Status status() const override { return output_->status(); }
 
-  // Any thread: as of a tenth of a second ago, or of the end.
+  // Any thread: the state as of a tenth of a second ago, or the final one.
   UnitSnapshot published() const { return published_.Get(); }
 
  private:

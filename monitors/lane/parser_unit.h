@@ -1,5 +1,5 @@
-// What parses, and where it goes: an engine with every parser that may be asked for, and its output. One per parsing
-// thread; nothing in it is shared.
+// An engine with every parser that may be requested, and its output. There is one unit per parsing thread; units share
+// nothing.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class ParserUnit {
   using MakeOutput =
       std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas, QueryAccounts* accounts)>;
 
-  // `queries` are places, and outlive the unit. With a `page`, the accounts are kept there.
+  // `queries` are the query slots; they outlive the unit. With a `page`, the accounts live there.
   ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
              const EngineOptions& options, bool may_wait, const MakeOutput& make_output, UnitPage* page = nullptr)
       : queries_(queries),
@@ -45,9 +45,9 @@ class ParserUnit {
   const Engine& engine() const { return *engine_; }
   QueryAccounts& accounts() { return accounts_; }
 
-  // Whether some parser needs all packets of a flow.
+  // True if some parser needs all packets of a flow.
   bool follows_flows() const { return follows_flows_; }
-  // Whether a parser of the query is here.
+  // True if the unit has a parser of the query.
   bool Serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
     return std::any_of(schemas_.begin(), schemas_.end(), [&](const Schema* schema) {
@@ -56,7 +56,7 @@ class ParserUnit {
   }
 
  private:
-  // Makes the accounts in the page's memory, as they were.
+  // Places the accounts in the page's memory and keeps their values.
   class PageResource {
    public:
     explicit PageResource(UnitPage* page)

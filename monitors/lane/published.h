@@ -1,5 +1,5 @@
-// The latest copy of something that one thread changes, for others to look at. The writer never waits: while somebody
-// reads, it lets a chance pass and comes again soon.
+// The latest copy of a value that one thread changes and others read. The writer never waits: while a reader holds the
+// lock, it skips the update and retries soon.
 #pragma once
 
 #include <mutex>
@@ -9,7 +9,7 @@ namespace tapline {
 template <typename T>
 class Published {
  public:
-  // For the one writer. fill(&copy) writes it anew.
+  // Writer only. fill(&copy) writes the copy anew.
   template <typename Fill>
   void Update(Fill fill) {
     std::unique_lock lock(mutex_, std::try_to_lock);

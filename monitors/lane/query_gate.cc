@@ -1,8 +1,8 @@
 #include "monitors/lane/query_gate.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "parsers/api/bits.h"
 #include "parsers/api/flow_hash.h"
 
 namespace tapline {
@@ -57,28 +57,26 @@ void QueryGate::End(uint64_t queries) {
 
 void QueryGate::ChooseDeadline() {
   next_deadline_ns_ = kNever;
-  for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
-    next_deadline_ns_ = std::min(next_deadline_ns_, queries_[std::countr_zero(bits)].deadline_ns);
+  for (uint32_t query : SetBits(active_)) {
+    next_deadline_ns_ = std::min(next_deadline_ns_, queries_[query].deadline_ns);
   }
 }
 
 void QueryGate::LookAtCredits() {
-  for (uint64_t bits = active_ & limited_ & ~leased_; bits != 0; bits &= bits - 1) {
-    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t query : SetBits(active_ & limited_ & ~leased_)) {
     if (credits_->Exhausted(query)) satisfied_ |= uint64_t{1} << query;
   }
 }
 
 uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
   uint64_t expired = 0;
-  for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
-    int index = std::countr_zero(bits);
+  for (uint32_t index : SetBits(active_)) {
     if (time_ns >= queries_[index].deadline_ns) expired |= uint64_t{1} << index;
   }
   return expired;
 }
 
-// False: for this query the packet came after the end, or while there is no credit.
+// Returns false if the packet came after the query's end, or while there is no credit.
 bool QueryGate::TakeCredit(uint32_t index, const Packet& packet) {
   const uint64_t bit = uint64_t{1} << index;
   const uint64_t left = credits_->Take(index);
@@ -125,8 +123,8 @@ void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
 }
 
 void QueryGate::AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes) {
-  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
-    Accounting& account = (*accounts_)[std::countr_zero(bits)];
+  for (uint32_t query : SetBits(queries)) {
+    Accounting& account = (*accounts_)[query];
     account.packets_in += packets;
     account.packets_out += packets;
     account.bytes_in += bytes;
@@ -134,8 +132,7 @@ void QueryGate::AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes) 
 }
 
 void QueryGate::Refuse(const Packet& packet, Drop reason) {
-  for (uint64_t bits = active_ & ~satisfied_; bits != 0; bits &= bits - 1) {
-    int index = std::countr_zero(bits);
+  for (uint32_t index : SetBits(active_ & ~satisfied_)) {
     if (!specs_[index].match.Ask(packet).wanted) continue;
     (*accounts_)[index].LosePackets(IndexOf(reason), 1);
     (*accounts_)[index].bytes_in += packet.wire_bytes;
@@ -146,13 +143,12 @@ bool QueryGate::Admit(Packet* packet) {
   bool wanted = false, disagree = false;
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
-  for (uint64_t bits = active_ & ~satisfied_; bits != 0; bits &= bits - 1) {
-    auto index = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t index : SetBits(active_ & ~satisfied_)) {
     ConnectionMatch::Answer answer = specs_[index].match.Ask(*packet);
     if (!answer.wanted) continue;
     wanted = true;
     AdmitTo(index, packet);
-    // A query that fits both ways round has no opinion.
+    // A query that matches both ways round does not decide the side.
     if (answer.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;
     to_side = answer.to_side;

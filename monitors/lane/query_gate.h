@@ -1,5 +1,5 @@
-// Decides for each packet which queries get it: match, sampling, LIMIT. Counts what it decides. One per lane; of
-// several lanes only PacketCredits is shared.
+// Decides for each packet which queries get it (match, sampling, LIMIT), and counts its decisions. There is one gate
+// per lane; lanes share only PacketCredits.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace tapline {
 
-// Packets that queries with LIMIT Np may still have, over all lanes together: never more than N are taken. Any thread;
-// Reset() and Grant() by one at a time.
+// Packets that queries with LIMIT Np may still take, over all lanes together: never more than N are taken. Any thread
+// may call it, but only one at a time may call Reset() and Grant().
 class PacketCredits {
  public:
-  // Of `granted` packets, `taken` have been.
+  // Starts with `granted` packets, of which `taken` are already taken.
   void Reset(uint32_t query, uint64_t granted, uint64_t taken = 0) {
     granted_[query] = std::max(granted, taken);
     left_[query].store(granted_[query] - taken, std::memory_order_relaxed);
     refused_[query].store(0, std::memory_order_relaxed);
   }
-  // So many may be taken in all; fewer than were taken: no more.
+  // Sets how many packets may be taken in total; if more were taken already, none are left.
   void Grant(uint32_t query, uint64_t granted) {
     uint64_t left = left_[query].load(std::memory_order_relaxed), taken;
     do {
@@ -33,7 +33,7 @@ class PacketCredits {
     } while (!left_[query].compare_exchange_weak(left, std::max(granted, taken) - taken, std::memory_order_relaxed));
     granted_[query] = std::max(granted, taken);
   }
-  // Takes one. Returns how many were left before it; 0: none, and none is taken.
+  // Takes one packet. Returns how many were left before; at 0 it takes none.
   uint64_t Take(uint32_t query) {
     uint64_t left = left_[query].load(std::memory_order_relaxed);
     while (left != 0 && !left_[query].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
@@ -43,7 +43,7 @@ class PacketCredits {
   bool Exhausted(uint32_t query) const { return left(query) == 0; }
   uint64_t left(uint32_t query) const { return left_[query].load(std::memory_order_relaxed); }
   uint64_t granted(uint32_t query) const { return granted_[query]; }
-  // Packets that found none left.
+  // Counts a packet that found none left.
   void Refuse(uint32_t query) { refused_[query].fetch_add(1, std::memory_order_relaxed); }
   uint64_t refused(uint32_t query) const { return refused_[query].load(std::memory_order_relaxed); }
 
@@ -55,12 +55,14 @@ class PacketCredits {
 
 class QueryGate {
  public:
-  // `queries` (at most kMostQueries) are places: the gate looks at one once Add() names it. All three outlive the gate.
+  // `queries` (at most kMostQueries) are the query slots; the gate reads a slot once Add() names it. All arguments
+  // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
-  // Lets the query have packets from now on. Its duration counts from StartClock(), or from now if that was before.
+  // Lets the query have packets from now on. Its duration counts from StartClock(), or from now if that was called
+  // before.
   void Add(uint32_t query, int64_t now_ns);
-  // Packet time from which the durations of LIMIT count.
+  // Sets the packet time from which LIMIT durations count.
   void StartClock(int64_t start_ns);
 
   // Bits of the queries that have not ended.
@@ -68,29 +70,30 @@ class QueryGate {
   void End(uint64_t queries);
 
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  // The earliest packet time that is beyond the duration of an active query.
+  // The earliest packet time beyond the duration of an active query.
   int64_t next_deadline_ns() const { return next_deadline_ns_; }
-  // Active queries for which `time_ns` is beyond.
+  // Active queries whose duration is over at `time_ns`.
   uint64_t ExpiredAt(int64_t time_ns) const;
 
-  // From now on, whatever the query asked for.
+  // Overrides the rate that the query asked for, from now on.
   void SetSamplingRate(uint32_t query, double rate);
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
   bool Admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void Refuse(const Packet& packet, Drop reason);
-  // Active queries that want every packet whatever it is, and others that want all packets of a connection or none.
+  // Active queries that want every packet, whatever it is, and others that want either all packets of a connection or
+  // none.
   uint64_t unconditional() const { return active_ & unconditional_; }
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
-  // There are active queries, and each is one of those.
+  // True if there are active queries and each is one of those.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
   // Counts packets that are for these queries and need no decision.
   void AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes);
 
-  // Active queries that have all the packets that they may have.
+  // Active queries that have received all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
-  // Finds those that other lanes have satisfied.
+  // Finds queries that other lanes have satisfied.
   void LookAtCredits();
 
  private:
@@ -98,8 +101,8 @@ class QueryGate {
     uint64_t sampling_threshold;
     int64_t duration_ns;
     int64_t deadline_ns;
-    // What a leased limit has refused since it last had credit: losses once it has some again, else what came after
-    // the end.
+    // Packets that a leased limit has refused since it last had credit. They are losses if it gets more credit;
+    // otherwise they came after the end.
     uint64_t refused_packets;
     uint64_t refused_bytes;
   };
@@ -116,7 +119,7 @@ class QueryGate {
   bool clock_started_ = false;
   uint64_t active_ = 0;
   uint64_t limited_ = 0;        // those with LIMIT Np
-  uint64_t leased_ = 0;         // and of them those that may be granted more
+  uint64_t leased_ = 0;         // of those, the ones that may be granted more
   uint64_t by_endpoints_ = 0;   // those without sampling and LIMIT Np
   uint64_t unconditional_ = 0;  // and without match
   uint64_t satisfied_ = 0;

@@ -72,7 +72,7 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
   EXPECT_TRUE(accounts[0].balanced());
 }
 
-// Switches are told to match zeros in the far port's bits: no flow that is kept may lack one.
+// Switches match zeros in the far port's bits: no flow that is kept may lack one.
 TEST(QueryGateTest, ByPortARateKeepsOnlyFlowsThatSwitchesCopyAtIt) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80), .sampled_by_port = true}};
   QueryAccounts accounts(1);

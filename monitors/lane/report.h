@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-#include "monitors/accounting/accounting.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
+#include "packet_io/accounting/accounting.h"
 
 namespace tapline {
 
@@ -14,14 +14,14 @@ namespace tapline {
 //  "merged":…,
 //  "queries":{"q":{"packets_in":…,"packets_out":…,"bytes_in":…,"tuples_in":…,"tuples_out":…,"sampling_rate":…,
 //                  "dropped":{"packets":{reason:n},"tuples":{…},"stream_bytes":{…},"flows":{…}}}}}
-// Reasons that did not occur are left out, and so are places without a query's name.
+// Omits reasons that did not occur, and slots without a query.
 std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
                            const QueryAccounts& accounts);
 
 // One entry of "queries".
 std::string QueryAccountingJson(const QuerySpec& query, const Accounting& account);
 
-// A few lines.
+// A summary of a few lines.
 std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,
                               const QueryAccounts& accounts);
 

@@ -1,9 +1,9 @@
-// The share of flows that this monitor can get rid of: its part of a query's effective sampling rate
-// min(what the query allows, what the monitor can take, what the pipeline can take). One per lane; not thread-safe.
+// The share of flows that this monitor can sustain: its part of a query's effective sampling rate min(what the query
+// allows, what the monitor can sustain, what the pipeline can sustain). One per lane; not thread-safe.
 //
-// It halves while the way out stays full or refuses batches, each time only once the last fall can have shown, and
-// doubles again when the way out has stayed empty for long: falling takes half a second a step, rising ten times that,
-// so that it settles below what can be taken instead of swinging about it.
+// The share halves while the output stays full or refuses batches, each time only once the last reduction can have
+// taken effect, and doubles again once the output has stayed empty for long. A step down takes half a second and a step
+// up ten times that, so the share settles below what the output can take instead of oscillating around it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace tapline {
 
 class SamplingLimit {
  public:
-  // Below this, sampling does not help: the way out is closed.
+  // Below this, sampling does not help: the output is blocked.
   static constexpr double kLowest = 1.0 / 64;
 
-  // What was seen of the way out, at `now_ns` (monotonic): which share of its room is taken, and how many batches it
-  // has refused since the start. To be called several times a second.
+  // Records the state of the output at `now_ns` (monotonic): the share of its room that is taken, and how many batches
+  // it has refused since the start. Must be called several times a second.
   void Observe(int64_t now_ns, double fill, uint64_t refused);
 
   // kLowest to 1.
@@ -30,7 +30,7 @@ class SamplingLimit {
 
   double rate_ = 1;
   uint64_t refused_ = 0;
-  // Since when it is neither less full, nor less empty, nor at another rate; 0 before the first observation.
+  // The last time that the output was not full, or not empty, or the rate changed; 0 before the first observation.
   int64_t not_full_at_ns_ = 0;
   int64_t not_empty_at_ns_ = 0;
 };

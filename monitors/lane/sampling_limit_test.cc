@@ -11,7 +11,7 @@ constexpr int64_t kMs = 1'000'000;
 
 class SamplingLimitTest : public testing::Test {
  protected:
-  // The same fill for a while, looked at ten times a second; refusals if it is beyond 1.
+  // Holds the fill for a while, observed ten times a second, with refusals if it exceeds 1.
   void For(int64_t milliseconds, double fill) {
     for (int64_t until_ns = now_ns_ + milliseconds * kMs; now_ns_ < until_ns;) {
       now_ns_ += 100 * kMs;
@@ -72,7 +72,7 @@ TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
   EXPECT_EQ(limit_.rate(), fallen);
 }
 
-// A way out that takes a tenth of what comes at rate 1, with room for two seconds of it.
+// An output that takes a tenth of the load at rate 1, with room for two seconds of it.
 TEST_F(SamplingLimitTest, SettlesBelowWhatCanBeTaken) {
   double queued = 0;
   int refused_late = 0, steps_late = 0;

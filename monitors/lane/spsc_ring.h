@@ -1,10 +1,10 @@
-// A bounded queue from one thread to one other, for entries that are worked on in place.
+// A bounded single-producer, single-consumer queue whose entries are processed in place.
 //
 //   producer   room() → push()… → publish()     writes entries, then tail_ (release)
 //   consumer   readable() → pop()               reads tail_ (acquire), the entries, then writes head_ (release)
 //
-// Whoever sees a published entry sees all that its producer did before publish(). Each side keeps a copy of the other's
-// index and looks at the real one, another core's cache line, only when the copy no longer suffices.
+// A consumer that sees a published entry sees everything that its producer did before publish(). Each side caches the
+// other's index and reads the real one, on another core's cache line, only when the cached one no longer suffices.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class SpscRing {
   explicit SpscRing(uint32_t capacity)
       : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
 
-  // Producer: how many entries can be pushed, at least up to `wanted` if that many can.
+  // Producer: how many entries can be pushed; at least `wanted` if that many can.
   uint32_t Room(uint32_t wanted) {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
@@ -34,7 +34,7 @@ class SpscRing {
   // Producer: entries pushed so far, modulo 2^32.
   uint32_t pushed() const { return next_; }
 
-  // Consumer: the next entries, as many as lie in one piece, at most `most`.
+  // Consumer: the next contiguous entries, at most `most`.
   std::span<Entry> Readable(uint32_t most) {
     if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
     const uint32_t at = first_ & mask_;
@@ -50,7 +50,7 @@ class SpscRing {
 
   // Any thread: roughly how many entries wait.
   uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
-  // Producer: whether all that was published has been popped.
+  // Producer: true once everything published has been popped.
   bool Drained() const { return head_.load(std::memory_order_acquire) == next_; }
   uint32_t capacity() const { return mask_ + 1; }
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <ctime>
 
-#include "monitors/base/clock.h"
-#include "monitors/lane/pacer.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/source/pacer.h"
 
 namespace tapline {
 namespace {
@@ -26,7 +26,7 @@ Worker::Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bo
 Worker::~Worker() {
   abandon_.store(true, std::memory_order_relaxed);
   Join();
-  // What was never looked at.
+  // Commands that were never executed.
   for (auto commands = commands_.Readable(kMostCommands); !commands.empty();
        commands = commands_.Readable(kMostCommands)) {
     for (const WorkerCommand& command : commands) delete command.account;
@@ -77,7 +77,7 @@ void Worker::LookAtOutput(int64_t now_ns) {
   output_refused_.store(stats.refused, std::memory_order_relaxed);
 }
 
-// Packets up to the next command, or that command. Returns how many packets.
+// Processes packets up to the next command, or that command. Returns how many packets.
 size_t Worker::Step() {
   const size_t packets = Parse();
   if (packets != 0) return packets;
@@ -88,7 +88,7 @@ size_t Worker::Step() {
 }
 
 size_t Worker::Parse() {
-  // First the packets, then the commands: those that precede a visible packet are then visible.
+  // Reads packets first, then commands: the commands that precede a visible packet are then visible.
   auto packets = packets_.Readable(kBurstPackets);
   auto commands = commands_.Readable(1);
   if (!commands.empty()) {
@@ -108,7 +108,7 @@ void Worker::ReleaseBuffers(std::span<const Packet> packets) {
   source_->Release({buffers.data(), packets.size()});
 }
 
-// Returns whether the command is done: an end must be all sent before the next begins, or a place is used again.
+// Returns true if the command is done: an end must be all sent before the next begins, or a slot is reused.
 bool Worker::Obey(const WorkerCommand& command) {
   ParserStage& stage = unit_->stage();
   const auto query = static_cast<uint32_t>(std::countr_zero(command.queries));

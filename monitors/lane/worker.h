@@ -1,8 +1,8 @@
-// One parsing thread of pipeline mode (NetAlytics section 5.1): packets out of its ring, through its parsers, to its
-// output.
+// One parsing thread of pipeline mode (NetAlytics section 5.1). Takes packets from its ring, runs its parsers on them
+// and writes to its output.
 //
-// Beside the packets go commands, each with the number of packets that were pushed before it. The dispatcher publishes
-// a command before any packet that follows it, so that a worker which sees such a packet sees the command, too.
+// Commands travel beside the packets, each with the number of packets that were pushed before it. The dispatcher
+// publishes a command before any packet that follows it, so a worker that sees such a packet also sees the command.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/spsc_ring.h"
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline {
 
@@ -26,7 +26,7 @@ struct WorkerCommand {
     kRate,     // the query in `queries` is sampled at `rate` from now on
     kWatched,  // the query in `queries` is watched since time_ns
     kOver,     // the capture is over
-    kFinish,   // no more of anything
+    kFinish,   // nothing follows
   };
 
   Kind kind = Kind::kAdvance;
@@ -39,28 +39,28 @@ struct WorkerCommand {
 
 class Worker {
  public:
-  // Both outlive the worker. Packets' buffers go back to `source` if it retains them.
+  // Both outlive the worker. Packet buffers go back to `source` if it retains them.
   Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
-  // Ends the thread, even without kFinish.
+  // Stops the thread, even without kFinish.
   ~Worker();
 
   void Start();
-  // Waits until kFinish is done.
+  // Waits until kFinish has been executed.
   void Join();
 
-  // The dispatcher: the places of these queries are to be used again. Before it sends kAdd.
+  // Dispatcher: the slots of these queries will be reused. Must precede kAdd.
   void Forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
-  // The dispatcher's ends.
+  // The dispatcher's ends of the rings.
   SpscRing<Packet>& packets() { return packets_; }
   SpscRing<WorkerCommand>& commands() { return commands_; }
 
-  // Any thread: queries that have ended here and of which nothing is left.
+  // Any thread: queries that have ended here and left nothing behind.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
-  // How far behind the worker's output is, as of its last look.
+  // The backlog of the worker's output, as last measured.
   double output_fill() const { return output_fill_.load(std::memory_order_relaxed); }
   uint64_t output_refused() const { return output_refused_.load(std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  // Whether it will take no more commands.
+  // True if the worker takes no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   // The first failure, or that of Finish().
   Status status() const;

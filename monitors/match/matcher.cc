@@ -65,7 +65,7 @@ bool AddressPattern::CoversAddress(const IpAddress& address) const {
   uint64_t words[2];
   std::memcpy(words, address.mapped().data(), sizeof words);
   bool inside = ((words[0] & mask_[0]) ^ value_[0]) == 0 && ((words[1] & mask_[1]) ^ value_[1]) == 0;
-  // ::/0 and other short IPv6 prefixes hold the mapped IPv4 addresses, but do not mean them.
+  // ::/0 and other short IPv6 prefixes contain the mapped IPv4 addresses, but are not meant to match them.
   return inside && (v4_ || !address.is_v4());
 }
 

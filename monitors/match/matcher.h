@@ -1,4 +1,4 @@
-// Which queries want a packet: their FROM and TO, asked both ways round.
+// Decides which queries want a packet, by their FROM and TO, matched both ways round.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class AddressPattern {
   // Any address, any port.
   AddressPattern() = default;
   // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
-  // ignored. Nothing if the text is no address or the length is beyond the family's.
+  // ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
   static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t port);
-  // The same with the ports of a range; first 0 is any port. REQUIRES: first <= last.
+  // The same with a range of ports; first 0 is any port. REQUIRES: first <= last.
   static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
 
   bool Covers(const IpAddress& address, uint16_t port) const {
@@ -33,7 +33,7 @@ class AddressPattern {
   bool v4_ = false;
   uint16_t port_ = 0;
   uint16_t last_port_ = 0;
-  // The mapped address as two words in memory order, and which of their bits count.
+  // The mapped address as two words in memory order, and a mask of the significant bits.
   uint64_t value_[2] = {0, 0};
   uint64_t mask_[2] = {0, 0};
 };
@@ -45,18 +45,18 @@ class ConnectionMatch {
   ConnectionMatch(std::vector<AddressPattern> from, std::vector<AddressPattern> to)
       : from_(std::move(from)), to_(std::move(to)) {}
 
-  // Besides, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
+  // In addition, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
   void Restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
     vlans_ = std::move(vlans);
     tenants_ = std::move(tenants);
   }
 
-  // Leaves out what fits another one, too.
+  // Excludes connections that match `other`.
   void Except(ConnectionMatch other) { except_.push_back(std::move(other)); }
 
   struct Answer {
     bool wanted;
-    // Unknown where the packet fits both ways round.
+    // Unknown if the packet matches both ways round.
     ToSide to_side;
   };
   Answer Ask(const Packet& packet) const;
@@ -66,16 +66,16 @@ class ConnectionMatch {
     const IpAddress& address;
     uint16_t port;
   };
-  // The port of the end that is not TO's. Where a connection fits both ways round, the same one for both directions.
+  // The port of the end that is not TO's. If a connection matches both ways round, the same port for both directions.
   uint16_t FarPort(const End& source, const End& destination) const;
-  // Whether it wants every packet.
+  // True if it wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty();
   }
 
  private:
   Answer AskOwn(const Packet& packet) const;
-  // Of addresses and ports alone.
+  // Matches addresses and ports alone.
   Answer AskEnds(const End& source, const End& destination) const;
   static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 

@@ -1,4 +1,4 @@
-// A monitor's figures as Prometheus has them.
+// Exposes a monitor's metrics to Prometheus.
 #pragma once
 
 #include <prometheus/collectable.h>

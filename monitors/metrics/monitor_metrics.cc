@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
-#include <bit>
 #include <fstream>
 #include <map>
+
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -79,8 +80,7 @@ MonitorMetrics::Sums MonitorMetrics::Collect() const {
     sums.output += snapshot.output;
   }
   std::lock_guard lock(queries_->mutex);
-  for (uint64_t places = queries_->taken; places != 0; places &= places - 1) {
-    const int place = std::countr_zero(places);
+  for (uint32_t place : SetBits(queries_->taken)) {
     sums.queries.emplace_back(queries_->specs[place].name, accounts[place]);
   }
   return sums;

@@ -1,4 +1,4 @@
-// What a running monitor can say of itself: put together from the copies that its threads publish ten times a second.
+// The metrics of a running monitor, assembled from the copies that its threads publish ten times a second.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
-#include "monitors/metrics/metric.h"
 #include "monitors/plan/queries.h"
+#include "packet_io/metrics/metric.h"
 
 namespace tapline {
 
 class MonitorMetrics {
  public:
-  // All outlive it; `dispatch` may be null.
+  // All arguments outlive it; `dispatch` may be null.
   MonitorMetrics(Queries* queries, std::span<const std::unique_ptr<Lane>> lanes,
                  std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch);
 
-  // Every figure, family by family. Any thread.
+  // Visits every metric, family by family. Any thread.
   void ForEach(const MetricVisitor& visit) const;
 
  private:

@@ -1,4 +1,4 @@
-// The figures as the parser monitor_stats wants them: put together off the lanes' threads, ready to be told.
+// Metrics in the form that the parser monitor_stats reads, assembled off the lanes' threads.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@ namespace tapline {
 
 class StatisticsCache final : public StatisticsSource {
  public:
-  // Not from a polling thread.
+  // Must not be called on a polling thread.
   void Renew(const MonitorMetrics& metrics);
   void for_each(const std::function<void(const Statistic&)>& visit) const override;
 

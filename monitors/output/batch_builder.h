@@ -1,8 +1,8 @@
-// Tuples of one parser for one query in one lane, collected by column and encoded as a TupleBatch
+// Collects tuples of one parser for one query in one lane by column, and encodes them as a TupleBatch
 // (schema/tuple_batch.proto).
 //
-// Once its buffers have grown, nothing is allocated per tuple. A batch stays below kMaxBatchBytes, which Kafka's
-// default bound for a record allows: 4096 rows of at most 8 bytes a column, and a bounded dictionary. Not thread-safe.
+// Once its buffers have grown, it allocates nothing per tuple. A batch stays below kMaxBatchBytes, which Kafka's
+// default record limit allows: 4096 rows of at most 8 bytes per column, and a bounded dictionary. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
 #include "monitors/output/column.h"
+#include "packet_io/accounting/accounting.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/tuple.h"
 #include "schema/tuple_batch.pb.h"
@@ -19,10 +19,10 @@
 namespace tapline {
 
 inline constexpr size_t kMaxBatchBytes = 900'000;
-// Longer strings are cut to this.
+// Longer strings are truncated to this.
 inline constexpr size_t kMaxStringBytes = 32'768;
 
-// What a batch says of itself beside its tuples.
+// The metadata of a batch.
 struct BatchHeader {
   std::string_view query = {};
   std::string_view monitor = {};
@@ -35,24 +35,24 @@ struct BatchHeader {
   int64_t watched_since_ns = 0;
   bool end_of_stream = false;
   double sampling_rate = 1.0;
-  // Since the batch before.
+  // Counts since the previous batch.
   const Accounting* accounting = nullptr;
 };
 
 class BatchBuilder {
  public:
-  // `schema` outlives the builder. `max_rows` is lowered where that many rows would not fit into a batch.
+  // `schema` outlives the builder. `max_rows` is lowered if that many rows would not fit into a batch.
   BatchBuilder(const Schema& schema, uint32_t max_rows);
 
   uint32_t rows() const { return rows_; }
   const Schema& schema() const { return schema_; }
-  // Whether the tuple fits beside those already there. One tuple always fits into an empty builder.
+  // Returns whether the tuple fits beside those already there. One tuple always fits into an empty builder.
   bool Fits(std::span<const Value> values) const;
 
   // REQUIRES: Fits(values); the values match the schema's fields.
   void Append(const TupleHeader& header, std::span<const Value> values);
 
-  // Encodes what was collected, or a heartbeat if that is nothing, and empties the builder. The result is good until
+  // Encodes the collected tuples, or a heartbeat if there are none, and empties the builder. The result is valid until
   // the next call.
   const std::string& Encode(const BatchHeader& header);
 

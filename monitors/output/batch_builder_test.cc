@@ -31,7 +31,7 @@ struct Row {
   }
 };
 
-// A reader of its own, from the text of tuple_batch.proto.
+// An independent reader, written from the text of tuple_batch.proto.
 uint64_t NumberAt(const v1::Column& column, uint32_t row) {
   uint64_t number = 0;
   for (uint32_t i = 0; i < column.width(); ++i) {

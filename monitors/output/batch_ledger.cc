@@ -33,7 +33,7 @@ void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
   }
   const Accounting unreported = *account - stream.reported;
   BatchLedger::Debt* debt = unreported == Accounting() ? nullptr : FindRoom(ledger);
-  // Without room it stays unreported: the next worker's first batch tells it.
+  // Without room it stays unreported: the next worker's first batch reports it.
   if (debt == nullptr) return;
   *debt = {true, false, query, 0, stream.incarnation, stream.next_sequence++, stream.watermark_ns, unreported};
   stream.reported = *account;

@@ -1,26 +1,26 @@
-// What an output owes: batches that were sent and not acknowledged, tuples that were not sent, and what each query's
-// next batch has to account for. Kept where it outlives the process, it lets the next one pay.
+// Records what an output owes: batches that were sent and not acknowledged, tuples that were not sent, and what each
+// query's next batch must account for. If it lies in memory that outlives the process, the next process pays.
 //
-// A batch that was sent may have arrived or not. The next process sends, under the dead one's incarnation and with the
-// same sequence number, an empty batch whose accounting names the tuples as lost: readers, who know a batch by
-// incarnation and sequence number, take whichever comes first and drop the other. So nothing is counted twice.
+// A batch that was sent may or may not have arrived. The next process sends, under the dead one's incarnation and with
+// the same sequence number, an empty batch whose accounting reports the tuples as lost. Readers identify a batch by
+// incarnation and sequence number, take whichever comes first and drop the other, so nothing is counted twice.
 //
-// One writer, the output's thread. Plain memory: no pointers, all zero at first.
+// Only the output's thread writes. Plain memory: no pointers, initially all zero.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
 #include "monitors/plan/query_spec.h"
+#include "packet_io/accounting/accounting.h"
 
 namespace tapline {
 
 struct BatchLedger {
   static constexpr uint32_t kMostInFlight = 16384;
 
-  // A batch that is to be accounted for, or has been sent without being acknowledged.
+  // A batch that is still to be accounted for, or was sent and not acknowledged.
   struct Debt {
     bool open;
     bool end_of_stream;
@@ -32,33 +32,33 @@ struct BatchLedger {
     Accounting accounting;
   };
   struct Stream {
-    // Of the batches since.
+    // The state from which the next batch continues.
     uint64_t incarnation;
     uint64_t next_sequence;
     int64_t watermark_ns;
-    // Tuples taken and not sent, and how many they were when the parsers had last finished with a burst: the others
-    // are of packets that count as lost themselves.
+    // Tuples taken and not sent, and how many there were when the parsers last finished a burst. The difference belongs
+    // to packets that count as lost themselves.
     uint64_t waiting_rows;
     uint64_t waiting_rows_parsed;
-    // What batches have accounted for.
+    // Counts that batches have accounted for.
     Accounting reported;
   };
 
-  // Queries that were ever added: bits.
+  // Bits of the queries that were ever added.
   uint64_t known;
-  // Whether it keeps an output's batches, or only its tuples that wait.
+  // True if it keeps an output's batches, false if only its waiting tuples.
   bool batches;
   std::array<Stream, kMostQueries> streams;
-  // Tickets below this were used; more of `debts` is all zero.
+  // Tickets below this were used; the rest of `debts` is all zero.
   uint32_t tickets;
   std::array<Debt, kMostInFlight> debts;
 };
 
-// After the death of the process that kept it: what was under way for the query becomes lost by restart, in `account`
+// Settles a query after the process that kept the ledger has died. Pending tuples become lost by restart, in `account`
 // and in the debts; what no batch had accounted for becomes one more debt.
 void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger);
 
-// Forgets queries that are gone: their places may be used again.
+// Forgets queries that are gone: their slots may be reused.
 void Forget(uint64_t queries, BatchLedger* ledger);
 
 // Tickets of a query's open debts, in the order in which their batches were sent.

@@ -1,30 +1,25 @@
 #include "monitors/output/batch_output.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
+#include "parsers/api/bits.h"
 #include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {
 
-// For the last batch of a query when the sink stays full.
-constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
+// Time limit for the last batch of a query when the sink stays full.
+constexpr int64_t kPatienceAtEndNs = 10 * kNsPerSecond;
 
-// Of packet time; before the first packet there is none.
-int64_t Second(int64_t time_ns) { return time_ns / 1'000'000'000; }
+// In packet time; before the first packet there is none.
+int64_t Second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
-// As the gate decides: who TO's side is says the query, whoever opened the connection.
+// Same rule as the gate's: the query decides which side is TO, whichever side opened the connection.
 bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
   if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
   const uint16_t far_port = spec.match.FarPort({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   return sampled(header.flow_hash, far_port, threshold);
-}
-
-template <typename Function>
-void ForEachBit(uint64_t bits, Function function) {
-  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
 }
 
 }  // namespace
@@ -86,20 +81,20 @@ void BatchOutput::AddQuery(uint32_t query) {
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
 void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
-  ForEachBit(header.queries, [&](uint32_t query) {
+  for (uint32_t query : SetBits(header.queries)) {
     Stream& stream = streams_[query];
     if (stream.sampling_threshold && !Keeps(*stream.spec, header, *stream.sampling_threshold)) {
       (*accounts_)[query].LoseTuples(IndexOf(Drop::kRateFell), 1);
-      return;
+      continue;
     }
     BatchBuilder& builder = *stream.builders[parser];
     TextShaper* shaper = stream.shapers[parser].get();
     const std::span<const Value> shaped = shaper == nullptr ? values : shaper->Shape(values);
-    // Tuples come in the order of time_ns, so this one's time bounds all that are yet to come.
+    // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
     if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
     builder.Append(header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
-  });
+  }
 }
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
@@ -169,7 +164,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   if (HasRoom()) {
     uint64_t ticket =
         NewTicket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
-    // Before sending: the sink may tell of this very batch, or of earlier ones that failed, from within Send().
+    // Must precede sending: the sink may report the outcome of this very batch, or of earlier ones, from within Send().
     stream.reported = account;
     Note(stream);
     sent = Send(stream.index, batch, ticket);
@@ -246,7 +241,7 @@ void BatchOutput::Note(const Stream& stream) {
   noted.reported = stream.reported;
 }
 
-// In the dead process's name: a batch of it that did arrive makes this one a repeat.
+// Sends them in the dead process's name: if a batch of it did arrive, this one is a repeat.
 void BatchOutput::PayDebts(Stream& stream) {
   for (uint32_t ticket : DebtsOf(stream.index, *options_.ledger)) {
     const BatchLedger::Debt& debt = options_.ledger->debts[ticket];
@@ -265,7 +260,7 @@ void BatchOutput::PayDebts(Stream& stream) {
     in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
     ++stream.in_flight;
     if (Send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
-    // Then this process's own batches tell it.
+    // This process's own batches then report it.
     stream.reported = stream.reported - in_flight_[ticket].reported;
     Close(ticket);
   }
@@ -294,7 +289,7 @@ void BatchOutput::EndQuery(uint32_t query, int64_t watermark_ns) {
   ForgetEnded();
 }
 
-// Before anybody hears that they are done: their places are then prepared for others, by another thread.
+// Must run before other threads learn that the queries are done: another thread then prepares their slots for others.
 void BatchOutput::ForgetEnded() {
   std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }

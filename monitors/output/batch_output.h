@@ -1,14 +1,15 @@
-// Tuples into batches, batches into a sink, per query: sequence numbers, watermarks, accounting, the end of the stream.
+// Puts tuples into batches and batches into a sink, per query, with sequence numbers, watermarks, accounting and the
+// end of the stream.
 //
-// All batches of a query leave together, when one of its builders is full, the oldest tuple has waited long enough or a
-// second of packet time is over: only then does one watermark hold for all of its parsers. Of these only the last
-// carries the new watermark.
+// All batches of a query leave together: when one of its builders is full, the oldest tuple has waited long enough, or
+// a second of packet time is over. Only then does one watermark hold for all of its parsers. Only the last of these
+// batches carries the new watermark.
 //
-// A change of the sampling rate closes the batches before it: what a batch says of its rate holds for each of its
-// tuples. Tuples that come later of flows that a lower rate leaves out are dropped as rate_fell.
+// A change of the sampling rate first closes the current batches: a batch's rate holds for each of its tuples. Later
+// tuples of flows that a lower rate excludes are dropped as rate_fell.
 //
-// A batch that the sink had no room for is gone; its sequence number goes to the next one, and so does what it had
-// accounted for, its tuples now as dropped. Not thread-safe.
+// A batch for which the sink has no room is dropped. The next batch takes over its sequence number and its accounting,
+// with its tuples now counted as dropped. Not thread-safe.
 #pragma once
 
 #include <atomic>
@@ -32,23 +33,23 @@ struct BatchOutputOptions {
   uint32_t lane = 0;
   uint32_t max_rows = 4096;
   int64_t flush_after_ns = 100'000'000;
-  // An idle query says so this often.
+  // Interval between the heartbeats of an idle query.
   int64_t heartbeat_after_ns = 500'000'000;
-  // Capture files wait for room in the sink; live captures only once they are over, and not for ever.
+  // Capture files wait for room in the sink; live captures wait only after the capture is over, and for a bounded time.
   bool wait_for_room = false;
-  // Where to keep what is owed, beyond the end of this process; null: nowhere. What is in there already a dead process
-  // owed: queries that it knew go on with their accounts, and its debts are paid first.
+  // Keeps what is owed beyond the end of this process, if not null. What it already holds is owed by a dead process:
+  // its queries resume from their accounts, and its debts are paid first.
   BatchLedger* ledger = nullptr;
-  // Bits of queries whose streams don't end with their work here; null: all do.
+  // Bits of queries whose streams outlive their work here; if null, there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
-  // Of texts that queries want hashed.
+  // Hashes strings for queries that ask for it.
   HashKey hash_key = {};
 };
 
 class BatchOutput final : public TupleOutput, private DeliveryListener {
  public:
-  // `queries` are places: one is looked at in Prepare(). `schemas` are those of all parsers in the engine's order. All
-  // outlive the output.
+  // `queries` are the query slots; Prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
+  // arguments outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
@@ -75,19 +76,19 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   struct Stream {
     const QuerySpec* spec = nullptr;
     uint32_t index = 0;
-    // By parser; null for those that the query did not name.
+    // By parser; null for those that the query does not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
-    // By parser; null for those whose texts go out as they are.
+    // By parser; null for those whose strings are sent unchanged.
     std::vector<std::unique_ptr<TextShaper>> shapers;
     BatchBuilder* heartbeat_builder = nullptr;
     double sampling_rate = 1;
-    // While the rate is lower than the query's own; else every flow is in.
+    // Set while the rate is lower than the query's own; otherwise every flow is in.
     std::optional<uint64_t> sampling_threshold;
     uint64_t sequence = 0;
     int64_t sent_watermark_ns = INT64_MIN;
     int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
-    // What earlier batches accounted for.
+    // Counts that earlier batches accounted for.
     Accounting reported;
     // Batches that the sink has taken and not yet delivered.
     uint32_t in_flight = 0;
@@ -114,8 +115,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   bool HasRoom() const;
   uint64_t NewTicket(InFlight batch);
   void Close(uint64_t ticket);
-  // Writes down what the stream's next batch has to follow.
   void ForgetEnded();
+  // Records in the ledger where the stream's next batch continues.
   void Note(const Stream& stream);
   void PayDebts(Stream& stream);
 
@@ -123,21 +124,21 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   std::span<const QuerySpec> queries_;
   std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
-  // Those that were added and have not ended.
+  // Queries that were added and have not ended.
   std::vector<uint32_t> added_;
   QueryAccounts* accounts_;
   std::unique_ptr<BatchSink> sink_;
   OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
-  // Of a live capture: it may wait for room, but gives up where there is none for long.
+  // A live capture is over: it may wait for room, but gives up if there is none for long.
   bool capture_over_ = false;
   int64_t now_ns_ = 0;
   int64_t flushed_at_ns_ = 0;
   int64_t flushed_watermark_ns_ = INT64_MIN;
-  // Queries that a dead process knew and that were not added again yet.
+  // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;
-  // Whether the end of some query was taken by the sink and then lost.
+  // True if the sink took the end of some query and then lost it.
   bool end_lost_ = false;
 };
 

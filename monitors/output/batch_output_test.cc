@@ -112,8 +112,7 @@ class BatchOutputTest : public testing::Test {
   std::unique_ptr<BatchOutput> output_;
 };
 
-// A place is prepared for another query by another thread: from its end until it is added again, nothing is sent for
-// it.
+// Another thread prepares a slot for another query: from its end until it is added again, nothing is sent for it.
 TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
   Open({.heartbeat_after_ns = 0});
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
@@ -129,7 +128,7 @@ TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
   for (const SentBatch& sent : sent_) EXPECT_NE(sent.query, 1u);
 }
 
-// What readers make of batches: the first of each incarnation and sequence number counts.
+// Reads batches as consumers do: the first of each incarnation and sequence number counts.
 struct Reader {
   std::map<std::pair<uint64_t, uint64_t>, const v1::TupleBatch*> batches;
   uint64_t packets_in = 0, tuples_in = 0, rows = 0, tuples_lost = 0;
@@ -152,8 +151,8 @@ struct Reader {
   }
 };
 
-// Processes die with batches that are acknowledged, arrived or neither, and with tuples that were not sent. Whatever
-// the mix, readers hear of every packet and tuple once.
+// Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. Whatever the mix, every
+// packet and tuple is reported to readers once.
 TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
@@ -212,7 +211,7 @@ TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesThe
   EXPECT_EQ(sent_[2].batch.watermark_ns(), 300);
 }
 
-// Every tuple weighs by the rate of its own batch, whenever the rate changed.
+// Every tuple is weighted by the rate of its own batch, whenever the rate changed.
 TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
   queries_[0].sampling_rate = 0.8;
   Open();
@@ -253,7 +252,7 @@ TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutGoNoFurther) {
     TupleHeader header;
     header.time_ns = port;
     header.flow_hash = port;
-    // Of some the server's side has opened the connection.
+    // In some connections the server's side was the one that opened them.
     const bool opened_by_server = port / 8 % 2 == 1;
     header.src_port = opened_by_server ? 80 : port;
     header.dst_port = opened_by_server ? port : 80;
@@ -327,7 +326,7 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   }
 }
 
-// Another process goes on with q0: its stream has not ended, and all that was seen of it here is out.
+// Another process takes over q0: its stream has not ended, and everything that was seen of it here has been sent.
 TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutSayingThatItHasEnded) {
   const std::atomic<uint64_t> abandoned = 1;
   queries_[0].monitor = "part";
@@ -376,7 +375,7 @@ TEST_F(BatchOutputTest, EveryBatchSaysSinceWhenItsQueryIsWatched) {
   EXPECT_EQ(since[1], (std::vector<int64_t>{40, 40, 40}));
 }
 
-// A reader takes what such a batch does not know from the dead process's own.
+// Readers take the values that such a batch lacks from the dead process's own batches.
 TEST_F(BatchOutputTest, WhoPaysADeadProcesssDebtsDoesNotSayWhatThatWatched) {
   const auto ledger = std::make_unique<BatchLedger>();
   Open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});
@@ -467,10 +466,10 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
   output_->EndQuery(0, 5);
   ASSERT_EQ(sent_.size(), 1u);
   sink_->Tell(0, false);
-  EXPECT_EQ(output_->Finish().fault(), Fault::kResources);
+  EXPECT_EQ(output_->Finish().code(), Code::kResources);
 }
 
-// Whatever happens to batches: what arrived and what was reported lost is what was emitted.
+// Whatever happens to batches: the tuples that arrived and those reported lost add up to the emitted ones.
 TEST_F(BatchOutputTest, TheIdentityHoldsUnderRandomTrouble) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     sent_.clear();

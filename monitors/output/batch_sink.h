@@ -1,14 +1,14 @@
-// Takes encoded batches away: Kafka, or nothing.
+// Delivers encoded batches to Kafka, or discards them.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
-// Told what became of batches, from within BatchSink's functions.
+// Receives the outcome of each batch, from within BatchSink's functions.
 class DeliveryListener {
  public:
   virtual ~DeliveryListener() = default;
@@ -18,30 +18,30 @@ class DeliveryListener {
 class BatchSink {
  public:
   enum class Sent : uint8_t {
-    kTaken,    // the listener will hear of the ticket once
+    kTaken,    // the listener will be called once for the ticket
     kFull,     // no room: the batch is not taken
-    kRefused,  // it never will be taken
+    kRefused,  // the batch can never be taken
   };
 
   virtual ~BatchSink() = default;
-  // Within a bounded time. `listener` outlives the sink's use.
+  // Returns within a bounded time. `listener` outlives the sink's use.
   virtual Status Start(DeliveryListener* listener) = 0;
-  // Makes ready for the query's batches. After Start(), on any thread.
+  // Prepares for the query's batches. Any thread, after Start().
   virtual Status Prepare(uint32_t query) = 0;
-  // For the query of that index. The bytes are copied.
+  // Sends a batch of the query with that index. Copies the bytes.
   virtual Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
-  // Share of the room for batches that is taken, 0 to 1.
+  // Share of the room for batches that is in use, 0 to 1.
   virtual double fill() const = 0;
-  // Tells the listener what has become known.
+  // Calls the listener with the outcomes known so far.
   virtual void Poll() = 0;
-  // Like Poll(), but waits for news up to a tenth of a second.
+  // Like Poll(), but waits for outcomes up to a tenth of a second.
   virtual void Wait() = 0;
-  // Waits until every batch taken was delivered or given up.
+  // Waits until every batch taken has been delivered or given up.
   virtual Status Flush() = 0;
   virtual Status status() const = 0;
 };
 
-// Takes everything at once: what encoding costs, without a broker.
+// Takes every batch at once, to measure the cost of encoding without a broker.
 class NullSink final : public BatchSink {
  public:
   Status Start(DeliveryListener* listener) override {

@@ -1,4 +1,4 @@
-// One column of a batch that is being filled: numbers of 8 bytes, packed to the narrowest width when it is closed.
+// Builds one column of a batch: 8-byte numbers that are packed to the narrowest width when the column is closed.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class ColumnBuilder {
 
   // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
   void AppendNumber(uint64_t bits) { values_[rows_++] = bits; }
-  // The row has no value. Readers that know no bitmap find 0, or "". Returns by how many bytes the dictionary grew.
+  // The row has no value. Readers that ignore the presence bitmap find 0, or "". Returns by how many bytes the
+  // dictionary grew.
   size_t AppendAbsent();
   // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
   size_t AppendBytes(std::string_view bytes) {

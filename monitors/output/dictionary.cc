@@ -8,8 +8,8 @@
 namespace tapline {
 namespace {
 
-// With fewer entries than one in so many slots, these are freed one by one: a table is wiped at eight slots a cache
-// line.
+// If fewer than one in so many slots are used, they are freed one by one: wiping the table costs one cache line per
+// eight slots.
 constexpr size_t kSparse = 16;
 
 uint64_t Fold(uint64_t a, uint64_t b) {
@@ -24,7 +24,7 @@ uint64_t Load(const char* from, size_t bytes) {
   return word;
 }
 
-// Under a key that each process draws, so that nobody can send strings that all fall into one place.
+// Hashes under a key that each process draws, so that an attacker can't send strings that all fall into one slot.
 struct Key {
   uint64_t word[2];
   Key() {
@@ -40,8 +40,8 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
   taken_.reserve(max_entries);
 }
 
-// Two words of eight bytes at a time, each pair by one multiplication; the last ones may overlap those before.
-// std::hash takes three times as long for the 10 to 40 bytes of a URL.
+// Processes two words of eight bytes at a time, each pair with one multiplication; the last ones may overlap those
+// before. std::hash takes three times as long for the 10 to 40 bytes of a URL.
 uint64_t Dictionary::HashOf(std::string_view text) {
   static const Key key;
   const char* at = text.data();
@@ -77,7 +77,7 @@ uint32_t Dictionary::Find(std::string_view text) {
   return entries() - 1;
 }
 
-// Most batches of a quiet network hold a few rows: wiping the whole table for each of a dozen columns was 60 % of all
+// Most batches of a quiet network hold a few rows: wiping the whole table for each of a dozen columns took 60 % of all
 // instructions of kafka_request over a slow capture.
 void Dictionary::Clear() {
   if (taken_.size() < slots_.size() / kSparse) {

@@ -1,6 +1,6 @@
-// Byte strings, each once, numbered in the order of their first appearance. For one column of one batch.
+// Stores byte strings, each once, numbered in the order of first appearance. Serves one column of one batch.
 //
-// Open addressing over a table that is at least twice as large as the entries it may hold, so that neither adding nor
+// Uses open addressing over a table at least twice as large as the entries it may hold, so that neither adding nor
 // clearing allocates once the buffers have grown. Not thread-safe.
 #pragma once
 
@@ -25,7 +25,7 @@ class Dictionary {
 
   uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
   const std::string& bytes() const { return bytes_; }
-  // Where each entry ends in bytes().
+  // End of each entry in bytes().
   const std::vector<uint32_t>& ends() const { return ends_; }
   std::string_view entry(uint32_t index) const {
     uint32_t begin = index == 0 ? 0 : ends_[index - 1];
@@ -43,9 +43,9 @@ class Dictionary {
   uint32_t Find(std::string_view text);
 
   uint32_t mask_;
-  uint32_t latest_ = 0;  // what the latest IndexOf() returned
+  uint32_t latest_ = 0;  // result of the latest IndexOf()
   std::vector<Slot> slots_;
-  std::vector<uint32_t> taken_;  // which of them, by entry
+  std::vector<uint32_t> taken_;  // the slot of each entry
   std::string bytes_;
   std::vector<uint32_t> ends_;
 };

@@ -1,8 +1,7 @@
 #include "monitors/output/json_output.h"
 
-#include <bit>
-
 #include "monitors/output/json_text.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -97,8 +96,7 @@ void JsonOutput::AppendLine(const Schema& schema, uint32_t query, const TupleHea
 }
 
 void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
-  for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
-    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t query : SetBits(header.queries)) {
     Accounting& account = (*accounts_)[query];
     if (buffer_.size() >= kMostWaitingBytes) {
       account.LoseTuples(IndexOf(Drop::kOutputFull), 1);
@@ -126,14 +124,14 @@ void JsonOutput::Tick(int64_t monotonic_ns, int64_t) {
   Write();
 }
 
-// Without a writer the buffer is empty afterwards; with one, only if that was ready for more.
+// Without a writer the buffer is empty afterwards; with one, only if it was ready for more.
 void JsonOutput::Write() {
   if (buffer_.empty()) return;
   size_t bytes = buffer_.size();
   if (writer_) {
     if (!writer_->Offer(&buffer_)) return;
     stats_.bytes += bytes;
-    // What was offered before is written.
+    // Everything offered before is written.
     for (uint32_t query = 0; ledger_ != nullptr && query < accounts_->size(); ++query) {
       CountWritten(query, offered_[query]);
       offered_[query] = ledger_->streams[query].waiting_rows;
@@ -158,7 +156,7 @@ void JsonOutput::CountWritten(uint32_t query, uint64_t rows) {
   (*accounts_)[query].tuples_out += rows;
 }
 
-// What is left of it is on its way.
+// The rest of it is on its way.
 void JsonOutput::EndQuery(uint32_t query, int64_t) {
   if (ledger_ == nullptr) return;
   Write();

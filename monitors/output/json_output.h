@@ -1,11 +1,11 @@
-// Tuples as lines of JSON into a file descriptor. Key order is that of the columns, "parser" first:
+// Writes tuples as lines of JSON to a file descriptor. Keys follow the order of the columns, with "parser" first:
 //
-//   {"parser":"tcp_conn_time","time_ns":…,"flow_id":"<16 hex>-<8
-//   hex>","client_known_by":"handshake","src_ip":"10.0.0.1",…}
+//   {"parser":"tcp_conn_time","time_ns":…,"flow_id":"<16 hex>-<8 hex>","client_known_by":"handshake",
+//    "src_ip":"10.0.0.1",…}
 //
-// Where several queries run, "query" follows "parser", and a tuple that several want has a line for each.
-// A live capture never waits for its reader: a thread writes, up to kMostWaitingBytes wait for it, and what comes
-// beyond is dropped as output_full, whole lines of it. Capture files wait. Not thread-safe.
+// If several queries run, "query" follows "parser", and a tuple that several queries want has one line for each. A live
+// capture never waits for its reader: a thread writes, up to kMostWaitingBytes wait for it, and whole lines beyond that
+// are dropped as output_full. Capture files wait. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ class JsonOutput final : public TupleOutput {
  public:
   static constexpr size_t kMostWaitingBytes = 4 << 20;
 
-  // With a `ledger`, tuples count once they are written: those that wait are noted there, and queries that it knows go
-  // on with their accounts. Texts that queries want hashed are hashed under `hash_key`.
+  // With a `ledger`, tuples count once they are written: it records the waiting ones, and queries that it knows resume
+  // from their accounts. Strings that queries want hashed are hashed under `hash_key`.
   //
-  // Writes to `fd`, which stays the caller's. `queries` are places, `schemas` in the engine's order; all three outlive
-  // the output. Lines name their query if `name_queries`.
+  // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order;
+  // all three outlive the output. Lines name their query if `name_queries`.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
@@ -57,7 +57,7 @@ class JsonOutput final : public TupleOutput {
   std::span<const QuerySpec> queries_;
   bool name_queries_;
   HashKey hash_key_;
-  // By query, then by parser; null where texts go out as they are.
+  // By query, then by parser; null where strings are written unchanged.
   std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
   QueryAccounts* accounts_;
@@ -67,9 +67,9 @@ class JsonOutput final : public TupleOutput {
   OutputStats stats_;
   int64_t written_at_ns_ = 0;
   BatchLedger* ledger_;
-  // Of the tuples that wait by the ledger, those that the writer has and may not have written.
+  // The ledger's waiting tuples that the writer has taken and may not have written.
   std::array<uint64_t, kMostQueries> offered_ = {};
-  // Queries that a dead process knew and that were not added again yet.
+  // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;
   Status status_;
 };

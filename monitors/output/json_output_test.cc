@@ -36,7 +36,7 @@ TEST(JsonTextTest, Utf8IsKeptAndAnythingElseReplaced) {
   EXPECT_EQ(Quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
 }
 
-// Every pair of bytes, and what a strict reader makes of it.
+// Every pair of bytes, read by a strict reader.
 TEST(JsonTextTest, AlwaysValidJson) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
@@ -164,7 +164,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   pipe_[0] = open("/dev/null", O_RDONLY);
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 1);
-  EXPECT_EQ(output.Finish().fault(), Fault::kResources);
+  EXPECT_EQ(output.Finish().code(), Code::kResources);
   EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
 }
 
@@ -177,7 +177,8 @@ TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   close(full);
 }
 
-// A live capture goes on although nobody reads; what finds no room is counted, and every line that is read is whole.
+// A live capture continues although there is no reader; lines without room are counted, and every line that is read is
+// whole.
 TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   constexpr uint64_t kTuples = 100'000;

@@ -17,7 +17,7 @@ bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' &
 bool IsContinuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
 // Length of the UTF-8 sequence of two to four bytes at the front of `text`, 0 if there is none: overlong forms,
-// surrogates and numbers above U+10FFFF are none (RFC 3629 section 4).
+// surrogates and numbers above U+10FFFF are invalid (RFC 3629 section 4).
 size_t SequenceLength(std::string_view text) {
   auto at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
   uint8_t first = at(0), second = at(1);

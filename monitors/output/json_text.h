@@ -1,4 +1,4 @@
-// JSON pieces appended to a string, without allocation once the string has grown.
+// Appends JSON fragments to a string, without allocating once the string has grown.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace tapline {
 
-// With quotes, escaped as RFC 8259 section 7 asks. Bytes that are not UTF-8 (RFC 3629) become U+FFFD, one each.
+// Quotes and escapes as RFC 8259 section 7 requires. Each byte that is not UTF-8 (RFC 3629) becomes U+FFFD.
 void AppendJsonString(std::string_view text, std::string* out);
 void AppendNumber(uint64_t value, std::string* out);
 void AppendNumber(int64_t value, std::string* out);
-// The shortest text that reads back the same; null for what JSON has no number for.
+// The shortest text that reads back as the same number; null for values that JSON cannot represent.
 void AppendNumber(double value, std::string* out);
-// Fixed number of lower-case hexadecimal digits.
+// Writes a fixed number of lower-case hexadecimal digits.
 void AppendHex(uint64_t value, int digits, std::string* out);
-// Dotted decimal, or RFC 5952's text; without quotes.
+// Dotted decimal, or the form of RFC 5952; without quotes.
 void AppendAddress(const IpAddress& address, std::string* out);
 
 }  // namespace tapline

@@ -5,18 +5,17 @@
 
 #include <algorithm>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int kMetadataTryMs = 1000;
-// Longer than the nine seconds after which brokers take another for dead.
+// Longer than the nine seconds after which brokers consider another one dead.
 constexpr int kBrokerAnswersMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
-// Brokers hear of a new user or right within milliseconds.
+// Brokers learn of a new user or right within milliseconds.
 constexpr uint32_t kMostGrantMs = 5'000;
 
 struct FreeTopic {
@@ -26,7 +25,7 @@ using Topic = std::unique_ptr<rd_kafka_topic_t, FreeTopic>;
 
 void IgnoreLog(const rd_kafka_t*, int, const char*, const char*) {}
 
-// Whether waiting may help: topics take a moment to appear after their creation.
+// True if waiting may help: topics take a moment to appear after their creation.
 bool MayPass(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
          error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT;
@@ -108,8 +107,8 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
-        // A broker that is frozen or cut off does not say so, and until its requests time out nobody asks who leads
-        // instead.
+        // A broker that is frozen or cut off does not report it, and the client looks for a new leader only once
+        // requests time out.
         {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
     };
     const bool tls = !options_.ca.empty();
@@ -132,7 +131,7 @@ class KafkaSink::Impl {
     for (const auto& [name, value] : settings) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;
       rd_kafka_conf_destroy(conf);
-      return Status::User(std::string("Kafka's producer does not accept ") + name + ": " + error);
+      return Status::Invalid(std::string("Kafka's producer does not accept ") + name + ": " + error);
     }
     rd_kafka_conf_set_opaque(conf, this);
     rd_kafka_conf_set_dr_msg_cb(conf, &Impl::OnDelivery);
@@ -146,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t Deadline() const { return MonotonicNs() + options_.timeout_ms * kNsPerMs; }
 
-  // Until when a refusal may be one of a broker that has not heard of a new user or right yet.
+  // Until then, a refusal may come from a broker that has not learnt of a new user or right yet.
   int64_t GrantDeadline() const { return MonotonicNs() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
 
   Status AwaitBroker() {
@@ -162,7 +161,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Without rd_kafka_poll(): what that has to tell is for the lane's thread.
+  // Does not call rd_kafka_poll(): its events are for the lane's thread.
   Status AwaitTopic(const QuerySpec& query) {
     const int64_t grant_deadline_ns = GrantDeadline();
     for (int64_t deadline_ns = Deadline();;) {
@@ -176,7 +175,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Asks for all topics: asked for one that is not there, librdkafka answers like one that reaches no broker.
+  // Asks for all topics: for a single one that does not exist, librdkafka answers as if it reached no broker.
   rd_kafka_resp_err_t Partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
@@ -189,7 +188,7 @@ class KafkaSink::Impl {
     return error;
   }
 
-  // Whether the broker has no right of ours on the topic: it does not list such ones, there or not.
+  // True if we have no right on the topic: the broker then does not list it, whether it exists or not.
   bool MayNotWrite(const QuerySpec& query) {
     Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
     const rd_kafka_metadata_t* metadata = nullptr;
@@ -201,7 +200,7 @@ class KafkaSink::Impl {
     return refused;
   }
 
-  // Who this is for brokers.
+  // The name that brokers know this client by.
   std::string Principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
@@ -220,9 +219,9 @@ class KafkaSink::Impl {
 
   static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
     if (query.partition < partitions) return {};
-    return Status::User("topic " + query.topic + " has " + std::to_string(partitions) +
-                        " partitions, but the plan of '" + query.name + "' names partition " +
-                        std::to_string(query.partition));
+    return Status::Invalid("topic " + query.topic + " has " + std::to_string(partitions) +
+                           " partitions, but the plan of '" + query.name + "' names partition " +
+                           std::to_string(query.partition));
   }
 
   Status NoTopic(const QuerySpec& query, rd_kafka_resp_err_t error) const {
@@ -275,7 +274,7 @@ class KafkaSink::Impl {
   std::vector<Topic> topics_;
   std::string last_error_;
   bool login_refused_ = false;
-  // Of batches taken and neither delivered nor given up.
+  // Bytes of batches taken and neither delivered nor given up.
   uint64_t queued_bytes_ = 0;
   Status status_;
 };

@@ -1,6 +1,6 @@
-// Batches into Kafka: idempotent producer, bounded queue, explicit partitions.
+// Sends batches to Kafka: idempotent producer, bounded queue, explicit partitions.
 //
-// One producer per lane. librdkafka has threads of its own; what they have to tell is told in Poll(), Wait() and
+// There is one producer per lane. librdkafka has its own threads; their events are handled in Poll(), Wait() and
 // Flush() on the lane's thread.
 #pragma once
 
@@ -17,21 +17,21 @@ namespace tapline {
 
 struct KafkaOptions {
   std::string brokers;  // HOST:PORT[,HOST:PORT…]
-  // PEM files; without authorities brokers are spoken to in the clear.
+  // PEM files. Without a CA, connections to brokers are unencrypted.
   std::string ca;
   std::string certificate;
   std::string key;
-  // Without a user there is no login. By PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, for which brokers
-  // since 3.8.1 refuse it.
+  // Without a user there is no login. Uses PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, so brokers since
+  // 3.8.1 refuse it.
   std::string user;
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // How long Start() tries, and Flush() goes on without anything being delivered.
+  // How long Start() tries, and how long Flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
-  // How long a batch may wait for its broker before it is given up; 0: as long as it takes. Live captures need 0: of a
-  // batch given up nobody can say whether the broker has it after all, and then it would count twice. What they can't
-  // get rid of is refused at the entrance.
+  // How long a batch may wait for its broker before it is given up; 0: indefinitely. Live captures need 0: a batch that
+  // was given up may have reached the broker after all, and would then count twice. They refuse new batches instead
+  // while the queue is full.
   uint32_t delivery_timeout_ms = 60'000;
   // Capture files: a batch that is given up is an error.
   bool failure_is_error = false;
@@ -39,7 +39,7 @@ struct KafkaOptions {
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` are places that outlive the sink: Prepare() looks at one, Send() takes its number.
+  // `queries` are the query slots and outlive the sink: Prepare() reads one, Send() takes its index.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 

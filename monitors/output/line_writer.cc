@@ -10,12 +10,12 @@
 #include <mutex>
 #include <thread>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {
 
-// Small enough that a slow reader is seen to take something now and then.
+// Small enough that a slow reader visibly takes data now and then.
 constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string Describe(int error) {
@@ -52,13 +52,13 @@ Status WriteAll(int fd, std::string_view text) {
 struct LineWriter::State {
   mutable std::mutex mutex;
   std::condition_variable changed;
-  // Empty: all is written. Only the thread touches it otherwise.
+  // Empty: everything is written. Otherwise only the thread touches it.
   std::string writing;
   bool busy = false;
   bool stop = false;
   int64_t last_written_at_ns = 0;
   Status status;
-  // Whether status says something: to be asked without the mutex.
+  // True if status is set; readable without the mutex.
   std::atomic<bool> failed{false};
 };
 
@@ -95,7 +95,7 @@ void LineWriter::Run(int fd, const std::shared_ptr<State>& state) {
 }
 
 bool LineWriter::Offer(std::string* text) {
-  // The thread holds it for moments only, but may be taken off its core just then.
+  // The thread holds it only for moments, but may lose its core just then.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock.owns_lock() || state_->busy) return false;
   state_->writing.swap(*text);

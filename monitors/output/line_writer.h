@@ -1,7 +1,7 @@
-// Takes text away into a file descriptor, however slow its reader is, without ever making the caller wait.
+// Writes text to a file descriptor, however slow its reader is, without ever blocking the caller.
 //
-// Two buffers: the caller fills its own; Offer() swaps it with the thread's if that has been written. Both are bounded
-// by the caller's. One caller thread; the writer's own thread does nothing but write.
+// Uses two buffers: the caller fills its own, and Offer() swaps it with the thread's once that has been written. The
+// caller bounds the size of both. One thread calls; the writer's own thread only writes.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,29 @@
 #include <string>
 #include <string_view>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
-// Writes all of it, waiting if need be, with nothing of other writers in between. The status says why not.
+// Writes all of `text`, waiting if necessary, without interleaving other writers' output. The status gives the reason
+// if it can't.
 Status WriteAll(int fd, std::string_view text);
 
 class LineWriter {
  public:
-  // `fd` stays the caller's.
+  // The caller still owns `fd`.
   explicit LineWriter(int fd);
-  // Gives up what is not written. A thread that is stuck in a write is left behind: only the end of the process, or a
-  // reader, can end that.
+  // Discards unwritten text. Abandons a thread that is stuck in a write: only the end of the process, or a reader, can
+  // release it.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  // If everything offered before has been written: takes the text, whole lines, leaves an empty string with room in its
-  // place, and returns true.
+  // If everything offered before has been written, takes the text (whole lines), leaves an empty string with room in
+  // its place, and returns true.
   bool Offer(std::string* text);
-  // Waits until everything is written, up to `patience_ns` from the last time that something was. False if it is not.
+  // Waits until everything is written, up to `patience_ns` after the last progress. Returns whether everything is
+  // written.
   bool Flush(int64_t patience_ns);
   Status status() const;
 

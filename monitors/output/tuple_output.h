@@ -1,5 +1,5 @@
-// Where a lane's tuples go. One per lane; called on the lane's thread only, but for Prepare(). Queries have places,
-// numbered as the bits of TupleHeader::queries.
+// The output of a lane's tuples. There is one per lane, called on the lane's thread only, except for Prepare(). Query
+// slots are numbered as the bits of TupleHeader::queries.
 #pragma once
 
 #include <algorithm>
@@ -7,17 +7,17 @@
 #include <memory_resource>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
-#include "monitors/base/status.h"
+#include "packet_io/accounting/accounting.h"
+#include "packet_io/base/status.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
 
-// One entry a query. The lane counts packets, the output counts tuples. They may lie in memory that outlives the
-// process.
+// One entry per query. The lane counts packets, the output counts tuples. The accounts may lie in memory that outlives
+// the process.
 using QueryAccounts = std::pmr::vector<Accounting>;
 
-// Counts a parser's loss against the queries of the mask; bits beyond the accounts are nobody's.
+// Counts a parser's loss against the queries of the mask; ignores bits beyond the accounts.
 void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
 
 // Since the start.
@@ -25,7 +25,7 @@ struct OutputStats {
   uint64_t batches = 0;
   uint64_t bytes = 0;    // of those batches, or of JSON lines
   uint64_t refused = 0;  // batches that found no room
-  // Share of the room for what waits that is taken, 0 to 1; of several outputs, of the fullest.
+  // Share of the waiting room that is taken, 0 to 1; the fullest one's if there are several outputs.
   double fill = 0;
 
   OutputStats& operator+=(const OutputStats& other) {
@@ -42,31 +42,31 @@ class TupleOutput : public TupleSink {
   // Makes sure that tuples can be taken, within a bounded time.
   virtual Status Start() = 0;
 
-  // Makes ready for tuples of this query, within a bounded time. On any thread, also while the lane runs: it touches
-  // nothing but the query's own place, which must be done() or never have been used.
+  // Prepares for tuples of this query, within a bounded time. Any thread, even while the lane runs: it touches only the
+  // query's own slot, which must be done() or never have been used.
   virtual Status Prepare(uint32_t query) = 0;
-  // From now on tuples for this query come. REQUIRES: Prepare(query) has returned, and happened before.
+  // Tuples for this query follow from now on. REQUIRES: Prepare(query) has returned, and happened before.
   virtual void AddQuery(uint32_t query) = 0;
 
-  // The query's flows are sampled at this rate from now on. Tuples from before, up to `watermark_ns`, keep theirs.
+  // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.
   virtual void SetSamplingRate(uint32_t, double, int64_t) {}
 
-  // The query's packets are all seen from this packet time on; before the call it is kNotWatched.
+  // All of the query's packets are seen from this packet time on; kNotWatched until SetWatchedSince() is called.
   static constexpr int64_t kNotWatched = INT64_MAX;
   virtual void SetWatchedSince(uint32_t, int64_t) {}
 
-  // Nothing is captured any more: from now on waiting for room, within bounds, loses nothing.
+  // The capture is over: from now on waiting for room, within bounds, loses nothing.
   virtual void CaptureOver() {}
 
-  // To be called often: sends what is old enough, at `monotonic_ns`. `watermark_ns` is the lane's packet time.
+  // Must be called often. Sends what is old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
   virtual void Tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
-  // No more tuples for this query will come. Sends what is left of it, and that this is the end.
+  // No more tuples for this query follow. Sends the remaining ones and the end of the stream.
   virtual void EndQuery(uint32_t query, int64_t watermark_ns) = 0;
-  // Whether all of it is out, after EndQuery(), or was given up.
+  // After EndQuery(): true once everything has been delivered or given up.
   virtual bool done(uint32_t query) const = 0;
 
-  // After the last EndQuery(): waits, within a bounded time, until everything is out.
+  // Waits, within a bounded time, until everything is delivered. Must follow the last EndQuery().
   virtual Status Finish() = 0;
 
   virtual OutputStats stats() const = 0;

@@ -9,20 +9,19 @@
 #include <fstream>
 #include <sstream>
 
-#include "monitors/base/nearest.h"
+#include "packet_io/base/nearest.h"
+#include "parsers/api/time.h"
 #include "parsers/registry.h"
 #include "schema/plan.pb.h"
 
 namespace tapline {
 namespace {
 
-constexpr int64_t kNsPerSecond = 1000000000;
-
 Status AddParser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
-    return Status::User("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
-                        "; --list-parsers shows all");
+    return Status::Invalid("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
+                           "; --list-parsers shows all");
   }
   const std::string& canonical = parser->schema().name;
   if (std::find(spec->parsers.begin(), spec->parsers.end(), canonical) == spec->parsers.end()) {
@@ -34,13 +33,14 @@ Status AddParser(const std::string& name, QuerySpec* spec) {
 Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
                      std::vector<AddressPattern>* out) {
   for (const v1::Address& address : addresses) {
-    if (address.port() > UINT16_MAX) return Status::User("port " + std::to_string(address.port()) + " is above 65535");
+    if (address.port() > UINT16_MAX)
+      return Status::Invalid("port " + std::to_string(address.port()) + " is above 65535");
     uint32_t last = std::max(address.port(), address.last_port());
-    if (last > UINT16_MAX) return Status::User("port " + std::to_string(last) + " is above 65535");
-    if (address.last_port() > 0 && address.port() == 0) return Status::User("a port range needs a first port");
+    if (last > UINT16_MAX) return Status::Invalid("port " + std::to_string(last) + " is above 65535");
+    if (address.last_port() > 0 && address.port() == 0) return Status::Invalid("a port range needs a first port");
     auto pattern =
         AddressPattern::Parse(address.prefix(), static_cast<uint16_t>(address.port()), static_cast<uint16_t>(last));
-    if (!pattern) return Status::User("'" + address.prefix() + "' is no address prefix");
+    if (!pattern) return Status::Invalid("'" + address.prefix() + "' is no address prefix");
     out->push_back(*pattern);
   }
   return {};
@@ -53,7 +53,7 @@ Status ReadMatch(const v1::Match& match, ConnectionMatch* read) {
   *read = ConnectionMatch(std::move(from), std::move(to));
   read->Restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   if (!match.has_except()) return {};
-  if (match.except().has_except()) return Status::User("an exception from a match has none of its own");
+  if (match.except().has_except()) return Status::Invalid("an exception from a match has none of its own");
   ConnectionMatch except;
   if (Status status = ReadMatch(match.except(), &except); !status.ok()) return status;
   read->Except(std::move(except));
@@ -63,7 +63,7 @@ Status ReadMatch(const v1::Match& match, ConnectionMatch* read) {
 Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
   if (limit.has_duration()) {
     int64_t duration_ns = limit.duration().seconds() * kNsPerSecond + limit.duration().nanos();
-    if (duration_ns <= 0) return Status::User("the limit's duration must be positive");
+    if (duration_ns <= 0) return Status::Invalid("the limit's duration must be positive");
     spec->limit_duration_ns = duration_ns;
   }
   if (limit.packets() > 0 || limit.leased()) spec->limit_packets = limit.packets();
@@ -76,12 +76,13 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->rate_may_fall = sampling.mode() == v1::Sampling::AUTO;
   spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
-    return Status::User("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
+    return Status::Invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
   }
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
   if (!(spec->pipeline_limit > 0 && spec->pipeline_limit <= 1)) {
-    return Status::User("the limit " + std::to_string(sampling.limit()) + " of the sampling rate is not within 0 to 1");
+    return Status::Invalid("the limit " + std::to_string(sampling.limit()) +
+                           " of the sampling rate is not within 0 to 1");
   }
   return {};
 }
@@ -91,17 +92,17 @@ static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status ReadShape(const v1::Shape& shape, QuerySpec* spec) {
   const bool runs = std::find(spec->parsers.begin(), spec->parsers.end(), shape.parser()) != spec->parsers.end();
-  if (!runs) return Status::User("a shape is for '" + shape.parser() + "', which the query does not run");
+  if (!runs) return Status::Invalid("a shape is for '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
   const auto field =
       std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.name == shape.field(); });
   if (field == fields.end() || field->type != FieldType::kString) {
-    return Status::User("'" + shape.parser() + "' has no text '" + shape.field() + "'");
+    return Status::Invalid("'" + shape.parser() + "' has no text '" + shape.field() + "'");
   }
   // A form that this monitor does not know may protect something.
   if (!v1::Shape::Form_IsValid(shape.form())) {
-    return Status::User("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
+    return Status::Invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
   }
   spec->shapes.push_back({shape.parser(), shape.field(), static_cast<TextForm>(shape.form())});
   return {};
@@ -109,9 +110,9 @@ Status ReadShape(const v1::Shape& shape, QuerySpec* spec) {
 
 Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
   layout->lanes = std::max(1u, monitor.lanes());
-  if (layout->lanes > ThreadLayout::kMostThreads) return Status::User("more than 64 lanes");
+  if (layout->lanes > ThreadLayout::kMostThreads) return Status::Invalid("more than 64 lanes");
   for (const v1::Workers& workers : monitor.workers()) {
-    if (workers.parsers().empty()) return Status::User("a group of workers without parsers");
+    if (workers.parsers().empty()) return Status::Invalid("a group of workers without parsers");
     std::vector<std::string> parsers(workers.parsers().begin(), workers.parsers().end());
     if (Status status = layout->Add(parsers, std::max(1u, workers.threads())); !status.ok()) return status;
   }
@@ -120,21 +121,21 @@ Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
 
 Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
-    // A part that was placed anew keeps its name on another host.
+    // A part that was moved keeps its name on another host.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();
     return ReadThreads(monitor, &spec->threads);
   }
-  return Status::User("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
+  return Status::Invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
 Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   if (plan.format() != 1) {
-    return Status::User("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
+    return Status::Invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
   }
-  if (plan.query().empty()) return Status::User("it names no query");
-  if (plan.parsers().empty()) return Status::User("it names no parser");
+  if (plan.query().empty()) return Status::Invalid("it names no query");
+  if (plan.parsers().empty()) return Status::Invalid("it names no parser");
   spec->name = plan.query();
   spec->epoch = plan.epoch();
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
@@ -156,16 +157,16 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
 Status ParsePlan(std::string_view json, const std::string& where, const std::string& monitor_id, QuerySpec* spec) {
   v1::Plan plan;
   auto parsed = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &plan);
-  if (!parsed.ok()) return Status::User(where + ": is not a plan: " + std::string(parsed.message()));
+  if (!parsed.ok()) return Status::Invalid(where + ": is not a plan: " + std::string(parsed.message()));
   Status status = ReadPlan(plan, monitor_id, spec);
-  return status.ok() ? status : Status(status.fault(), where + ": " + status.message());
+  return status.ok() ? status : Status(status.code(), where + ": " + status.message());
 }
 
 Status ReadPlan(const std::string& path, std::string* plan) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file) return Status::User(path + ": can't read the plan: " + std::strerror(errno));
+  if (!file) return Status::Invalid(path + ": can't read the plan: " + std::strerror(errno));
   *plan = text.str();
   return {};
 }

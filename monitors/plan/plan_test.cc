@@ -149,7 +149,7 @@ TEST(PlanTest, WhatIsWrongIsNamed) {
   for (const Wrong& wrong : wrongs) {
     QuerySpec spec;
     Status status = Parse(wrong.json, &spec);
-    EXPECT_EQ(status.fault(), Fault::kUser) << wrong.json;
+    EXPECT_EQ(status.code(), Code::kInvalid) << wrong.json;
     EXPECT_NE(status.message().find(wrong.message), std::string::npos) << status.message();
   }
 }

@@ -1,5 +1,5 @@
-// The places for queries of one process. A place is written by one thread while no lane looks at it, and told to the
-// lanes afterwards.
+// The query slots of one process. One thread writes a slot while no lane looks at it, and announces it to the lanes
+// afterwards.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ namespace tapline {
 
 struct Queries {
   std::array<QuerySpec, kMostQueries> specs = {};
-  // Bits of the places that are taken.
+  // Bits of the slots in use.
   uint64_t taken = 0;
-  // Bits of those whose streams another monitor goes on with: they end here without saying that they have ended.
+  // Bits of the queries whose streams another monitor takes over: they end here without an end of stream.
   std::atomic<uint64_t> abandoned = 0;
-  // Held by whoever changes `taken` or a place while others may ask which queries there are. Never by a lane.
+  // Guards changes of `taken` or of a slot while other threads may ask which queries there are. Lanes never lock it.
   std::mutex mutex;
 };
 

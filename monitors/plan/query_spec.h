@@ -1,4 +1,4 @@
-// What a monitor needs to know of a query.
+// The properties of a query that a monitor needs.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace tapline {
 
-// Queries of one monitor process are numbered; packets and tuples carry them as bits of 64.
+// A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
 inline constexpr size_t kMostQueries = 64;
 
 struct QuerySpec {
   std::string name = {};
-  // What the plan calls this monitor's part, whichever process has it; empty: the process's own name.
+  // The plan's name for this monitor's part, whichever process runs it; empty: the process's own name.
   std::string monitor = {};
   uint32_t epoch = 0;
   std::string topic = {};
@@ -25,27 +25,27 @@ struct QuerySpec {
   // Canonical names.
   std::vector<std::string> parsers = {};
   ConnectionMatch match = {};
-  // Texts that don't leave the monitor as they are.
+  // Strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
-  // More packets may be granted (LiveQueries::CreditQuery): when none are left, it waits.
+  // More packets may be granted (LiveQueries::CreditQuery): the query waits when none are left.
   bool limit_leased = false;
-  // How many of them are taken already.
+  // How many of them are already taken.
   uint64_t limit_spent = 0;
-  // What the plan asks of the monitor's threads.
+  // The threads that the plan asks for.
   ThreadLayout threads = {};
-  // How many of this monitor's parsing threads send batches of it.
+  // How many of this monitor's parsing threads send batches of the query.
   uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
-  // SAMPLE auto: the rate may be lowered to what can be taken. Otherwise what can't be taken is lost, and counted.
+  // SAMPLE auto: the rate may fall to what can be sustained. Otherwise the excess is lost, and counted.
   bool rate_may_fall = false;
-  // Switches may leave out flows that a rate leaves out: the far port decides first (flow_hash.h).
+  // Switches may leave out flows that the rate excludes: the far port decides first (flow_hash.h).
   bool sampled_by_port = false;
-  // What the pipeline could take when it was last said.
+  // The share of flows that the pipeline can take, as last reported.
   double pipeline_limit = 1.0;
-  // Switches copy its packets, and have not confirmed yet that they copy all of them.
+  // Switches copy the query's packets and have not confirmed yet that they copy all of them.
   bool copies_unconfirmed = false;
 };
 

@@ -27,20 +27,20 @@ Status ThreadLayout::Add(const std::vector<std::string>& parsers, uint32_t threa
   WorkerLayout group{{}, threads};
   for (const std::string& name : parsers) {
     auto parser = make_parser(name);
-    if (!parser) return Status::User("there is no parser '" + name + "' to give workers to");
+    if (!parser) return Status::Invalid("there is no parser '" + name + "' to give workers to");
     const std::string& canonical = parser->schema().name;
     auto taken = [&](const WorkerLayout& other) { return Contains(other.parsers, canonical); };
     if (Contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
-      return Status::User("parser '" + canonical + "' is given workers twice");
+      return Status::Invalid("parser '" + canonical + "' is given workers twice");
     }
     group.parsers.push_back(canonical);
   }
   if (threads == 0 || threads > kMostThreads) {
-    return Status::User("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
-                        std::to_string(threads));
+    return Status::Invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
+                           std::to_string(threads));
   }
-  // One group is kept for the parsers that none names.
-  if (workers.size() + 1 >= kMostGroups) return Status::User("more than 15 groups of workers");
+  // One group is reserved for the parsers that no group names.
+  if (workers.size() + 1 >= kMostGroups) return Status::Invalid("more than 15 groups of workers");
   workers.push_back(std::move(group));
   return {};
 }
@@ -64,7 +64,7 @@ Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout) {
       const char* end = item.data() + item.size();
       auto [at, error] = std::from_chars(item.data() + equals + 1, end, threads);
       if (error != std::errc() || at != end) {
-        return Status::User("workers '" + item + "': after '=' comes a number of threads");
+        return Status::Invalid("workers '" + item + "': after '=' comes a number of threads");
       }
     }
     if (Status status = layout->Add(Split(item.substr(0, equals), '+'), threads); !status.ok()) return status;

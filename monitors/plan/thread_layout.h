@@ -1,4 +1,4 @@
-// Which threads a monitor runs: lanes that receive and parse (run to completion), or one that receives and groups of
+// The threads of a monitor: lanes that receive and parse (run to completion), or one that receives and groups of
 // workers that parse (pipeline mode).
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
@@ -23,15 +23,15 @@ struct ThreadLayout {
   static constexpr size_t kMostGroups = 16;
 
   uint32_t lanes = 1;
-  // None: run to completion.
+  // Empty: run to completion.
   std::vector<WorkerLayout> workers;
 
   bool is_default() const { return *this == ThreadLayout(); }
   bool operator==(const ThreadLayout&) const = default;
 
-  // Appends a group. Fails on unknown parsers, one that is in another group, and too many threads or groups.
+  // Appends a group. Fails on an unknown parser, one that is in another group, and too many threads or groups.
   Status Add(const std::vector<std::string>& parsers, uint32_t threads);
-  // The groups with one thread more for those of `parsers` that no group names.
+  // The groups, plus one with a single thread for those of `parsers` that no group names.
   std::vector<WorkerLayout> Covering(std::span<const std::string> parsers) const;
 };
 

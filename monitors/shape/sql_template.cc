@@ -55,7 +55,7 @@ class SqlTemplate {
     blank_ = true;
   }
 
-  // A quote that is doubled, or behind a backslash, is part of the text.
+  // A quote that is doubled, or follows a backslash, is part of the text.
   void Quoted(char quote) {
     for (++at_; at_ < in_.size(); ++at_) {
       if (in_[at_] == '\\') {
@@ -105,7 +105,7 @@ class SqlTemplate {
     Quoted('\'');
   }
 
-  // Of `?, ?` and `(?), (?)` the first one stays.
+  // Keeps only the first of `?, ?` and `(?), (?)`.
   void Literal() {
     if (EndsWith("?,")) {
       out_->pop_back();
@@ -122,7 +122,7 @@ class SqlTemplate {
       return;
     }
     if (c == '?') return Literal();
-    // No blank within parentheses and before commas: so lists look alike however they were written.
+    // Writes no blank within parentheses and before commas, so that lists look alike however they were written.
     if (c == ',' || c == ')') blank_ = false;
     if (c == '(' && EndsWith("),")) blank_ = false;
     Put({&c, 1});
@@ -135,7 +135,7 @@ class SqlTemplate {
   }
 
   void Put(std::string_view text) {
-    // A blank after a comma that waited whether a literal follows.
+    // A blank after a comma that was held back to see whether a literal follows.
     const bool after_comma = hold_ && EndsWith(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;
@@ -146,7 +146,7 @@ class SqlTemplate {
   std::string* out_;
   size_t begin_;
   size_t at_ = 0;
-  bool blank_ = false;  // white space came since the last thing written
+  bool blank_ = false;  // white space came since the last output
   bool hold_ = false;   // no blank is due now
 };
 

@@ -5,11 +5,13 @@
 
 namespace tapline {
 
-// The statement without what varies from one use to the next, appended to `out`: literals become ?, lists of them one
-// ?, rows of VALUES one row; comments go, and runs of white space become a blank. Names, keywords and their case stay.
+// Appends the statement to `out` without the parts that vary from one use to the next: literals become ?, lists of them
+// one ?, rows of VALUES one row; comments are removed, and runs of white space become a blank. Names, keywords and
+// their case are kept.
 //
 // Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are literals (in
-// PostgreSQL they are names, which then are ?, too). A literal or comment without an end reaches to the statement's.
+// PostgreSQL they are names, which then become ?, too). A literal or comment without an end extends to the end of the
+// statement.
 void AppendSqlTemplate(std::string_view statement, std::string* out);
 
 }  // namespace tapline

@@ -10,7 +10,7 @@ namespace {
 // Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
 constexpr size_t kLeastNumberDigits = 3;
 constexpr size_t kLeastHexDigits = 8;
-// Words of letters and digits mixed of at least this length are nobody's name.
+// Words of mixed letters and digits of at least this length are not names.
 constexpr size_t kLeastTokenBytes = 20;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -21,7 +21,7 @@ size_t CountDigits(std::string_view word) {
   return static_cast<size_t>(std::count_if(word.begin(), word.end(), IsDigit));
 }
 
-// A number, a UUID, a hash, a token: one of many.
+// True for a number, a UUID, a hash or a token: one of many.
 bool IsId(std::string_view word) {
   const size_t digits = CountDigits(word);
   if (digits == 0) return false;
@@ -37,7 +37,7 @@ bool IsId(std::string_view word) {
   return token && word.size() >= kLeastTokenBytes && (digits >= 3 || mixed);
 }
 
-// One word: an ID, or a name in which long numbers are replaced.
+// Appends one word: an ID, or a name in which long numbers are replaced.
 void AppendWord(std::string_view word, std::string* out) {
   if (IsId(word)) {
     out->append("{id}");
@@ -67,7 +67,7 @@ void AppendWords(std::string_view text, std::string_view separators, std::string
   }
 }
 
-// Names of parameters stay, their values don't.
+// Keeps the names of parameters and drops their values.
 void AppendParameters(std::string_view parameters, std::string* out) {
   char separator = '?';
   while (!parameters.empty()) {
@@ -75,7 +75,7 @@ void AppendParameters(std::string_view parameters, std::string* out) {
     const std::string_view one = parameters.substr(0, end);
     const size_t equals = one.find('=');
     out->push_back(separator);
-    // Without a name it is all value.
+    // Without a name the whole text is a value.
     AppendWord(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
     out->append(equals == std::string_view::npos ? "{}" : "={}");
     separator = '&';
@@ -88,10 +88,10 @@ std::string_view PathOf(std::string_view url) { return url.substr(0, url.find_fi
 void AppendUrl(std::string_view url, std::string* out) {
   url = url.substr(0, url.find('#'));
   const std::string_view path = PathOf(url);
-  // The host of an absolute URL stays.
+  // The host of an absolute URL is kept.
   const size_t scheme = path.find("://");
   size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
-  // What comes before an @ is a name and a password.
+  // The text before an @ is a name and a password.
   const size_t at = path.substr(0, begin).rfind('@');
   if (at != std::string_view::npos) {
     out->append(path.substr(0, scheme + 3));

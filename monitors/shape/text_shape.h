@@ -1,4 +1,4 @@
-// What a query wants of a text before it leaves the monitor: a template of bounded variety, a hash, or nothing.
+// The form in which a query wants a text to leave the monitor: a template of bounded variety, a hash, or nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace tapline {
 
 enum class TextForm : uint8_t {
   kAsIs,
-  kTemplate,  // what varies from one to the next is replaced, by the kind of text
-  kPath,      // of URLs: without what follows ? or #
-  kHash,      // 16 digits of a keyed hash; what is empty stays so
+  kTemplate,  // the varying parts are replaced, according to the kind of text
+  kPath,      // for URLs: without the part from ? or # on
+  kHash,      // 16 digits of a keyed hash; empty texts stay empty
   kOmit,      // ""
 };
 
@@ -30,7 +30,7 @@ struct FieldShape {
   TextForm form = TextForm::kAsIs;
 };
 
-// The template of a text, appended to `out`. Text that can't be understood is replaced to its end rather than told.
+// Appends the template of a text to `out`. Text that can't be parsed is replaced to its end rather than shown.
 //   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile
@@ -40,10 +40,10 @@ void AppendTemplate(TextKind kind, std::string_view text, std::string* out);
 // Shapes one parser's tuples for one query. Keeps its memory from one tuple to the next. Not thread-safe.
 class TextShaper {
  public:
-  // Null if no shape is about this parser's fields. `schema` is not needed afterwards.
+  // Returns null if no shape applies to this parser's fields. `schema` is not needed afterwards.
   static std::unique_ptr<TextShaper> Make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
 
-  // The values with the texts that the query wants, good until the next call.
+  // Returns the values with the texts that the query wants, valid until the next call.
   std::span<const Value> Shape(std::span<const Value> values);
 
  private:

@@ -10,7 +10,7 @@
 namespace tapline {
 
 bool Arrivals::Open(const std::string& interface) {
-  // Bound in two steps: a socket made with a protocol would count all interfaces until it is bound to one.
+  // Binds in two steps: a socket made with a protocol would count all interfaces until it is bound to one.
   socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   int smallest = 0;
   sockaddr_ll address = {};
@@ -27,7 +27,7 @@ bool Arrivals::Open(const std::string& interface) {
 uint64_t Arrivals::Read() {
   tpacket_stats stats = {};
   socklen_t size = sizeof stats;
-  // Asking resets the kernel's counters; tp_packets has those that were dropped for want of room, too.
+  // Reading resets the kernel's counters; tp_packets includes packets that were dropped for lack of room.
   if (open() && getsockopt(socket_, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) packets_ += stats.tp_packets;
   return packets_;
 }

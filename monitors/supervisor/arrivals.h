@@ -1,5 +1,5 @@
-// How many packets an interface has had, as a packet socket sees them, whoever else listens: what a restart missed is
-// the difference to what the workers have seen. It reads no packet and keeps room for none.
+// Counts the packets that arrive at an interface, as a packet socket sees them, independent of other readers. The
+// difference to what the workers have seen is what a restart missed. Reads no packet and keeps no room for any.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class Arrivals {
  public:
   ~Arrivals() { Close(); }
 
-  // Returns whether it could. Counts from now on.
+  // Starts counting. Returns false if it can't.
   bool Open(const std::string& interface);
   bool open() const { return socket_ >= 0; }
   // Packets since Open().

@@ -3,22 +3,23 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 #include <numeric>
+
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
 void LosePackets(uint64_t queries, uint64_t count, UnitPage* unit) {
-  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
-    unit->accounts[std::countr_zero(bits)].LosePackets(IndexOf(Drop::kMonitorRestarted), count);
+  for (uint32_t query : SetBits(queries)) {
+    unit->accounts[query].LosePackets(IndexOf(Drop::kMonitorRestarted), count);
   }
 }
 
-// Packets of the burst under way that the lane had not looked at, and fragments whose datagrams were not whole; then
-// whatever was counted on one side only.
+// Settles the packets of the current burst that the lane had not processed, and fragments of incomplete datagrams; then
+// everything that was counted on one side only.
 void SettleLane(LanePage* lane) {
   LaneAccounting& account = lane->accounting;
   account.received += lane->burst_left;
@@ -33,7 +34,7 @@ void SettleLane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// Packets that the parsers had got and not finished with, and the connections that they were following.
+// Settles the packets that the parsers had received and not finished, and the connections that they were following.
 void SettlePackets(uint32_t query, UnitPage* unit) {
   Accounting& account = unit->accounts[query];
   const uint64_t unparsed = account.packets_out - std::min(account.packets_out, unit->parsed[query]);
@@ -69,7 +70,7 @@ MonitorPagePointer MapMonitorPage() {
   void* memory =
       mmap(nullptr, sizeof(MonitorPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  // All zero is what most places begin with: they are left as they are, untouched. Only these differ.
+  // Most members begin as all zero, and are left untouched. Only these differ.
   auto* page = static_cast<MonitorPage*>(memory);
   page->clock_start_ns = INT64_MIN;
   return MonitorPagePointer(page);
@@ -82,8 +83,7 @@ void SettleAfterDeath(MonitorPage* page) {
     if (lane.thread_id.load(std::memory_order_relaxed) == 0) continue;
     LosePackets(unit.ledger.known & ~lane.done, lane.burst_left + lane.accounting.held, &unit);
     SettleLane(&lane);
-    for (uint64_t bits = unit.ledger.known; bits != 0; bits &= bits - 1) {
-      const auto query = static_cast<uint32_t>(std::countr_zero(bits));
+    for (uint32_t query : SetBits(unit.ledger.known)) {
       SettlePackets(query, &unit);
       SettleTuples(query, &unit.accounts[query], &unit.ledger);
     }

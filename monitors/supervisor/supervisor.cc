@@ -11,20 +11,19 @@
 #include <cerrno>
 #include <cstring>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {
 
 constexpr int kLookEveryMs = 20;
-constexpr int64_t kNsPerMs = 1'000'000;
-constexpr int64_t kMinuteNs = 60'000'000'000;
+constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kFirstPauseNs = 100'000'000;
-constexpr int64_t kLongestPauseNs = 5'000'000'000;
+constexpr int64_t kLongestPauseNs = 5 * kNsPerSecond;
 constexpr uint32_t kStrikes = 2;
 constexpr int kLooksAtArrivals = 10;
 
-// SIGTERM and SIGINT wait while it lives.
+// Blocks SIGTERM and SIGINT while it exists.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -44,7 +43,7 @@ class BlockedSignals {
 
 MonitorPage* page_of_handler = nullptr;
 
-// Of the thread that the signal met: which plug-in it was in. Then the signal does what it does.
+// Notes which plug-in the thread that received the signal was in. Then lets the signal take its effect.
 void NoteCulprit(int signal) {
   page_of_handler->culprit.store(call_mark().plugin.load(std::memory_order_relaxed));
   raise(signal);
@@ -58,12 +57,12 @@ void WatchSignals(MonitorPage* page) {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 #else
-  static_cast<void>(page);  // the sanitizer's own handlers tell more
+  static_cast<void>(page);  // the sanitizer's own handlers report more
 #endif
 }
 
 [[noreturn]] void BeWorker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
-  // It ends with its supervisor, however that ends.
+  // The worker ends with its supervisor, however that ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(1);
   WatchSignals(page);
@@ -148,8 +147,8 @@ void Supervisor::TellStop() {
   kill(worker_, SIGTERM);
 }
 
-// Once a new worker listens: what the interface had, less what all workers have seen of it. Of several looks the least
-// tells: the others had packets on their way.
+// Runs once a new worker listens: compares the interface's arrivals with the packets that all workers have seen. The
+// least of several samples counts: the others had packets in flight.
 void Supervisor::CountMissed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
@@ -186,7 +185,7 @@ void Supervisor::Blame(const Death& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// Plug-ins have two strikes each; only what dies for no known reason may do so again and again.
+// Plug-ins have two strikes each; only workers that die for no known reason may do so repeatedly.
 Status Supervisor::Pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

@@ -1,9 +1,9 @@
-// Runs the monitor in a process of its own and starts it anew when a plug-in takes it down.
+// Runs the monitor in a child process and restarts it when a plug-in crashes it.
 //
-// The supervisor keeps nothing but the page: no DPDK, no Kafka, no plug-in is ever loaded into it, so that nothing a
-// plug-in does can reach it. A worker that dies, or does not come back from a plug-in within the watchdog's time, is
-// replaced at once; the plug-in that it was in gets a strike, and is left out from its second one on. A worker that
-// dies elsewhere is replaced, too, but after ever longer pauses, and not for ever. Single-threaded.
+// The supervisor keeps nothing but the page. It never loads DPDK, Kafka or a plug-in, so nothing a plug-in does can
+// reach it. A worker that dies, or does not return from a plug-in within the watchdog's time, is replaced at once; the
+// plug-in that it was in gets a strike, and is left out from the second one on. A worker that dies elsewhere is also
+// replaced, but after ever longer pauses, and not indefinitely. Single-threaded.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
 #include "monitors/supervisor/arrivals.h"
 #include "monitors/supervisor/monitor_page.h"
 #include "monitors/supervisor/watchdog.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 
@@ -25,20 +25,20 @@ struct SupervisorOptions {
   int64_t watchdog_ns = 500'000'000;
   // Names of the plug-ins, for messages, in the order of their pages.
   std::vector<std::string> plugins;
-  // What the packets that nobody listened to are counted on; empty: they are not.
+  // Interface whose packets are counted while no worker is listening; empty: they are not counted.
   std::string interface;
-  bool live = false;  // packets come whether anybody listens or not
-  // Deaths outside plug-ins within a minute that are too many.
+  bool live = false;  // packets arrive even while no worker is listening
+  // Gives up after this many deaths outside plug-ins within a minute.
   size_t most_deaths = 5;
 };
 
 class Supervisor {
  public:
-  // All outlive it.
+  // All arguments outlive the supervisor.
   Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop);
 
-  // Runs `work` in forked processes until one of them returns from it, which is told by the page's phase; `work` gives
-  // the exit code. Fails if there can be no further worker. REQUIRES: this process has one thread.
+  // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the
+  // exit code. Fails if no further worker can be started. REQUIRES: this process has one thread.
   Status Run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
@@ -49,7 +49,7 @@ class Supervisor {
   };
 
   Status StartWorker(const std::function<int(MonitorPage*)>& work);
-  // Until the worker is dead. Ends one that hangs.
+  // Waits until the worker is dead. Kills one that hangs.
   Death Await();
   void TellStop();
   void Blame(const Death& death);
@@ -65,10 +65,10 @@ class Supervisor {
   Watchdog watchdog_;
   int worker_ = -1;  // process id
   int worker_fd_ = -1;
-  bool told_ = false;             // the worker knows that it is to stop
-  int looks_left_ = 0;            // at what arrived, until it is compared with what this worker has seen
-  uint64_t unseen_ = UINT64_MAX;  // the least of them
-  uint64_t unseen_at_start_ = 0;  // packets that came before the first worker listened
+  bool told_ = false;             // the worker knows that it must stop
+  int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
+  uint64_t unseen_ = UINT64_MAX;  // the least difference of these samples to what the workers have seen
+  uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker listened
   std::deque<int64_t> deaths_;
   Death last_death_;
 };

@@ -17,7 +17,7 @@ constexpr int64_t kWatchdogNs = 150'000'000;
 std::atomic<bool> stop{false};
 volatile sig_atomic_t worker_told = 0;
 
-// What a supervisor of `work` came to.
+// The outcome of supervising `work`.
 struct Outcome {
   Status status;
   int exit_code = -1;
@@ -54,7 +54,7 @@ void BeLane(MonitorPage* page) {
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
-// In the second plug-in until that is left out.
+// Runs in the second plug-in until that is left out.
 Outcome SuperviseWithin(const std::function<void()>& what) {
   return Supervise([&](MonitorPage* page) {
     BeLane(page);
@@ -101,7 +101,7 @@ TEST(Supervisor, APluginThatHangsTwiceIsLeftOut) {
   }
 }
 
-// Many calls that together last longer than the watchdog waits, and long waits elsewhere, are no hanging.
+// Many calls that together last longer than the watchdog's time, and long waits elsewhere, do not count as hanging.
 TEST(Supervisor, SlowIsNotHanging) {
   const Outcome outcome = Supervise([](MonitorPage* page) {
     BeLane(page);
@@ -196,8 +196,8 @@ TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
   EXPECT_EQ(unit.accounts[0], once) << "settling again changes nothing";
 }
 
-// Two batches were sent and not acknowledged, tuples wait, and packets were counted since: together the debts say
-// all that batches that arrived did not.
+// Two batches were sent and not acknowledged, tuples wait, and packets were counted since: together the debts report
+// everything that arrived batches did not.
 TEST(Settle, DebtsSayWhatNoBatchHasSaid) {
   const MonitorPagePointer page = MapMonitorPage();
   BatchLedger& ledger = page->units[0].ledger;

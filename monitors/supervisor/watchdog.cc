@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include "parsers/api/time.h"
+
 namespace tapline {
 
 ThreadState ReadThreadState(int process, int thread) {
@@ -21,7 +23,7 @@ ThreadState ReadThreadState(int process, int thread) {
   fields >> result.state;
   for (int i = 0; i < 10; ++i) fields >> skipped;
   fields >> user_ticks >> system_ticks;
-  result.cpu_ns = (user_ticks + system_ticks) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  result.cpu_ns = (user_ticks + system_ticks) * (kNsPerSecond / sysconf(_SC_CLK_TCK));
   return result;
 }
 

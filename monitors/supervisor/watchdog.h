@@ -1,4 +1,4 @@
-// Tells a lane that does not come back from a plug-in from one that only waits for its turn.
+// Distinguishes a lane that is stuck in a plug-in from one that only waits for a processor.
 #pragma once
 
 #include <array>
@@ -8,22 +8,22 @@
 
 namespace tapline {
 
-// How a thread of another process is doing, by /proc.
+// The state of a thread of another process, from /proc.
 struct ThreadState {
   char state = 'R';  // as in /proc/PID/stat: R runs or waits for a processor, S and D sleep, T and t are stopped
   int64_t cpu_ns = 0;
 };
 ThreadState ReadThreadState(int process, int thread);
 
-// One call that lasts. Stopped threads (a signal, a debugger) get all the time that they want; one that is ready to run
-// and gets no processor is not hanging either.
+// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; one that is ready
+// to run and gets no processor is not hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t patience_ns) : patience_ns_(patience_ns) {}
 
-  // A new worker.
+  // Starts over with a new worker.
   void Reset() { lanes_ = {}; }
-  // To be called often. Returns 1 + the index of the plug-in that a lane hangs in, or 0.
+  // Must be called often. Returns 1 + the index of the plug-in in which a lane hangs, or 0.
   uint32_t Look(const MonitorPage& page, int process, int64_t now_ns);
 
  private:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/testing/capture_bytes.h"
+#include "packet_io/testing/capture_bytes.h"
 #include "parsers/api/packet.h"
 
 namespace tapline {

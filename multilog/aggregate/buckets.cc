@@ -57,7 +57,7 @@ void Buckets::Change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t 
   Set(slot, kSequence, sequence + 2);
 }
 
-// What the slot holds goes into the evicted state; then the slot is zero.
+// Moves the slot's contents into the evicted state, which zeroes the slot.
 void Buckets::Evict(uint32_t slot, uint64_t version) {
   const uint64_t evicted = Word(slots_, kSequence), sequence = Word(slot, kSequence);
   Set(slots_, kSequence, evicted + 1);
@@ -74,7 +74,7 @@ void Buckets::Evict(uint32_t slot, uint64_t version) {
 
 void Buckets::Touch(uint64_t bucket) {
   if (bucket + 1 > newest_.load(std::memory_order_relaxed)) newest_.store(bucket + 1, std::memory_order_release);
-  // The trigger thread resets these at any moment, so both are read and written atomically.
+  // The trigger thread may reset these at any moment, so both are read and written atomically.
   uint64_t low = touched_low_.load(std::memory_order_relaxed);
   while (bucket < low && !touched_low_.compare_exchange_weak(low, bucket, std::memory_order_release)) {
   }
@@ -87,7 +87,7 @@ bool Buckets::TakeTouched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
   const uint64_t least = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
   if (above == 0 && least == ~uint64_t{0}) return false;
-  // One of the two was taken before the writer wrote it: the other is all there is to know.
+  // One of the two was taken before the writer wrote it, so only the other is known.
   *high = above == 0 ? least : above - 1;
   *low = std::min(least, *high);
   return true;

@@ -1,4 +1,4 @@
-// The states of one aggregate at one writer: a ring of time buckets, and one state for all that left the ring.
+// The states of one aggregate at one writer: a ring of time buckets, and one state for everything that left the ring.
 //
 //   slot     | sequence | bucket + 1 | version | state words… |        slots 0 … n-1: bucket b lives in slot b mod n
 //   slot n   the same, for the buckets that were displaced by later ones ("evicted")
@@ -6,11 +6,11 @@
 // Publication order. The writer makes `sequence` odd, changes the slot, writes `version` = the log position after the
 // rows folded in, and makes `sequence` even, all before it publishes that position as its tail. A reader of the tail T
 // copies a slot between two equal, even sequences, and may use the copy only if version <= T: then it holds just the
-// rows before T. If version > T the slot runs ahead of the reader, who folds those rows itself from the log
-// (query/fold.h), so no reader waits for a writer, even one that stopped in the middle. Every word is stored with
+// rows before T. If version > T, the slot is ahead of the reader, which then folds those rows itself from the log
+// (query/fold.h). So no reader waits for a writer, even one that stopped in the middle. Every word is stored with
 // release and loaded with acquire: a reader that saw a changed word sees the odd sequence too.
 //
-// Who may call what: Fold by the one writer; the rest by any thread.
+// Only the one writer may call Fold; any thread may call the other functions.
 #pragma once
 
 #include <atomic>
@@ -27,30 +27,31 @@ class Buckets {
   // REQUIRES width_ns > 0, slots > 0.
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
-  // Rows in any order of time; `version` is the tail that will be published with them.
+  // Folds rows, in any order of time; `version` is the tail that will be published with them.
   void Fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset, uint64_t version);
 
   struct Copy {
     uint64_t bucket = 0;
     uint64_t version = 0;
-    bool used = false;  // else the slot is empty
+    bool used = false;  // otherwise the slot is empty
     std::vector<uint64_t> state;
   };
-  // False if the writer was changing the slot, each of a few times. Slot slots() is the evicted one.
+  // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted one.
   bool Read(uint32_t slot, Copy* copy) const;
-  // Without the state. Of a slot that is being changed, what it will be.
+  // The version without the state. For a slot that is being changed, the version it will have.
   uint64_t Version(uint32_t slot) const { return Word(slot, kVersion); }
 
   uint32_t slots() const { return slots_; }
   uint32_t SlotOf(uint64_t bucket) const { return static_cast<uint32_t>(bucket % slots_); }
   uint64_t width_ns() const { return width_ns_; }
-  // The greatest bucket that was folded into, plus 1; 0 before any.
+  // The greatest bucket that was folded into, plus 1; 0 if there is none.
   uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
   // Rows so late that their bucket had left the ring: folded into the evicted state.
   uint64_t late_rows() const { return late_rows_.load(std::memory_order_relaxed); }
   size_t bytes() const { return words_.size() * 8; }
 
-  // Buckets touched since the last call, as a range; for the one thread that evaluates triggers. False if none.
+  // Takes the range of buckets touched since the last call; for the one thread that evaluates triggers. Returns false
+  // if there are none.
   bool TakeTouched(uint64_t* low, uint64_t* high);
 
  private:
@@ -72,7 +73,7 @@ class Buckets {
   std::atomic<uint64_t> late_rows_{0};
   std::atomic<uint64_t> touched_low_{~uint64_t{0}};
   std::atomic<uint64_t> touched_high_{0};
-  // The writer's: the bucket that rows last fell into, to divide seldom.
+  // Private to the writer: the bucket of the latest rows, to avoid divisions.
   uint64_t last_begin_ = 1, last_end_ = 0, last_bucket_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace tapline::multilog {
 namespace {
 
-// A 128-bit whole number in two words.
+// A 128-bit integer in two words.
 __int128 GetWhole(Cells state, size_t i) {
   return static_cast<__int128>(static_cast<unsigned __int128>(state.Get(i + 1)) << 64 | state.Get(i));
 }
@@ -20,7 +20,7 @@ void SetWhole(Cells state, size_t i, __int128 value) {
 double GetReal(Cells state, size_t i) { return std::bit_cast<double>(state.Get(i)); }
 void SetReal(Cells state, size_t i, double value) { state.Set(i, std::bit_cast<uint64_t>(value)); }
 
-// Of a single column; rows that lack it, or hold no number in it, don't count.
+// A function of a single column. Rows that lack it, or hold no number in it, don't count.
 class ColumnFunction : public AggregateFunction {
  public:
   ColumnFunction(const Schema& schema, const Column& column)
@@ -29,7 +29,7 @@ class ColumnFunction : public AggregateFunction {
  protected:
   template <typename Visit>
   void ForEachKey(RowPointers rows, Visit&& visit) const {
-    // The common case without branches in the loop.
+    // The common case, without branches in the loop.
     if (column_.presence_bit < 0 && column_.bytes == 2 && !column_.is_signed() && column_.type == FieldType::kU16) {
       for (const uint8_t* row : rows) visit(uint64_t{LoadAs<uint16_t>(row + column_.offset)});
       return;
@@ -48,7 +48,7 @@ class ColumnFunction : public AggregateFunction {
   const uint32_t presence_offset_;
 
  private:
-  // In place of a key, where only its being another matters (DISTINCT).
+  // Stands in for a key where only distinctness matters (DISTINCT).
   uint64_t HashOfParts(const uint8_t* row) const {
     uint64_t hash = 0;
     for (uint32_t part = 0; part < column_.parts(); ++part) hash = SketchHash(hash ^ KeyOf(column_.part(part), row));
@@ -65,7 +65,7 @@ class Count final : public AggregateFunction {
   std::vector<Number> Outputs(Cells state) const override { return {Number::Whole(state.Get(0))}; }
 };
 
-// COUNT of a field: of the rows that have it.
+// COUNT of a field counts the rows that have it.
 class CountField final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -150,7 +150,8 @@ class Extreme final : public ColumnFunction {
   const bool least_;
 };
 
-// | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. Of the whole population.
+// | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. Yields the population's
+// deviation.
 class StandardDeviation final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;

@@ -1,10 +1,10 @@
-// What an aggregate computes: a fold of rows into a state of 64-bit words that merges with others of its kind.
+// The computation of an aggregate: a fold of rows into a state of 64-bit words that merges with others of its kind.
 //
 //   state 0 (all words 0) ── Add(rows) ──▶ state ── Merge ──▶ state ── Outputs ──▶ numbers
 //
 // Merging is associative and commutative: each writer folds its own rows, each time bucket its own, and readers merge
 // them (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
-// (aggregate/cells.h says how they tell). The bytes of the sketches are defined in schema/sketches.md.
+// (aggregate/cells.h explains how readers notice). The bytes of the sketches are defined in schema/sketches.md.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "multilog/base/status.h"
 #include "multilog/expr/expression.h"
 #include "multilog/record/schema.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
@@ -39,15 +39,15 @@ class AggregateFunction {
  public:
   virtual ~AggregateFunction() = default;
   virtual size_t words() const = 0;
-  // Names of Outputs, in order; the first is the aggregate's value where one is wanted.
+  // Names of Outputs, in order; the first is the aggregate's value where a single one is needed.
   virtual std::vector<std::string> output_names() const = 0;
   virtual void Add(Cells state, RowPointers rows) const = 0;
   virtual void Merge(Cells into, Cells from) const = 0;
-  // Missing numbers where the state holds nothing (an average of no rows).
+  // Numbers are missing if the state holds nothing (an average of no rows).
   virtual std::vector<Number> Outputs(Cells state) const = 0;
 };
 
-// A user's own: `add` and `merge` change the first state only. A state of zeros is that of no rows.
+// A user-defined function: `add` and `merge` change the first state only. A state of zeros is that of no rows.
 struct UserFunction {
   size_t words = 1;
   std::vector<std::string> outputs;
@@ -58,42 +58,43 @@ struct UserFunction {
 
 // Initializers of the structs for settings name the members that differ from these defaults.
 struct FunctionSpec {
-  // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user's.
+  // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user-defined one.
   std::string function = "COUNT";
-  // The field it is of, with [i] for an element of a list. COUNT needs none.
+  // The field to aggregate, with [i] for an element of a list. COUNT needs none.
   std::string field = {};
-  // QUANTILE: which, between 0 and 1; an output each.
+  // QUANTILE: the quantiles, between 0 and 1; each has an output.
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
   // Up to 4 fields; one state per combination of their values.
   std::vector<std::string> group_by = {};
-  // How many combinations are kept per writer and time bucket; rows of others are folded into one state, "the rest".
+  // The number of combinations kept per writer and time bucket; rows of others are folded into one state, "the rest".
   uint32_t max_groups = 1024;
 };
 
 using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
 
-// kInvalid with a sentence for unknown functions, unknown fields and functions that the field's type doesn't have.
+// Returns kInvalid with a sentence for unknown functions, unknown fields and functions that the field's type doesn't
+// support.
 Result<std::shared_ptr<const AggregateFunction>> MakeFunction(const FunctionSpec& spec, const Schema& schema,
                                                               const UserFunctions& users);
 
 // One group of a grouped state.
 struct Group {
-  // A key per field, and for fields of over 8 bytes one for each part of 8 (record/schema.h).
+  // One key per field; fields of over 8 bytes have one for each part of 8 (record/schema.h).
   std::vector<uint64_t> keys;
   bool is_rest = false;
   std::vector<Number> outputs;
-  // Of the group, if it was asked for.
+  // The group's state, if it was requested.
   std::vector<uint64_t> state = {};
 };
 
-// A group's keys as people write the values of its fields. REQUIRES that `group_by` are the fields of a function that
-// was made.
+// Formats a group's keys like the values of its fields. REQUIRES: `group_by` are the fields of a function that was
+// made.
 std::vector<std::string> FormatKeys(const Schema& schema, const std::vector<std::string>& group_by,
                                     const std::vector<uint64_t>& keys);
 
-// A table of groups, itself a function: Outputs are those of all groups together.
+// A table of groups, itself a function: its Outputs cover all groups together.
 //
-//   | groups used | rows in all | state of the rest | entry 0 | entry 1 | …        entry: | 1 if used | keys | state |
+//   | groups used | total rows | state of the rest | entry 0 | entry 1 | …        entry: | 1 if used | keys | state |
 class GroupedFunction final : public AggregateFunction {
  public:
   GroupedFunction(std::shared_ptr<const AggregateFunction> inner, const Schema& schema, std::vector<Column> keys,
@@ -105,16 +106,16 @@ class GroupedFunction final : public AggregateFunction {
   std::vector<Number> Outputs(Cells state) const override;
 
   std::vector<Group> Groups(Cells state, bool with_states = false) const;
-  // Those of the row's own group; missing where it has none.
+  // The outputs of the row's own group; missing if it has none.
   std::vector<Number> OutputsFor(Cells state, const uint8_t* row) const;
 
  private:
   size_t EntryWords() const { return 1 + columns_.size() + inner_->words(); }
   size_t EntryAt(size_t slot) const { return 2 + inner_->words() + slot * EntryWords(); }
-  // All parts of 4 fields of the greatest width.
+  // Covers all parts of 4 fields of the greatest width.
   static constexpr size_t kMaxKeys = 32;
   bool KeysOf(const uint8_t* row, uint64_t* keys) const;
-  // The state of the group: found, made, or that of the rest.
+  // The state of the group: an existing one, a new one, or that of the rest.
   Cells StateFor(Cells state, const uint64_t* keys) const;
   bool Find(Cells state, const uint64_t* keys, size_t* slot) const;
 

@@ -19,14 +19,13 @@ struct DistinctSketch {
   static double Estimate(Cells state);
 };
 
-// Counters of values by power of two and 32nds of it: quantiles within 1.6 % of the value, whole numbers below 32
-// exactly.
+// Counters of values by power of two and 32nds of it: quantiles within 1.6 % of the value, integers below 32 exactly.
 struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
   static void Add(Cells state, uint64_t value);
   static void Merge(Cells into, Cells from);
-  // The middle of the counter that holds the quantile; missing without values.
+  // The middle of the counter that holds the quantile; missing if there are no values.
   static Number Quantile(Cells state, double quantile);
 
   static uint32_t CounterOf(uint64_t value);

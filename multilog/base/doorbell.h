@@ -1,8 +1,8 @@
-// Lets one thread sleep until a time, or until another has work for it.
+// Lets one thread sleep until a deadline, or until another thread has work for it.
 //
-// Ring never waits, whoever sleeps or stands still: an exchange, and a system call only where somebody sleeps, so that
-// writers may call it. A ring while the thread is busy is not lost: its next wait returns at once. What was written
-// before Ring is seen after the wait that heard it.
+// Ring never blocks, even if the sleeper is paused: it costs one exchange, plus a system call only if a thread sleeps,
+// so writers may call it. A ring while the thread is busy is not lost: its next wait returns at once. Everything
+// written before Ring is visible after the wait that received it.
 #pragma once
 
 #include <linux/futex.h>
@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "packet_io/base/clock.h"
+
 namespace tapline::multilog {
 
 class Doorbell {
@@ -22,9 +24,9 @@ class Doorbell {
     if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) Futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
   }
 
-  // By one thread at a time. True if it was rung, false once CLOCK_MONOTONIC has reached `monotonic_ns`.
+  // One thread at a time. Returns true if it was rung, false once CLOCK_MONOTONIC has reached `monotonic_ns`.
   bool WaitUntil(int64_t monotonic_ns) {
-    const timespec until{monotonic_ns / 1000000000, monotonic_ns % 1000000000};
+    const timespec until = ToTimespec(monotonic_ns);
     uint32_t quiet = kQuiet;
     state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acq_rel);
     while (state_.load(std::memory_order_acquire) == kAsleep) {

@@ -4,20 +4,20 @@
 
 #include <thread>
 
-#include "multilog/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
 
 constexpr int64_t kLongNs = 60000000000;
 
-int64_t In(int64_t ns) { return ClockNs(CLOCK_MONOTONIC) + ns; }
+int64_t In(int64_t ns) { return MonotonicNs() + ns; }
 
 TEST(Doorbell, WaitsForItsTimeWhereNobodyRings) {
   Doorbell bell;
   const int64_t until = In(2000000);
   EXPECT_FALSE(bell.WaitUntil(until));
-  EXPECT_GE(ClockNs(CLOCK_MONOTONIC), until);
+  EXPECT_GE(MonotonicNs(), until);
 }
 
 TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
@@ -28,7 +28,7 @@ TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
   EXPECT_FALSE(bell.WaitUntil(In(1000000)));
 }
 
-// Two threads hand a plain number to and fro: each wait must hear its ring, and see what was written before it.
+// Two threads pass a plain number back and forth: each wait must hear its ring, and see what was written before it.
 TEST(Doorbell, NoRingIsLostBetweenThreads) {
   constexpr int kTurns = 20000;
   Doorbell ping, pong;

@@ -1,7 +1,7 @@
-// Several expressions over a chunk of rows at once: columns are taken out of the rows once, each distinct comparison is
-// made once over its column (simd/kernels.h), and bits are combined.
+// Evaluates several expressions over a chunk of rows at once: each column is extracted from the rows once, each
+// distinct comparison is made once over its column (simd/kernels.h), and bits are combined.
 //
-//   rows ──▶ columns (only those asked for) ──▶ bits per leaf (shared by the expressions) ──▶ bits per expression
+//   rows ──▶ columns (only those needed) ──▶ bits per leaf (shared by the expressions) ──▶ bits per expression
 //
 // A ChunkProgram is immutable once built and may be shared; a ChunkScratch belongs to one thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace tapline::multilog {
 inline constexpr uint32_t kChunkRows = 1024;
 using ChunkBits = std::array<uint64_t, kChunkRows / 64>;
 
-// Runs `visit(i)` for each bit set, in order.
+// Calls `visit(i)` for each bit set, in order.
 template <typename Visit>
 inline void ForEachBit(const ChunkBits& bits, Visit&& visit) {
   for (uint32_t word = 0; word < bits.size(); ++word) {
@@ -42,11 +42,11 @@ class ChunkProgram {
   explicit ChunkProgram(const Schema& schema) : schema_(&schema) {}
   // Builder: adds an expression, which must outlive the program. Returns its number.
   uint32_t Add(const Expression& expression);
-  // Builder: adds a column that is wanted for itself. REQUIRES column.keyed(). Returns its number.
+  // Builder: adds a column that is needed by itself. REQUIRES column.keyed(). Returns its number.
   uint32_t AddColumn(const Column& column);
 
-  // The rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are taken for true, so
-  // what comes of them is to be verified row by row.
+  // The rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true, so the
+  // selected rows must be verified one by one.
   void Select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
   // The chunk's keys of a column, key_bytes() each.
   const void* Keys(uint32_t column, ChunkScratch* scratch) const;
@@ -68,7 +68,7 @@ class ChunkProgram {
   Node Renumbered(const Node& node, const std::vector<Leaf>& leaves);
   void SelectNode(const Node& node, ChunkScratch* scratch, ChunkBits* selected) const;
   const ChunkBits& LeafBits(uint32_t leaf, ChunkScratch* scratch) const;
-  // Which rows have the column. REQUIRES: it may lack.
+  // The rows that have the column. REQUIRES: the column is optional.
   const ChunkBits& Presence(const Column& column, ChunkScratch* scratch) const;
   void CompareKeys(const ProgramLeaf& leaf, ChunkScratch* scratch, ChunkBits* bits) const;
 
@@ -81,7 +81,8 @@ class ChunkProgram {
 class ChunkScratch {
  public:
   explicit ChunkScratch(const simd::Kernels& kernels = simd::Best()) : kernels_(&kernels) {}
-  // A new chunk: `count` rows, at most kChunkRows, `stride` bytes apart, that stay as they are until the next Begin.
+  // Begins a new chunk: `count` rows, at most kChunkRows, `stride` bytes apart, that do not change until the next
+  // Begin.
   void Begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
   uint32_t count() const { return count_; }
   const uint8_t* row(uint32_t index) const { return rows_ + size_t{index} * stride_; }
@@ -95,7 +96,7 @@ class ChunkScratch {
   const uint8_t* rows_ = nullptr;
   uint32_t stride_ = 0;
   uint32_t count_ = 0;
-  // What belongs to the present chunk has its number.
+  // Results for the current chunk carry its number.
   uint64_t chunk_ = 0;
   std::vector<std::unique_ptr<KeyBuffer>> keys_;
   std::vector<uint64_t> keys_of_;
@@ -106,7 +107,7 @@ class ChunkScratch {
   std::vector<uint64_t> bits_of_;
 };
 
-// Keys of `count` rows into `keys`, key_bytes() each. REQUIRES column.keyed().
+// Extracts the keys of `count` rows into `keys`, key_bytes() each. REQUIRES column.keyed().
 void ExtractKeys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys);
 
 }  // namespace tapline::multilog

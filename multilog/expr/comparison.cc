@@ -1,5 +1,4 @@
-// sum < sum, where a sum is of fields, aggregates and literals: the leaf it becomes depends on what stands on its
-// sides.
+// sum < sum, where a sum is of fields, aggregates and literals: the leaf it becomes depends on its operands.
 #include <algorithm>
 #include <cmath>
 
@@ -169,7 +168,7 @@ Node Parser::WithLiteral(const Column& column, Compare compare, const std::vecto
   const bool with = compare == Compare::kLessEqual || compare == Compare::kGreaterEqual;
   const bool wide = !column.keyed();
   if (wide) {
-    // Strictly below is not (at or above), and the reverse.
+    // Strictly below is not (at or above), and vice versa.
     const std::string least(column.bytes, '\0'), greatest(column.bytes, '\xff');
     const bool up = below != with;
     return FromValues(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, least, value.wide_low}},

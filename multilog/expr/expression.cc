@@ -73,7 +73,7 @@ Truth EvaluateNode(const Node& node, const std::vector<Leaf>& leaves, const uint
   return result;
 }
 
-// Adds `leaf` to a clause, merged with one on the same column. False if nothing can satisfy both.
+// Adds `leaf` to a clause, merging it with one on the same column. Returns false if no row can satisfy both.
 bool AddTo(Clause* clause, const Leaf& leaf) {
   for (Leaf& present : *clause) {
     if (present.SameAs(leaf)) return true;

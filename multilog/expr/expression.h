@@ -1,15 +1,16 @@
 // A filter expression, compiled: a tree in negation normal form (negations are pushed into the leaves).
 //
 //   expression := and/or over
-//     comparison    sum (== = != < <= > >=) sum      sum: fields, list elements, aggregates and literals joined by +
-//     and - membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}      also `not in` wildcard
-//     dstIP like 192.*.*.1                                                   also `not like` list          path
-//     contains 7 presence      has(queue_depth)
+//     comparison    sum (== = != < <= > >=) sum    sum: fields, list elements, aggregates and literals joined by + -
+//     membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}      also `not in`
+//     wildcard      dstIP like 192.*.*.1                                                  also `not like`
+//     list          path contains 7
+//     presence      has(queue_depth)
 //   joined by && || ! (and, or, not) and parentheses. Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and
 //   0x; TCP, UDP, ICMP, true and false are numbers too.
 //
-// Truth has three values: a comparison with a missing field is unknown, and so is its negation; unknown selects
-// nothing. Immutable once compiled: any thread may evaluate it.
+// Logic is three-valued: a comparison with a missing field is unknown, and so is its negation; unknown selects nothing.
+// Immutable once compiled: any thread may evaluate it.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "multilog/base/status.h"
 #include "multilog/record/schema.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
-// A value of an aggregate: whole where it can be, for nanoseconds since the epoch don't fit a double.
+// A value of an aggregate: an integer if possible, since nanoseconds since the epoch don't fit a double.
 struct Number {
   bool present = false;
   bool is_float = false;
@@ -40,7 +41,7 @@ struct KeyRange {
   uint64_t low, high;  // both inclusive
   bool operator==(const KeyRange&) const = default;
 };
-// Sorted, disjoint, with gaps between.
+// Sorted and disjoint, with gaps between them.
 using KeyRanges = std::vector<KeyRange>;
 
 KeyRanges Union(KeyRanges ranges);
@@ -48,7 +49,7 @@ KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b);
 KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key);
 bool Contains(const KeyRanges& ranges, uint64_t key);
 
-// Which output of which aggregate; the numbers are the resolver's.
+// An output of an aggregate; the resolver assigns the numbers.
 struct AggregateRef {
   uint32_t aggregate = 0;
   uint32_t output = 0;
@@ -60,7 +61,7 @@ enum class Compare : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, k
 struct Term {
   int sign = 1;
   std::optional<AggregateRef> aggregate;
-  Column column;  // if it is no aggregate
+  Column column;  // unless it is an aggregate
   bool operator==(const Term&) const = default;
 };
 
@@ -74,7 +75,7 @@ struct Leaf {
   };
   Kind kind = Kind::kKeys;
   Compare compare = Compare::kEqual;  // kLinear, kPair
-  bool negated = false;               // all but kKeys
+  bool negated = false;               // for all kinds but kKeys
   Column column;
   Column other;
   uint64_t mask = ~uint64_t{0};
@@ -82,9 +83,9 @@ struct Leaf {
   std::string low, high, wide_mask;
   std::vector<Term> terms;
   Number constant;
-  std::string text;  // as written, for people
+  std::string text;  // as written, for messages
 
-  // Whether two leaves select the same, whatever they were written as.
+  // True if two leaves select the same rows, however they were written.
   bool SameAs(const Leaf& other_leaf) const;
   bool depends_on_aggregate() const;
 };
@@ -92,22 +93,22 @@ struct Leaf {
 struct Node {
   enum class Kind : uint8_t { kTrue, kFalse, kLeaf, kAnd, kOr };
   Kind kind = Kind::kTrue;
-  uint32_t leaf = 0;           // kLeaf: which of Expression::leaves
+  uint32_t leaf = 0;           // kLeaf: index in Expression::leaves
   std::vector<Node> children;  // kAnd, kOr
 };
 
-// What a disjunctive normal form has to be satisfied: all leaves of one clause.
+// A conjunction of a disjunctive normal form: all its leaves must hold.
 using Clause = std::vector<Leaf>;
 
 class Expression {
  public:
   using Resolver = std::function<std::optional<AggregateRef>(std::string_view name)>;
-  // At most this many bytes, nested parentheses and negations, and leaves.
+  // Limits on bytes, on nested parentheses and negations, and on leaves.
   static constexpr size_t kMaxBytes = 64 * 1024;
   static constexpr int kMaxDepth = 100;
   static constexpr size_t kMaxLeaves = 4096;
 
-  // An empty text selects everything. Errors are kInvalid and tell the byte where the text goes wrong.
+  // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
   static Result<Expression> Compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
 
   const Node& root() const { return root_; }
@@ -116,12 +117,13 @@ class Expression {
   bool depends_on_aggregate() const;
   std::vector<AggregateRef> aggregates() const;
 
-  // One row, without vectors. `value` gives aggregates; without it they are unknown.
+  // Evaluates one row, without vectors. `value` provides aggregates; without it they are unknown.
   using Values = std::function<Number(const AggregateRef&)>;
   bool Matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
 
-  // The canonical disjunctive normal form: leaves on one column merged, contradictions left out, duplicates left out.
-  // Nothing if it would have more than `max_clauses`. A clause without leaves selects everything; no clause, nothing.
+  // The canonical disjunctive normal form: leaves on one column are merged, contradictions and duplicates are left out.
+  // Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty form
+  // selects nothing.
   std::optional<std::vector<Clause>> Dnf(size_t max_clauses = 64) const;
 
  private:
@@ -133,7 +135,7 @@ class Expression {
 
 enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
 Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
-// The same leaf, as its canonical text: "dstPort in {80..80}".
+// The leaf as canonical text: "dstPort in {80..80}".
 std::string Describe(const Leaf& leaf, const Schema& schema);
 
 }  // namespace tapline::multilog

@@ -1,5 +1,5 @@
-// Compiles whatever text comes; what compiles is evaluated on a row in both ways, which must agree, and brought to its
-// normal form.
+// Compiles any text. If that succeeds, evaluates it on a row in both ways, which must agree, and computes its normal
+// form.
 #include <cstdlib>
 
 #include "multilog/expr/chunk_program.h"

@@ -1,5 +1,5 @@
-// What words mean beside a field: numbers with units, addresses, bytes, as keys or (fields of over 8 bytes) as bytes.
-// All throw ParseError.
+// The meaning of words next to a field: numbers with units, addresses and bytes, as keys or (for fields of over 8
+// bytes) as bytes. All functions throw ParseError.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Values {
 Number ParseNumber(std::string_view word, size_t position);
 // The bytes, in network order, of one address of the column's type.
 std::string ParseAddress(const Column& column, std::string_view word, size_t position);
-// "text" or 0x…, filled up with zeros.
+// Parses "text" or 0x…, padded with zeros.
 std::string ParseBytes(const Column& column, const Token& token);
 
 bool IsAddress(const Column& column);

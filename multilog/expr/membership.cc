@@ -12,7 +12,7 @@ Node Parser::FromValues(const Column& column, const std::vector<Values>& values,
   if (column.keyed()) {
     for (const Values& value : values) leaf.ranges.push_back({value.low, value.high});
     leaf.ranges = Union(std::move(leaf.ranges));
-    // A mask of the key's own width, so that its complement stays in it.
+    // A mask of the key's width, so that its complement stays within it.
     leaf.mask = ~uint64_t{0};
     return LeafNode(std::move(leaf), negated, begin);
   }

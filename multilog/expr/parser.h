@@ -1,10 +1,11 @@
-// Text to Expression, by recursive descent: Parser reads, literal.h gives words their meaning by the field beside them.
+// Parses text into an Expression, by recursive descent. Parser reads; literal.h interprets words by the field next to
+// them.
 //
 //   parser.cc       the grammar down to comparisons, leaves and operands
 //   comparison.cc   sum < sum
 //   membership.cc   field in …, like …, contains …
 //
-// Used once: Run throws ParseError where the text goes wrong.
+// Used once: Run throws ParseError where the text is wrong.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class Parser {
  public:
   Parser(std::string_view text, const Schema& schema, const Expression::Resolver& resolve, Expression* out)
       : text_(text), schema_(schema), resolve_(resolve), out_(out) {}
-  // The whole text, or a ParseError.
+  // Parses the whole text, or throws a ParseError.
   void Run();
 
  private:
@@ -54,7 +55,8 @@ class Parser {
 
   // parser.cc
   static Node Join(Node::Kind kind, std::vector<Node> children);
-  // `negated`: what is read stands under an odd number of negations; then and is or, and leaves are their opposites.
+  // `negated`: the text stands under an odd number of negations; then `and` becomes `or`, and leaves become their
+  // opposites.
   Node Or(bool negated);
   Node And(bool negated);
   Node Unary(bool negated);

@@ -6,7 +6,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Longer sets are evaluated, and those over more columns: their tables would leave the cache.
+// Longer sets, and those over more columns, are evaluated: their tables would leave the cache.
 constexpr uint64_t kMostKeys = 256;
 constexpr size_t kMostColumns = 16;
 
@@ -31,15 +31,15 @@ std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Leaf& leaf) {
   return Demands{std::move(demand)};
 }
 
-// Few columns first, since each is looked up for each row; then one of many values, since it lets fewer rows through;
-// then the shorter list.
+// Prefers few columns, since each is looked up for each row; then a column with many values, since it lets fewer rows
+// through; then the shorter list.
 bool RowDispatch::IsBetter(const Demands& a, const Demands& b) {
   if (a.size() != b.size()) return a.size() < b.size();
   if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;
   return a[0].keys.size() < b[0].keys.size();
 }
 
-// Whether it is still worth a lookup.
+// Returns true if a lookup is still worthwhile.
 bool RowDispatch::Unite(Demands* demands, Demands more) {
   for (Demand& demand : more) {
     auto same =
@@ -54,7 +54,7 @@ bool RowDispatch::Unite(Demands* demands, Demands more) {
   return keys <= kMostKeys && demands->size() <= kMostColumns;
 }
 
-// A conjunction demands what any of its parts does; a disjunction what any of them demands, if all do.
+// A conjunction demands what any of its parts does; a disjunction demands the union, if all parts demand something.
 std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Node& node, const std::vector<Leaf>& leaves) {
   if (node.kind == Node::Kind::kLeaf) return DemandsOf(leaves[node.leaf]);
   if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;

@@ -1,8 +1,8 @@
-// Which of many expressions may hold for one row, without evaluating them all: for appends of a few rows at a time
-// (chunk_program.h is for many), and for many expressions that are nothing but sets of keys.
+// Finds the expressions out of many that may hold for a row, without evaluating all of them: for appends of a few rows
+// at a time (chunk_program.h is for many), and for many expressions that are nothing but sets of keys.
 //
-//   key of a column ──▶ hash table ──▶ expressions that ask this column for just this key ─┐
-//                       expressions that ask no columns for certain keys ──────────────────┴─▶ candidates
+//   key of a column ──▶ hash table ──▶ expressions that require just this key in this column ───┐
+//                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
 // Every expression that holds is a candidate; a candidate need not hold, unless its expression IsSet, and may be
 // visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5 ns a row,
@@ -23,19 +23,19 @@ class RowDispatch {
  public:
   explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
 
-  // Whether the expression asks for nothing but certain keys, of one column or any of several: `path contains 7`,
+  // True if the expression requires nothing but certain keys, of one column or any of several: `path contains 7`,
   // `dst_port in {80, 443}`. Then its candidates hold.
   static bool IsSet(const Expression& expression);
 
-  // Builder. The expression's number is the caller's.
+  // Builder: the caller chooses the expression's number.
   void Add(uint32_t number, const Expression& expression);
-  // Builder: once, after the last Add.
+  // Builder: must be called once, after the last Add.
   void Finish();
 
-  // Whether asking so many rows one by one costs less than comparing whole columns with each key would.
+  // True if looking up so many rows one by one costs less than comparing whole columns with each key.
   bool Pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
 
-  // visit(number) for each candidate, in no order.
+  // Calls visit(number) for each candidate, in no particular order.
   template <typename Visit>
   void ForEachCandidate(const uint8_t* row, Visit&& visit) const {
     for (const Table& table : tables_) {
@@ -46,8 +46,8 @@ class RowDispatch {
     for (const uint32_t number : always_) visit(number);
   }
 
-  // The same for a chunk of rows, `stride` bytes apart: visit(row, number). REQUIRES: at most kChunkRows, and of all
-  // expressions IsSet.
+  // The same for a chunk of rows, `stride` bytes apart: visit(row, number). REQUIRES: at most kChunkRows, and all
+  // expressions are IsSet.
   template <typename Visit>
   void ForEachCandidateIn(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
     alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];
@@ -74,10 +74,11 @@ class RowDispatch {
   }
 
  private:
-  // Nanoseconds, measured: a lookup; a column of a chunk compared with a key, and how many rows of it take one more.
+  // Measured in nanoseconds: a lookup; a comparison of a chunk's column with a key, and the number of rows that add one
+  // more.
   static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
 
-  // What an expression can't hold without: `column` has one of `keys`, or that of another column of the list.
+  // A necessary condition of an expression: `column`, or another column of the list, has one of `keys`.
   struct Demand {
     Column column;
     std::vector<uint64_t> keys;

@@ -42,7 +42,10 @@ std::vector<Token> Tokens(std::string_view text) {
 }
 
 std::string Quoted(std::string_view text) {
-  return "'" + std::string(text.substr(0, 40)) + (text.size() > 40 ? "…'" : "'");
+  std::string quoted(1, '\'');
+  quoted += text.substr(0, 40);
+  quoted += text.size() > 40 ? "…'" : "'";
+  return quoted;
 }
 
 }  // namespace tapline::multilog

@@ -1,4 +1,4 @@
-// The words and symbols of an expression, and the error that ends parsing: thrown inside expr/ only, never by Compile.
+// The tokens of an expression, and the error that ends parsing: it is thrown inside expr/ only, never by Compile.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct Token {
   size_t position = 0;
 };
 
-// Ends with a kEnd. Views are into `text`.
+// The result ends with a kEnd. Views are into `text`.
 std::vector<Token> Tokens(std::string_view text);
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-// For messages: the first 40 bytes.
+// Quotes at most the first 40 bytes, for messages.
 std::string Quoted(std::string_view text);
 
 }  // namespace tapline::multilog

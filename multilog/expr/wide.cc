@@ -5,7 +5,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Of a range whose ends differ in part `i`: whether the parts behind may be anything.
+// For a range whose ends differ in part `i`: true if the parts behind it are unrestricted.
 bool RestIsFree(const Leaf& leaf, uint32_t i) {
   for (size_t at = 8 * (i + size_t{1}); at < leaf.column.bytes; ++at) {
     if (leaf.low[at] != '\0' || leaf.high[at] != '\xff') return false;

@@ -1,4 +1,4 @@
-// Comparisons of fields of over 8 bytes, made of comparisons of their parts (record/schema.h): these have keys, so that
+// Comparisons of fields of over 8 bytes, composed of comparisons of their parts (record/schema.h): parts have keys, so
 // indexes and the kernels of simd/ can be used for them.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-// Adds to the clause comparisons of parts that hold wherever the leaf does. True if the leaf also holds wherever they
-// all do. REQUIRES kind kWide, not negated.
+// Adds to the clause comparisons of parts that hold wherever the leaf does. Returns true if the leaf also holds
+// wherever they all do. REQUIRES kind kWide, not negated.
 bool AddParts(const Leaf& leaf, Clause* clause);
 
 }  // namespace tapline::multilog

@@ -15,7 +15,7 @@ size_t RoundedUp(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// Aligned to its huge pages, and touched.
+// Aligns the memory to its huge pages, and touches it.
 uint8_t* MapTouched(size_t bytes) {
   const size_t extra = bytes % kHugePage == 0 ? kHugePage : 0;
   void* mapped =

@@ -1,9 +1,9 @@
-// Memory for segments: pieces of one size, on huge pages, touched beforehand, for the first touch of 4 KiB pages costs
-// a writer some 30 times what the copy does.
+// Memory for segments: pieces of one size, on huge pages and touched beforehand, since the first touch of 4 KiB pages
+// costs a writer some 30 times as much as the copy.
 //
-// Take and Give may be called by any thread and don't lock: a piece changes hands by a compare-and-swap of its state.
-// A piece that was never used is mapped by Provision (the storage thread, ahead of need) or, failing that, by Take.
-// Never more than `max_arenas` exist.
+// Any thread may call Take and Give, which don't lock: a piece changes hands by a compare-and-swap of its state. A
+// piece that was never used is mapped by Provision (the storage thread, ahead of need) or, failing that, by Take. Never
+// more than `max_arenas` exist.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
@@ -22,10 +22,10 @@ class ArenaPool {
   ~ArenaPool();
   ArenaPool(const ArenaPool&) = delete;
 
-  // Null if all are taken, or the system gives no more memory.
+  // Returns null if all are taken, or the system has no more memory.
   uint8_t* Take();
   void Give(uint8_t* arena);
-  // Makes sure that `count` pieces are free and touched, as far as the bound allows. How many there are.
+  // Makes sure that `count` pieces are free and touched, as far as the limit allows. Returns how many there are.
   size_t Provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }

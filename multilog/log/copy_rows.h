@@ -1,5 +1,5 @@
-// Copies rows into a segment past the cache, since nobody reads them there soon: what filters and indexes need is taken
-// from the rows as they came. Saves the read of each line that an ordinary store begins with.
+// Copies rows into a segment past the cache, since they are not read there soon: filters and indexes take their data
+// from the incoming rows. Saves the read of each line that an ordinary store begins with.
 #pragma once
 
 #include <emmintrin.h>

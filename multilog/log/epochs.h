@@ -1,13 +1,13 @@
-// Who still reads what is about to be freed: epoch-based reclamation.
+// Epoch-based reclamation: frees objects once no reader can still see them.
 //
 //   reader     pin = Enter()  … reads pointers, follows them …  ~Pin
 //   remover    unlinks an object, Retire(free it), and now and then Collect()
 //
 // Publication order: the unlinking store precedes Retire's increment of epoch_, which precedes Collect's look at the
-// slots; Enter writes its slot, then a full fence, then reads pointers. So a reader that Collect did not see can't find
-// the object. Entering is wait-free while fewer than kSlots pins are held (then it spins); it never waits for a
-// remover, and nobody waits for a reader: what it holds is freed later. Retire and Collect lock among themselves;
-// writers call neither.
+// slots; Enter writes its slot, then issues a full fence, then reads pointers. So a reader that Collect did not see
+// can't find the object. Entering is wait-free while fewer than kSlots pins are held (beyond that it spins); it never
+// waits for a remover, and removers never wait for a reader: objects in use are freed later. Retire and Collect lock
+// among themselves; writers call neither.
 #pragma once
 
 #include <array>
@@ -64,7 +64,7 @@ class Epochs {
     retired_.push_back({epoch_.fetch_add(1, std::memory_order_seq_cst), std::move(free)});
   }
 
-  // Frees what no reader can see any more; how much still waits.
+  // Frees everything that no reader can see any more. Returns how much still waits.
   size_t Collect() {
     const std::lock_guard lock(mutex_);
     uint64_t oldest = epoch_.load(std::memory_order_seq_cst);
@@ -79,7 +79,7 @@ class Epochs {
     return retired_.size();
   }
 
-  // REQUIRES that nobody reads.
+  // REQUIRES: there are no readers.
   ~Epochs() {
     for (Retired& retired : retired_) retired.free();
   }

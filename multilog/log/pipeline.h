@@ -1,5 +1,5 @@
-// What happens to each row: the filters, aggregates and indexes of the moment, as one immutable object that writers
-// load at the start of each piece and that is replaced as a whole when one of them is added or removed.
+// The processing of each row: the current filters, aggregates and indexes, as one immutable object that writers load at
+// the start of each piece, and that is replaced as a whole when one of them is added or removed.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ struct Filter {
   uint64_t id = 0;
   std::string name;
   Expression expression;
-  // Selects every row: nothing is kept for it.
+  // Selects every row, so no postings are kept.
   bool everything = false;
-  // Per writer: the first position it looked at; kNotYet before. Written by the writer before its tail (release).
+  // Per writer: the first position examined; kNotYet before. Written by the writer before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
 
@@ -47,27 +47,27 @@ struct Aggregate {
 
   struct PerWriter {
     std::unique_ptr<Buckets> buckets;
-    // Where folding began.
+    // The position where folding began.
     std::atomic<uint64_t> covered_from{kNotYet};
-    // The writer's own: the state over all time, kept where a filter compares with it.
+    // Private to the writer: the state over all time, kept if a filter compares with it.
     std::vector<uint64_t> running;
     bool has_running = false;
   };
-  // Made, for all writers there are, before a pipeline that names the aggregate is published; for later writers before
-  // they first append.
+  // Created for all existing writers before a pipeline that refers to the aggregate is published; for later writers
+  // before they first append.
   std::array<std::atomic<PerWriter*>, kMaxWriters> per_writer{};
   std::vector<std::unique_ptr<PerWriter>> owned;  // control mutex
 };
 
-// Of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
+// An index of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
 struct Index {
   uint64_t id = 0;
-  // As it was asked for: "dst_ip", "path[2]".
+  // As requested: "dst_ip", "path[2]".
   std::string field;
   uint32_t part = 0;
   Column column;
 
-  // In archived segments.
+  // Its name in archived segments.
   std::string name() const { return part == 0 ? field : field + "#" + std::to_string(part); }
 };
 
@@ -76,25 +76,25 @@ struct Pipeline {
 
   struct Stage {
     std::shared_ptr<Filter> filter;
-    uint32_t number = 0;  // of the filter in the program
-    // Compares with aggregates: rows are taken one by one.
+    uint32_t number = 0;  // the filter's number in the program
+    // The filter compares with aggregates: rows are processed one by one.
     bool dependent = false;
-    // Its filter is among `sets`.
+    // The filter is among `sets`.
     bool is_set = false;
     std::vector<std::shared_ptr<Aggregate>> aggregates;
-    // Those among them that filters compare with.
+    // Aggregates of this stage that filters compare with.
     std::vector<std::shared_ptr<Aggregate>> live;
   };
   struct IndexStage {
     Index index;
-    uint32_t column = 0;  // in the program
+    uint32_t column = 0;  // its number in the program
   };
-  // Which pipeline it is: no two have the same, and none 0.
+  // Identifies the pipeline: unique, and never 0.
   uint64_t serial = 0;
   ChunkProgram program;
-  // For pieces of a few rows: by the numbers of stages.
+  // For pieces of a few rows, by the stages' numbers.
   RowDispatch dispatch;
-  // The same of those that are sets of keys: for larger pieces, where they are many.
+  // The same for filters that are sets of keys: for larger pieces, if there are many.
   RowDispatch sets;
   uint32_t time_column = 0;
   std::vector<Stage> stages;

@@ -1,12 +1,12 @@
-// Which rows of one segment have which key of one column: built once, when the segment is full, never changed.
+// Maps the keys of one column to the rows of one segment: built once, when the segment is full, and never changed.
 //
 //   keys    | k0 | k1 | …            distinct, ascending, 1, 2, 4 or 8 bytes each
 //   starts  | 0 | s1 | … | rows |    rows with key i are offsets[starts[i] .. starts[i+1])
 //   offsets | o | o | …              2 bytes each, ascending within a key
 //
-// Where keys ascend with the rows (times), nothing is stored and look-ups search the rows (`sorted`).
-// Rows that lack the field are in none. Building takes, for 64 Ki rows: 1.5 to 3 ns a row by counting where keys
-// span at most 64 Ki values, else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
+// If keys ascend with the rows (times), nothing is stored and look-ups search the rows (`sorted`). Rows that lack the
+// field have no entry. Building takes, for 64 Ki rows: 1.5 to 3 ns a row by counting if keys span at most 64 Ki values,
+// else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace tapline::multilog {
 
 struct Postings {
-  uint64_t index = 0;  // whose they are
+  uint64_t index = 0;  // the owning index
   uint32_t key_bytes = 0;
   bool sorted = false;
   uint32_t distinct = 0;
@@ -30,22 +30,22 @@ struct Postings {
   uint64_t min_key = 0, max_key = 0;
 
   uint64_t Key(uint32_t i) const;
-  // Whether all keys from the least to the greatest are there, so that none has to be searched for. (min_key and
-  // max_key may reach further than the keys do: those of rows that lack the field.)
+  // True if all keys from the least to the greatest are present, so that no search is needed. (min_key and max_key may
+  // extend beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
-  // The first distinct key that is at least, or above, `key`. REQUIRES !sorted.
+  // The first distinct key that is not below, or is above, `key`. REQUIRES !sorted.
   uint32_t LowerBound(uint64_t key) const;
   uint32_t UpperBound(uint64_t key) const;
-  // How many rows have keys in the ranges. REQUIRES !sorted.
+  // The number of rows with keys in the ranges. REQUIRES !sorted.
   uint32_t Count(const KeyRanges& ranges) const;
 };
 
-// Memory for one builder, reused.
+// Reusable memory for one builder.
 class PostingsBuilder {
  public:
   using Allocate = std::function<void*(size_t bytes)>;
-  // `keys` are of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field.
-  // Null if `allocate` gives no memory.
+  // `keys` are those of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field. Returns
+  // null if `allocate` gives no memory.
   Postings* Build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                   const Allocate& allocate);
 

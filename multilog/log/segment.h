@@ -1,15 +1,15 @@
-// Up to 65,536 rows of one writer, and what was derived from them.
+// Up to 65,536 rows of one writer, and the data derived from them.
 //
-//   arena   | rows, packed | derived data, handed out from the front: postings of filters and indexes |
+//   arena   | rows, packed | derived data, allocated from the front: postings of filters and indexes |
 //   zones   least and greatest time of each 1024 rows
 //
-// Publication order. The writer copies rows, widens zones, appends offsets to the postings of filters (count last,
-// release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses what lies below
-// it; postings may hold offsets beyond it, which it drops. The postings of an index appear at once, by one release
-// store of their pointer, any time after the segment is full: until then readers scan the rows. Rows never change once
-// published.
+// Publication order. The writer copies rows, widens the zone maps, appends offsets to the postings of filters (count
+// last, release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything
+// below it; postings may hold offsets beyond it, which it drops. The postings of an index appear at once, by one
+// release store of their pointer, any time after the segment is full: until then readers scan the rows. Rows never
+// change once published.
 //
-// Writer only: rows beyond the tail, zones, filter postings. Any thread: Allocate, SetIndex.
+// Writer only: rows beyond the tail, zone maps, filter postings. Any thread: Allocate, SetIndex.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ inline constexpr uint32_t kMaxFilters = 1024;
 
 // Offsets of the rows of one segment that one filter selected.
 struct FilterPostings {
-  uint64_t filter = 0;                    // whose they are
-  std::atomic<uint32_t> covered_from{0};  // rows before this offset were not looked at
+  uint64_t filter = 0;                    // the owning filter
+  std::atomic<uint32_t> covered_from{0};  // rows before this offset were not examined
   std::atomic<uint32_t> count{0};
   std::atomic<const uint16_t*> offsets{nullptr};
   uint16_t* writable = nullptr;  // the writer's view of offsets
@@ -40,9 +40,9 @@ struct FilterPostings {
 
 class Segment {
  public:
-  // `arena` holds rows and derived data and is given back by whoever took it, after the segment is gone. It may be null
-  // for a segment whose rows are elsewhere (an archived one: `reader` brings them). `heap_account`, if not null, is
-  // kept at what lies outside the arenas of all segments.
+  // `arena` holds rows and derived data; its owner gives it back after the segment is gone. It may be null for a
+  // segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null, tracks the
+  // memory outside the arenas of all segments.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);
   virtual ~Segment();
@@ -55,7 +55,7 @@ class Segment {
   uint8_t* arena() const { return arena_; }
   const uint8_t* row(uint32_t offset) const { return arena_ + size_t{offset} * row_bytes_; }
 
-  // For derived data; lives as long as the segment. Null if there is no memory.
+  // Allocates memory for derived data, which lives as long as the segment. Returns null if there is none.
   void* Allocate(size_t bytes);
 
   void WidenZones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest);
@@ -66,21 +66,21 @@ class Segment {
   uint64_t least_time() const { return least_.load(std::memory_order_relaxed); }
   uint64_t greatest_time() const { return greatest_.load(std::memory_order_relaxed); }
 
-  // Brings into the cache, step by step, what a query will look at: a query over many segments calls these for segments
-  // ahead, for each would cost it half a dozen cache misses in a row. REQUIRES for each step that the one before has
-  // been done for long enough.
+  // Prefetches, step by step, the data that a query will read: a query over many segments calls these for segments
+  // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES for each step that the one
+  // before was called long enough ago.
   void PrefetchTables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
-  // Null if the filter never looked at this segment.
+  // Returns null if the filter never examined this segment.
   const FilterPostings* PostingsOf(uint64_t filter) const;
-  // Writer: the same, made if need be, from offset `at` on. Null without memory.
+  // Writer: the same, created if necessary, from offset `at` on. Returns null if there is no memory.
   FilterPostings* OpenPostings(uint64_t filter, uint32_t at);
-  // Writer. False without memory: the postings then stay as they were and must be abandoned.
+  // Writer. Returns false if there is no memory: the postings then stay as they were and must be abandoned.
   bool AppendPostings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 
-  // Null until the index `id` is built here.
+  // Returns null until the index `id` is built here.
   const Postings* IndexOf(uint64_t id) const {
     const Postings* postings = indexes_[id % kMaxIndexes].load(std::memory_order_acquire);
     return postings != nullptr && postings->index == id ? postings : nullptr;
@@ -89,14 +89,14 @@ class Segment {
     indexes_[postings->index % kMaxIndexes].store(postings, std::memory_order_release);
   }
 
-  // Full, and all indexes of that time are built: nothing will be changed any more but indexes added later.
+  // The segment is full, and all indexes of that time are built: later changes are limited to indexes added later.
   std::atomic<bool> complete{false};
-  // Archived segments: where their rows are.
+  // The rows of an archived segment.
   class RowSource {
    public:
     virtual ~RowSource() = default;
-    // The rows of the zones that `wanted` has bits for, at their places in a buffer that lives as long as the pointer.
-    // Null if they can't be read.
+    // The rows of the zones that `wanted` has bits for, at their positions in a buffer that lives as long as the
+    // pointer. Null if they can't be read.
     virtual std::shared_ptr<const uint8_t> Rows(uint64_t wanted) = 0;
   };
   std::unique_ptr<RowSource> source;

@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Up to so many rows are looked at one by one: setting up a chunk's columns and bits would take longer.
+// Up to so many rows are evaluated one by one: setting up a chunk's columns and bits would take longer.
 constexpr uint32_t kFewRows = 8;
 
 }  // namespace
@@ -40,7 +40,7 @@ std::atomic<Segment*>* WriterLog::Place(uint64_t number) const {
 Segment* WriterLog::SegmentAt(uint64_t position) const {
   const std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
   Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_acquire);
-  // The directory is a ring: the place may belong to a much later segment.
+  // The directory is a ring: the slot may belong to a much later segment.
   return segment != nullptr && position >= segment->first() && position < segment->first() + segment->capacity()
              ? segment
              : nullptr;
@@ -64,7 +64,7 @@ void WriterLog::RemoveBefore(uint64_t position) {
     std::atomic<Segment*>* place = Place(at / shared_.segment_rows);
     Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
     if (segment == nullptr) continue;
-    // Readers that began earlier still find it: it leaves the directory only when they are gone.
+    // Earlier readers can still find it: it leaves the directory only when they are gone.
     shared_.epochs->Retire([this, place, segment] {
       Segment* expected = segment;
       place->compare_exchange_strong(expected, nullptr, std::memory_order_release);
@@ -92,7 +92,7 @@ bool WriterLog::OpenSegment() {
   uint8_t* arena = shared_.arenas->Take();
   shared_.storage->Ring();
   if (arena == nullptr) return false;
-  // A writer that goes on in the middle of a segment's range (after recovery) begins at its place in it.
+  // A writer that resumes in the middle of a segment's range (after recovery) begins at its position in it.
   const uint64_t first = next_ / shared_.segment_rows * shared_.segment_rows;
   auto* segment = new Segment(first, shared_.segment_rows, shared_.schema->row_bytes(), arena,
                               shared_.arenas->arena_bytes(), shared_.heap_bytes);
@@ -156,7 +156,7 @@ void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
       buffer.index = stage.index.id;
       buffer.count = 0;
     }
-    // Keys are kept only if they are of all rows from the first.
+    // Keys are kept only if they cover all rows from the first.
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
@@ -166,14 +166,14 @@ void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
   }
 }
 
-// Once per segment and pipeline: from here on each filter and aggregate answers for all rows of this writer.
+// Runs once per segment and pipeline: from here on each filter and aggregate covers all rows of this writer.
 void WriterLog::OpenStages(const Pipeline& pipeline) {
   auto begin = [this](std::atomic<uint64_t>& covered_from) {
     if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
   };
   for (const Pipeline::Stage& stage : pipeline.stages) {
     begin(stage.filter->covered_from[number_]);
-    // Readers scan where there is no memory for postings.
+    // If there is no memory for postings, readers scan.
     if (!stage.filter->everything) (void)segment_->OpenPostings(stage.filter->id, offset_);
     for (const auto& aggregate : stage.aggregates)
       begin(aggregate->per_writer[number_].load(std::memory_order_acquire)->covered_from);
@@ -209,7 +209,7 @@ void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t 
   }
 }
 
-// Whether it is the first time that this search comes across the stage.
+// True if this search encounters the stage for the first time.
 bool WriterLog::IsNew(uint32_t stage) {
   if (found_in_[stage] == search_) return false;
   found_in_[stage] = search_;
@@ -260,12 +260,12 @@ void WriterLog::KeepPostings(const Pipeline::Stage& stage, const ChunkBits& sele
 void WriterLog::KeepOffsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
   FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
   if (postings == nullptr || segment_->AppendPostings(postings, offsets, count)) return;
-  // What was kept is no longer all: it is disowned, and readers scan this segment.
+  // The postings are no longer complete: they are abandoned, and readers scan this segment.
   stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
   postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }
 
-// Row by row: filters see the aggregates as they were before the row, then the aggregates take it.
+// Processes row by row: filters see the aggregates as they were before the row, then the aggregates take it.
 void WriterLog::RunDependent(const Pipeline& pipeline) {
   dependent_bits_.resize(pipeline.stages.size());
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
@@ -291,7 +291,7 @@ void WriterLog::RunDependent(const Pipeline& pipeline) {
   }
 }
 
-// The state over all time, begun from the buckets when a filter first asks for it.
+// The state over all time, initialised from the buckets when a filter first needs it.
 static std::vector<uint64_t>& RunningOf(const Aggregate& aggregate, Aggregate::PerWriter* mine) {
   if (!mine->has_running) {
     mine->running.assign(aggregate.function->words(), 0);
@@ -334,7 +334,7 @@ void WriterLog::BeginSeal(const Pipeline& pipeline) {
   if (seal_.indexes.empty()) SealStep();
 }
 
-// One index at a time, so that no append waits for all of them.
+// Builds one index at a time, so that no append waits for all of them.
 void WriterLog::SealStep() {
   if (seal_.segment == nullptr) return;
   if (seal_.next < seal_.indexes.size()) {

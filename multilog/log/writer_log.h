@@ -1,17 +1,17 @@
-// The log of one writer: segments in order, and the tail that says how many rows there are.
+// The log of one writer: segments in order, and the tail, which is the number of rows.
 //
 // Publication protocol. A writer takes rows in pieces of at most 1024. For each piece, in this order:
-//   1. copies the rows behind the tail, widens the time zones, keeps the keys of indexed columns for itself
+//   1. copies the rows behind the tail, widens the zone maps, keeps the keys of indexed columns for itself
 //   2. appends to the postings of filters, then changes the aggregates' buckets (each marked with the tail to come)
 //   3. stores tail_ (release)
-// A reader loads tail_ (acquire) and then sees of rows, zones, postings, buckets and directory all that was done
-// before, and nothing it uses lies beyond: rows and postings are cut at the tail, buckets that run ahead of it are not
-// used. So everything it reads is the same prefix of this writer's rows. Writers share nothing that is written per row:
-// one that is stopped at any point delays neither the others nor any reader; its rows since its last store stay unseen
-// until it goes on. Readers may not rely on an order between rows of different writers, except by their timestamps.
+// A reader loads tail_ (acquire) and then sees all earlier changes to rows, zone maps, postings, buckets and directory,
+// and uses nothing beyond: rows and postings are cut at the tail, buckets that are ahead of it are not used. So
+// everything it reads is the same prefix of this writer's rows. Writers share nothing that is written per row: one that
+// is stopped at any point delays neither the others nor any reader; its rows since its last store stay unseen until it
+// continues. Readers may not rely on an order between rows of different writers, except by their timestamps.
 //
-// Who may call what: Append, and nothing else, by the one writer thread; the rest by any thread that holds a pin, but
-// Remove… and Replace by the storage thread only.
+// The one writer thread may call Append, and nothing else. Any thread that holds a pin may call the rest, except
+// Remove… and Replace, which are for the storage thread only.
 #pragma once
 
 #include <array>
@@ -33,32 +33,32 @@ namespace tapline::multilog {
 
 struct AppendResult {
   uint64_t accepted = 0;
-  // Rows refused for want of memory: the last of the batch. Counted in dropped().
+  // Rows refused for lack of memory, the last ones of the batch. Counted in dropped().
   uint64_t dropped = 0;
 };
 
 class WriterLog {
  public:
-  // What all writers of a MultiLog share.
+  // Shared by all writers of a MultiLog.
   struct Shared {
     const Schema* schema;
     ArenaPool* arenas;
     Epochs* epochs;
     std::atomic<const Pipeline*>* pipeline;
     uint32_t segment_rows;
-    // Bytes outside arenas, and how many there may be.
+    // Bytes outside arenas, and their limit.
     std::atomic<size_t>* heap_bytes;
-    // Rung where a writer took memory for a segment, or found none.
+    // Rung when a writer took memory for a segment, or found none.
     Doorbell* storage;
   };
   WriterLog(const Shared& shared, uint32_t number, uint64_t first);
   ~WriterLog();
   WriterLog(const WriterLog&) = delete;
 
-  // Writer. `rows` are packed one behind the other.
+  // Writer. `rows` are packed one after the other.
   AppendResult Append(const uint8_t* rows, uint64_t count);
 
-  // Positions of rows are counted from the writer's first row ever.
+  // Positions count from the writer's first row ever.
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t first() const { return first_.load(std::memory_order_acquire); }
   uint32_t number() const { return number_; }
@@ -66,17 +66,17 @@ class WriterLog {
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   // The greatest time of any row.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
-  // The segment with the row `position`. Null where it was removed, or is unreadable.
+  // The segment with the row `position`. Null if it was removed, or is unreadable.
   Segment* SegmentAt(uint64_t position) const;
-  // The same, unless its place has been taken by a later one: without looking at it.
+  // The same without reading the segment, which may be a later one that has taken the slot.
   const Segment* PeekAt(uint64_t position) const;
 
-  // Storage thread: the rows before `position`, the beginning of a segment, are gone for readers to come.
+  // Storage thread: removes the rows before `position`, the beginning of a segment, for later readers.
   void RemoveBefore(uint64_t position);
-  // Storage thread: readers to come see `replacement` (null: nothing) where now there is another; that one is freed
-  // after the last reader.
+  // Storage thread: later readers see `replacement` (null: nothing) in place of the current segment, which is freed
+  // after its last reader.
   void Replace(uint64_t position, std::unique_ptr<Segment> replacement);
-  // Before the first Append: puts a segment that was loaded behind what there is; null for one that can't be read.
+  // Before the first Append: appends a segment that was loaded; null for one that can't be read.
   void Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
 
  private:
@@ -123,7 +123,7 @@ class WriterLog {
   std::atomic<uint64_t> dropped_{0};
   std::array<std::atomic<Directory*>, 1024> directories_{};
 
-  // The writer's own.
+  // Private to the writer.
   uint64_t next_;
   Segment* segment_ = nullptr;
   uint32_t offset_ = 0;  // in segment_
@@ -131,7 +131,7 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // By stage: the rows that FindSets found, if it did so in the present search.
+  // By stage: the rows that FindSets found, if it has run in the current search.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;

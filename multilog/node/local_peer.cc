@@ -10,7 +10,7 @@
 namespace tapline::multilog {
 namespace {
 
-// As the tables write an address: words of four bytes, as this machine reads them.
+// An address as the tables write it: words of four bytes, in this machine's byte order.
 std::string Words(const void* address, size_t words) {
   std::string text;
   for (size_t i = 0; i < words; ++i) {
@@ -21,7 +21,7 @@ std::string Words(const void* address, size_t words) {
   return text;
 }
 
-// An IPv6 socket's name for an IPv4 address.
+// The prefix of an IPv4 address in an IPv6 socket's entry.
 const std::string kMapped = "0000000000000000FFFF0000";
 
 std::string PortInTable(unsigned long port) {
@@ -30,7 +30,7 @@ std::string PortInTable(unsigned long port) {
   return text;
 }
 
-// "0100007F" of "127.0.0.1"; empty if that is no address.
+// "0100007F" for "127.0.0.1"; empty if the argument is not an address.
 std::string HostInTable(std::string host) {
   if (host.rfind("%5B", 0) == 0 && host.size() > 6) host = host.substr(3, host.size() - 6);
   uint32_t words[4];

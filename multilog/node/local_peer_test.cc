@@ -34,7 +34,7 @@ class LocalPeerTest : public ::testing::Test {
     EXPECT_EQ(connect(client, Address(&address_), sizeof address_), 0);
     return client;
   }
-  // As gRPC names the other end of the next connection.
+  // The other end of the next connection, in gRPC's notation.
   std::string Accept(int* accepted) {
     sockaddr_in peer = {};
     socklen_t size = sizeof peer;

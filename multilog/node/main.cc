@@ -1,4 +1,4 @@
-// tapline-multilog: packets in, their headers kept; questions answered over gRPC.
+// tapline-multilog: captures packets, keeps their headers, and answers queries over gRPC.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,15 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/base/loopback.h"
-#include "monitors/base/reporter.h"
-#include "monitors/config/hash_key_file.h"
-#include "monitors/dpdk/port_source.h"
-#include "monitors/metrics/metrics_server.h"
-#include "monitors/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_metrics.h"
 #include "multilog/node/node_server.h"
+#include "packet_io/base/loopback.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/dpdk/port_source.h"
+#include "packet_io/metrics/metrics_server.h"
+#include "packet_io/source/file_source.h"
 
 namespace tapline::multilog {
 namespace {
@@ -30,16 +30,14 @@ constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether t
 
 std::atomic<bool> stop_requested{false};
 
-// The first signal ends the run cleanly, the second one at once.
+// The first signal ends the run cleanly, the second one immediately.
 void OnSignal(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
 
-using RunStatus = tapline::Status;
-
-RunStatus Print(const std::string& text) {
+Status Print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? RunStatus() : RunStatus::Resources("writing to standard output failed");
+  return written ? Status() : Status::Resources("writing to standard output failed");
 }
 
 std::string Help() {
@@ -67,27 +65,27 @@ std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* rep
   return std::make_unique<PortSource>(port, 0);
 }
 
-RunStatus Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
+Status Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
   node->Run(source, &stop_requested);
-  RunStatus status = source->status();
+  Status status = source->status();
   if (!status.ok()) reporter->Error(status);
   source->Stop();
   return status;
 }
 
 // Without a source, headers come from a monitor.
-RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
+Status Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
   std::shared_ptr<grpc::ServerCredentials> credentials;
   const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
-  if (RunStatus status = MakeCredentials(config.access, warn, &credentials); !status.ok()) return status;
+  if (Status status = MakeCredentials(config.access, warn, &credentials); !status.ok()) return status;
   NodeService service(node);
   const bool own_user = config.access.certificate.empty() && config.listen.rfind("unix", 0) != 0;
   const std::unique_ptr<NodeServer> server = NodeServer::Listen(
       config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
   if (server == nullptr)
-    return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
-                                (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
-  RunStatus started;
+    return Status::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
+                             (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
+  Status started;
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics.address.empty())
     metrics =
@@ -95,18 +93,13 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   if (started.ok() && source != nullptr) started = source->Start();
   if (!started.ok()) return started;
   reporter->Ready();
-  const RunStatus status = source == nullptr ? RunStatus() : Capture(node, source, reporter);
+  const Status status = source == nullptr ? Status() : Capture(node, source, reporter);
   while (!stop_requested.load()) usleep(50'000);
   node->StopWriters();
   return status;
 }
 
-// The sentence for people: after "error:" the name of its code would say the same twice.
-std::string Sentence(const Status& status) {
-  return status.message().empty() ? std::string(NameOf(status.code())) : status.message();
-}
-
-RunStatus Run(const NodeConfig& config, Reporter* reporter) {
+Status Run(const NodeConfig& config, Reporter* reporter) {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   sigaction(SIGTERM, &action, nullptr);
@@ -114,30 +107,29 @@ RunStatus Run(const NodeConfig& config, Reporter* reporter) {
   signal(SIGPIPE, SIG_IGN);
   for (const std::string& service : config.clear) reporter->Warning(ClearWarning(service));
   auto node = HostNode::Make(OptionsOf(config));
-  if (!node.ok()) return RunStatus::User(Sentence(node.status()));
-  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(Sentence(problem));
+  if (!node.ok()) return node.status();
+  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(problem.Sentence());
   const std::unique_ptr<PacketSource> source = MakeSource(config, reporter);
-  if (RunStatus status = Serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
-  const Status closed = (*node)->log().Close();
-  return closed.ok() ? RunStatus() : RunStatus::Resources(Sentence(closed));
+  if (Status status = Serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
+  return (*node)->log().Close();
 }
 
-RunStatus Act(const std::string& action, NodeConfig* config, Reporter* reporter) {
+Status Act(const std::string& action, NodeConfig* config, Reporter* reporter) {
   if (action == "help") return Print(Help());
   if (action == "version") return Print("tapline-multilog " TAPLINE_VERSION "\n");
   if (action == "dump") return Print(DumpYaml(TableOf(config)));
-  RunStatus status = Validate(*config);
+  Status status = Validate(*config);
   if (status.ok()) status = ReadHashKeys(config->hash_key_file, &config->hash_keys);
   return status.ok() && action.empty() ? Run(*config, reporter) : status;
 }
 
 int Main(int argc, char** argv) {
-  // Its files and sockets lead to other people's packets.
+  // Its files and sockets give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;
   std::string action;
-  RunStatus status = ParseArguments(arguments, kActions, TableOf(&config), &action);
+  Status status = ParseArguments(arguments, kActions, TableOf(&config), &action);
   Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
   if (status.ok()) status = Act(action, &config, &reporter);
   if (!status.ok()) reporter.Error(status);

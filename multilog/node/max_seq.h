@@ -1,11 +1,11 @@
 // MAXSEQ, the aggregate of Confluo's Figure 2: how far a TCP sender had got, and when.
 //
 // Outputs: SEQ, the sequence number behind the greatest segment so far, and TS, that segment's time. With it,
-// retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Wanted by flow and direction: group_by
-// flow, src_port.
+// retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Meant to be grouped by flow and direction:
+// group_by flow, src_port.
 //
-// Numbers that wrap are taken for greater if they are ahead by less than 2^31; what comes in the moment of wrapping may
-// be taken for a retransmission.
+// Numbers that wrap are taken for greater if they are ahead by less than 2^31; segments around the moment of wrapping
+// may be taken for retransmissions.
 #pragma once
 
 #include "multilog/aggregate/function.h"

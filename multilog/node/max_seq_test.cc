@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "multilog/node/header_row.h"
+#include "multilog/headers/header_row.h"
 
 namespace tapline::multilog {
 namespace {

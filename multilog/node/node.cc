@@ -3,23 +3,20 @@
 #include <time.h>
 
 #include "multilog/node/max_seq.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
 
-// A writer without rows looks again so often where another process has them.
+// The interval at which an idle writer polls rings that another process fills.
 constexpr long kIdleNs = 50'000;
-
-uint64_t WallNs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
 HostNode::HostNode(const NodeOptions& options)
-    : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes, options.telemetry_hops) {}
+    : name_(options.name),
+      incarnation_(static_cast<uint64_t>(WallNs())),
+      layout_(options.frame_bytes, options.telemetry_hops) {}
 
 HostNode::~HostNode() { StopWriters(); }
 
@@ -52,7 +49,7 @@ Status HostNode::Start(const NodeOptions& options) {
   auto rings = MakeRings(options);
   if (!rings.ok()) return rings.status();
   for (uint32_t i = 0; i < options.writers; ++i) {
-    // Those that a loaded log had come first.
+    // Writers of a loaded log come first.
     Writer* writer = log_->writer(i);
     if (writer == nullptr) {
       auto added = log_->AddWriter();

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/source/packet_source.h"
+#include "multilog/headers/header_feed.h"
 #include "multilog/multilog.h"
-#include "multilog/node/header_feed.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline::multilog {
 
@@ -25,7 +25,7 @@ struct NodeOptions {
   std::vector<std::string> indexes;
   StorageOptions storage;
   CaptureOptions capture;
-  // Where a monitor's process puts headers (header_feed.h); empty: Run() captures them.
+  // Where a monitor's process puts headers (header_feed.h); if empty, Run() captures them.
   std::string headers_from;
 };
 
@@ -34,22 +34,22 @@ class HostNode {
   static Result<std::unique_ptr<HostNode>> Make(const NodeOptions& options);
   ~HostNode();
 
-  // Captures until the source ends, or `stop` is set; then the writers have taken all that was captured. The log goes
-  // on answering. REQUIRES: once, and that headers don't come from elsewhere.
+  // Captures until the source ends, or `stop` is set; by then the writers have taken everything captured. The log
+  // continues to answer. REQUIRES: called once, and headers don't come from elsewhere.
   void Run(PacketSource* source, const std::atomic<bool>* stop);
 
-  // The writers take no more: before the log is closed. What waits in a monitor's rings is for the next node.
+  // Stops the writers, before the log is closed. Rows that wait in a monitor's rings are left for the next node.
   void StopWriters();
 
-  // What is captured from now on. kInvalid for a filter that makes no sense.
+  // Changes what is captured from now on. Returns kInvalid for a filter that makes no sense.
   Status SetUpCapture(const CaptureSettings& settings);
 
   const std::string& name() const { return name_; }
   const HeaderLayout& layout() const { return layout_; }
   MultiLog& log() { return *log_; }
-  // Grows with each start.
+  // Increases with each start.
   uint64_t incarnation() const { return incarnation_; }
-  // Run is over: what captured() and the log say no longer changes.
+  // Run is over: captured() and the log no longer change.
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   // packets = the log's rows, if it was empty, + rows in rings + sum of dropped
   CaptureTotals captured() const;
@@ -67,7 +67,7 @@ class HostNode {
   std::vector<std::unique_ptr<RowRing>> rings_;
   std::unique_ptr<HeaderCapture> capture_;
   std::unique_ptr<FeedReader> feed_;
-  uint64_t rows_gone_ = 0;  // that nodes before this one took, and of which its log knows nothing
+  uint64_t rows_gone_ = 0;  // rows that earlier nodes took, and that this log does not have
   std::vector<std::thread> writers_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};

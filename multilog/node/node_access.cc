@@ -7,13 +7,13 @@
 #include <chrono>
 #include <utility>
 
-#include "monitors/base/loopback.h"
-#include "monitors/base/tokens.h"
+#include "packet_io/base/loopback.h"
+#include "packet_io/base/tokens.h"
 
 namespace tapline::multilog {
 namespace {
 
-// Names of the peer's certificate: its subject's common name, and those that DNS would have.
+// Names in the peer's certificate: its subject's common name and DNS alternative names.
 std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
@@ -22,7 +22,7 @@ std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
   return names;
 }
 
-// Looks at each call's certificate and header before the call is answered. Thread-safe.
+// Checks each call's certificate and header before the call is answered. Thread-safe.
 class CallCheck final : public grpc::AuthMetadataProcessor {
  public:
   CallCheck(std::vector<std::string> names, std::vector<std::string> tokens, Warn warn)
@@ -57,7 +57,7 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     return grpc::Status::OK;
   }
 
-  // At most one line a second, however often strangers ask.
+  // Logs at most one line a second, however often strangers call.
   void Report(const std::string& why) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -72,33 +72,31 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
 }  // namespace
 
-tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
+Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
-    return tapline::Status::Usage("--tls-certificate and --tls-key go together");
+    return Status::Usage("--tls-certificate and --tls-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
-    return tapline::Status::Usage(
-        "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
+    return Status::Usage("--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
   if (!config.client_ca.empty() && config.certificate.empty())
-    return tapline::Status::Usage(
+    return Status::Usage(
         "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
   if (!config.client_names.empty() && config.client_ca.empty())
-    return tapline::Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
+    return Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
   if (config.tokens.empty() && config.client_ca.empty() && !IsLoopback(listen))
-    return tapline::Status::Usage(
+    return Status::Usage(
         "--listen " + listen +
         ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
         "without them listen on 127.0.0.1 or unix:PATH");
   return {};
 }
 
-tapline::Status MakeCredentials(const AccessConfig& config, Warn warn,
-                                std::shared_ptr<grpc::ServerCredentials>* credentials) {
+Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
     return {};
   }
   grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-  tapline::Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
+  Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
   if (status.ok()) status = ReadPem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
   grpc::SslServerCredentialsOptions options;
   if (status.ok() && !config.client_ca.empty()) {

@@ -1,7 +1,7 @@
-// Who may ask the node: its own user on this machine (node_server), or, over TLS, a caller with one of its tokens, or
-// with a certificate of the authorities and names that it obeys, or with both where both are set.
+// Access control of the node. Callers are its own user on this machine (node_server), or, over TLS, clients with one of
+// its tokens, or with a certificate of the configured authorities and names, or with both if both are set.
 //
-// A port that other machines reach wants TLS and one of the two: what a node tells are other people's packets.
+// A port that other machines can reach requires TLS and one of the two: the node's answers are other users' packets.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -11,26 +11,25 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
 struct AccessConfig {
   std::string certificate;  // PEM files; empty: no TLS
   std::string key;
-  std::string tokens;     // a file with a token a line; empty: nobody is asked for one
-  std::string client_ca;  // PEM of the authorities of those who may ask; empty: nobody is asked for a certificate
-  std::vector<std::string> client_names;  // and whom their certificates may name; empty: anybody
+  std::string tokens;     // a file with one token per line; empty: no token is required
+  std::string client_ca;  // PEM of the authorities of client certificates; empty: no certificate is required
+  std::vector<std::string> client_names;  // accepted names in client certificates; empty: all
 };
 
-// A sentence for who runs the node. Thread-safe.
+// Receives a sentence for the operator. Thread-safe.
 using Warn = std::function<void(const std::string&)>;
 
-// kUsage if files are missing for that address, or one without the others.
-tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen);
+// Returns kUsage if files are missing for that address, or if one is set without the others.
+Status ValidateAccess(const AccessConfig& config, const std::string& listen);
 
-// Reads the files; `warn` hears of calls that are refused. REQUIRES: ValidateAccess() found nothing.
-tapline::Status MakeCredentials(const AccessConfig& config, Warn warn,
-                                std::shared_ptr<grpc::ServerCredentials>* credentials);
+// Reads the files; `warn` is called for refused calls. REQUIRES: ValidateAccess() found no error.
+Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

@@ -1,9 +1,9 @@
-// What the settings allow; that a node keeps to them is shown with real nodes (control-plane, NodeAccessTest).
+// Tests which settings are allowed; NodeAccessTest (control-plane) shows with real nodes that a node obeys them.
 #include "multilog/node/node_access.h"
 
 #include <gtest/gtest.h>
 
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline::multilog {
 namespace {

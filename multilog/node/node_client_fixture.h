@@ -1,4 +1,4 @@
-// A node with a server on a socket file, asked over gRPC as its clients do; packets come from a bundled capture.
+// A node with a server on a socket file, called over gRPC as its clients do; packets come from a bundled capture.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "monitors/source/file_source.h"
 #include "multilog/node/node_server.h"
+#include "packet_io/source/file_source.h"
 
 namespace tapline::multilog {
 
@@ -36,7 +36,7 @@ class NodeClientTest : public ::testing::Test {
     unlink(address_.c_str() + 5);
   }
 
-  // Feeds the capture; it ends. Returns its packets.
+  // Feeds the whole capture. Returns its number of packets.
   uint64_t Capture() {
     FileSource source(FileSourceOptions{{kCapture}, false, [](const std::string&) {}, 0});
     EXPECT_TRUE(source.Start().ok());

@@ -3,7 +3,8 @@
 #include <charconv>
 #include <optional>
 
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
+#include "parsers/api/time.h"
 
 namespace tapline::multilog {
 namespace {
@@ -77,25 +78,24 @@ ConfigTable TableOf(NodeConfig* config) {
 
 namespace {
 
-tapline::Status ValidateSource(const NodeConfig& config) {
+Status ValidateSource(const NodeConfig& config) {
   if (config.headers_from.empty()) return ValidateInput(config);
   const bool other = !config.pcap.empty() || !config.interface.empty() || !config.vdev.empty() || !config.port.empty();
-  if (other) return tapline::Status::Usage("several inputs: --headers-from is one, and the only one");
+  if (other) return Status::Usage("several inputs: --headers-from is one, and the only one");
   return {};
 }
 
 }  // namespace
 
-tapline::Status Validate(const NodeConfig& config) {
-  if (tapline::Status status = ValidateSource(config); !status.ok()) return status;
-  if (tapline::Status status = ValidateAccess(config.access, config.listen); !status.ok()) return status;
-  if (tapline::Status status = CheckServices(config.clear, {"metrics"}); !status.ok()) return status;
-  if (tapline::Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
+Status Validate(const NodeConfig& config) {
+  if (Status status = ValidateSource(config); !status.ok()) return status;
+  if (Status status = ValidateAccess(config.access, config.listen); !status.ok()) return status;
+  if (Status status = CheckServices(config.clear, {"metrics"}); !status.ok()) return status;
+  if (Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)
-      return tapline::Status::Usage("--index: there is no field '" + field +
-                                    "'; docs/reference/multilog-node.md has them");
+      return Status::Usage("--index: there is no field '" + field + "'; docs/reference/multilog-node.md has them");
   }
   return {};
 }
@@ -113,7 +113,7 @@ NodeOptions OptionsOf(const NodeConfig& config) {
                                : config.durability == "interval" ? Durability::kInterval
                                                                  : Durability::kGroupCommit;
   options.storage.retain_bytes = uint64_t{config.retain_mib} << 20;
-  options.storage.retain_ns = uint64_t{config.retain_s} * 1'000'000'000;
+  options.storage.retain_ns = uint64_t{config.retain_s} * kNsPerSecond;
   options.capture.hash_key = config.hash_keys.flows;
   options.capture.sampling_rate = *RateOf(config.sample);
   options.capture.filter = config.filter;

@@ -1,4 +1,4 @@
-// Everything that can be set about tapline-multilog, and its defaults.
+// All settings of tapline-multilog, and their defaults.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "monitors/config/config.h"
-#include "monitors/config/metrics_config.h"
 #include "multilog/node/node.h"
 #include "multilog/node/node_access.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/input_config.h"
+#include "packet_io/config/metrics_config.h"
 
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
-  // Instead of an input of its own: where a monitor puts headers.
+  // Where a monitor puts headers; replaces an input.
   std::string headers_from;
 
-  // What is kept of the packets.
+  // The part of the packets that is kept.
   std::string filter;
   std::string sample = "1";
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
   uint32_t telemetry_hops = 0;
   std::string hash_key_file;
-  // What that file holds, once it was read.
+  // The contents of that file, once it was read.
   HashKeys hash_keys;
 
   // The log.
@@ -36,7 +37,7 @@ struct NodeConfig : InputConfig {
   uint32_t retain_mib = 0;
   uint32_t retain_s = 0;
 
-  // Its face.
+  // The interface.
   std::string listen = "127.0.0.1:7400";
   AccessConfig access;
   MetricsConfig metrics;
@@ -50,10 +51,10 @@ struct NodeConfig : InputConfig {
 
 ConfigTable TableOf(NodeConfig* config);
 
-// What no single key can tell.
-tapline::Status Validate(const NodeConfig& config);
+// Checks that involve several keys.
+Status Validate(const NodeConfig& config);
 
-// REQUIRES: Validate() found nothing.
+// REQUIRES: Validate() found no error.
 NodeOptions OptionsOf(const NodeConfig& config);
 
 }  // namespace tapline::multilog

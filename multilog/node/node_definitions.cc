@@ -1,4 +1,4 @@
-// What is defined on a node, and what it captures.
+// The definitions of a node, and its capture settings.
 #include <functional>
 
 #include "multilog/node/node_messages.h"

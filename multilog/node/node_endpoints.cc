@@ -1,4 +1,4 @@
-// Which addresses an expression leaves open: by its disjunctive normal form, a pair for each clause.
+// Finds the addresses that an expression admits: from its disjunctive normal form, a pair for each clause.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 
@@ -26,7 +26,7 @@ bool IsOf(const Leaf& leaf, const Schema& schema, const char* field) {
   return leaf.column == schema.Find(field)->column;
 }
 
-// What the leaf says of the address; nothing if it leaves it open.
+// Adds the leaf's ranges of the address; none if the leaf does not restrict it.
 void AddRanges(const Leaf& leaf, const Schema& schema, const char* v4, const char* v6, Ranges* ranges) {
   if (leaf.kind == Leaf::Kind::kKeys && leaf.mask == ~uint64_t{0} && IsOf(leaf, schema, v4)) {
     for (const KeyRange& range : leaf.ranges) AddRange(NetworkOrder(range.low), NetworkOrder(range.high), ranges);

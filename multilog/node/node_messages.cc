@@ -19,6 +19,7 @@ grpc::Status ToGrpc(const Status& status) {
     switch (status.code()) {
       case Code::kOk:
         return StatusCode::OK;
+      case Code::kUsage:
       case Code::kInvalid:
         return StatusCode::INVALID_ARGUMENT;
       case Code::kNotFound:
@@ -28,11 +29,13 @@ grpc::Status ToGrpc(const Status& status) {
       case Code::kInUse:
       case Code::kFrozen:
         return StatusCode::FAILED_PRECONDITION;
+      case Code::kResources:
       case Code::kMemoryFull:
       case Code::kDiskFull:
         return StatusCode::RESOURCE_EXHAUSTED;
       case Code::kIoError:
       case Code::kCorrupt:
+      case Code::kInternal:
         return StatusCode::INTERNAL;
       case Code::kStopped:
         return StatusCode::UNAVAILABLE;

@@ -1,4 +1,4 @@
-// Between the library's types and the messages of schema/multilog.proto.
+// Converts between the library's types and the messages of schema/multilog.proto.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,16 +12,16 @@
 namespace tapline::multilog {
 
 grpc::Status ToGrpc(const Status& status);
-// Neither a whole nor a real number where there is none.
+// Sets neither an integer nor a real number if there is none.
 void Fill(const Number& number, v1::NodeNumber* out);
 void Fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply);
 FunctionSpec SpecOf(const v1::AggregateFunction& function);
 QuerySpec SpecOf(const v1::QueryRequest& request);
-// kInvalid for a severity that is none.
+// Returns kInvalid for an invalid severity.
 Result<TriggerSpec> SpecOf(const v1::Definition::Trigger& trigger);
 AggregateSpec SpecOf(const v1::Definition::StoredAggregate& aggregate);
-// What a log that was loaded had.
+// The definitions of a loaded log.
 std::vector<v1::Definition> DefinitionsOf(const MultiLog::Definitions& definitions);
 
 }  // namespace tapline::multilog

@@ -1,4 +1,4 @@
-// The node's counters as Prometheus has them.
+// Exports the node's counters to Prometheus.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// The node outlives it. Any thread.
+// The node outlives the result. May be called by any thread.
 std::unique_ptr<prometheus::Collectable> MetricsOf(HostNode* node);
 
 }  // namespace tapline::multilog

@@ -1,21 +1,21 @@
-// What a node's rows answer.
+// Answers queries from a node's rows.
 #include <algorithm>
 
+#include "multilog/headers/pcapng_writer.h"
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
-#include "multilog/node/pcapng_writer.h"
 
 namespace tapline::multilog {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
-// What clients take of one message.
+// The message size that clients accept.
 constexpr size_t kMostReplyBytes = 4'000'000;
 
-// Most rows that are sorted by time.
+// The maximum number of rows sorted by time.
 constexpr uint64_t kMostSorted = 200'000;
 
-// Calls take(row) for each row until it says no, the limit is reached, or the client has gone.
+// Calls take(row) for each row until it returns false, the limit is reached, or the client has disconnected.
 template <typename Reply, typename Take>
 void ForEachRow(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream, Take take) {
   uint64_t left = limit == 0 ? UINT64_MAX : limit;
@@ -26,11 +26,11 @@ void ForEachRow(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream,
   }
 }
 
-// Rows, as they are sent: packed into pieces.
+// Packs rows into messages as they are sent.
 class RowSender {
  public:
   RowSender(uint32_t row_bytes, NodeStream<v1::RowBatch>* stream) : row_bytes_(row_bytes), stream_(stream) {}
-  // False: the client has gone.
+  // Returns false if the client has disconnected.
   bool Add(const uint8_t* row) {
     batch_.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes_);
     if (batch_.rows().size() < kPieceBytes) return true;
@@ -49,10 +49,10 @@ class RowSender {
   v1::RowBatch batch_;
 };
 
-// Each writer's first rows, of which the earliest are wanted: a writer's are in the order of capture.
+// Each writer's first rows, for finding the earliest: a writer's rows are in the order of capture.
 struct FirstRows {
   std::vector<uint8_t> bytes;
-  std::vector<std::pair<uint64_t, size_t>> by_time;  // and where in `bytes`
+  std::vector<std::pair<uint64_t, size_t>> by_time;  // time, and position in `bytes`
   uint64_t unreadable = 0;
 };
 

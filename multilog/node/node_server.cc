@@ -18,10 +18,10 @@ namespace {
 using AsyncService = v1::MultiLogNode::AsyncService;
 using grpc::ServerContext;
 
-// Coordinators have two or three each, people one for each question that is not answered yet.
+// Coordinators have two or three calls each, people one for each unanswered query.
 constexpr size_t kMostCalls = 256;
 
-// For calls that last when the node ends.
+// The time for calls that are active when the node ends.
 constexpr std::chrono::seconds kPatience(1);
 
 grpc::Status TooMany() {
@@ -29,7 +29,7 @@ grpc::Status TooMany() {
           "the node answers " + std::to_string(kMostCalls) + " calls already; ask again when one has ended"};
 }
 
-// What the network thread does once gRPC is done with something, or has failed to.
+// Work of the network thread once gRPC has completed an operation, or failed.
 class Step {
  public:
   virtual ~Step() = default;
@@ -47,7 +47,7 @@ class StepOf final : public Step {
   void (Call::*done_)(bool);
 };
 
-// What all calls share. Only the network thread's, but for `workers`.
+// Shared by all calls. Only the network thread may use it, except `workers`.
 struct Calls {
   explicit Calls(NodeService* answering) : node(answering), workers(kMostCalls) {}
 
@@ -56,17 +56,17 @@ struct Calls {
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   size_t lasting = 0;
   NodeWorkers workers;
-  uint16_t own_users_port = 0;  // where other users of this host may not ask; 0: they may, or can't reach it
+  uint16_t own_users_port = 0;  // the port that refuses this host's other users; 0: there is none
 };
 
-// Empty if the caller may ask.
+// Empty if the caller is authorised.
 std::optional<grpc::Status> Refusal(const Calls& calls, const ServerContext& context) {
   if (calls.own_users_port == 0 || IsOwnUser(context.peer(), calls.own_users_port)) return {};
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
                       "without --token-file the node answers its own user's processes and root's alone");
 }
 
-// A question and its answer.
+// A unary call.
 template <typename Request, typename Reply>
 class UnaryCall {
  public:
@@ -108,7 +108,7 @@ class UnaryCall {
   StepOf<UnaryCall> asked_{this, &UnaryCall::Asked}, finished_{this, &UnaryCall::Finished};
 };
 
-// A question and many messages. Ends when it is finished and gRPC has told that the call is over, in either order.
+// A call with a stream of answers. Ends when it is finished and gRPC has reported the end of the call, in either order.
 template <typename Request, typename Reply>
 class StreamingCall final : public NodeStream<Reply> {
  public:
@@ -222,7 +222,7 @@ class SnapshotsCall {
       written_{this, &SnapshotsCall::Written}, finished_{this, &SnapshotsCall::Finished};
 };
 
-// Each waits for one call of its kind, and makes the next one when it has come. They end by themselves.
+// Each waits for one call of its kind, and creates the next one when it has come. They end automatically.
 void WaitForCalls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),
@@ -251,12 +251,12 @@ void WaitForCalls(Calls* calls) {
 
 }  // namespace
 
-// The thread and what it serves.
+// The network thread and the services it runs.
 class NodeServer::Network {
  public:
   explicit Network(NodeService* service) : calls_(service) {}
 
-  // Null if that fails. The server goes before this does.
+  // Returns null on failure. The server is destroyed before this object.
   std::unique_ptr<grpc::Server> Listen(const std::string& address,
                                        const std::shared_ptr<grpc::ServerCredentials>& credentials, Callers callers) {
     grpc::ServerBuilder builder;
@@ -282,11 +282,11 @@ class NodeServer::Network {
     }
     Drain();
   }
-  // REQUIRES: the server has been shut down, so that what comes after this in the queue is of calls that last.
+  // REQUIRES: the server has been shut down, so that later events in the queue belong to active calls.
   void TakesNoMore() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
 
  private:
-  // What waits for calls ends.
+  // Ends the objects that wait for calls.
   void Drain() {
     calls_.queue->Shutdown();
     void* tag;

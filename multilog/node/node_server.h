@@ -1,9 +1,9 @@
-// The node's calls over gRPC: one thread reads and writes the network and answers the coordinators' snapshots itself;
-// every other call has a thread of its own while it lasts.
+// The node's gRPC server: one thread reads and writes the network and answers the coordinators' snapshots itself; every
+// other call has a dedicated thread while it lasts.
 //
-// One, because two that wait for the same connections wake each other at every message: gRPC's own pools of threads
-// took three futexes and two rounds of epoll a message, and twice the CPU time. A snapshot stops what all nodes'
-// readers see until the last of them has answered, so its answers wait for no thread.
+// There is one network thread because two that wait for the same connections wake each other at every message: gRPC's
+// own thread pools took three futexes and two rounds of epoll a message, and twice the CPU time. A snapshot freezes the
+// view of all nodes' readers until the last node has answered, so its answers wait for no thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,15 +18,15 @@ namespace tapline::multilog {
 
 class NodeServer {
  public:
-  // On a TCP port of loopback without TLS only the user can tell who asks.
+  // On a TCP port of loopback without TLS only the user identifies the caller.
   enum class Callers { kAll, kOwnUser };
 
-  // Nothing, if that address can't be listened on or the credentials don't fit each other.
+  // Returns null if the node can't listen on that address, or the credentials don't match each other.
   static std::unique_ptr<NodeServer> Listen(const std::string& address,
                                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
                                             NodeService* service, Callers callers = Callers::kAll);
 
-  // Calls that last end soon, the others have a second; returns once none is left.
+  // Long-running calls end soon, others have a second; returns once none is left.
   ~NodeServer();
 
  private:

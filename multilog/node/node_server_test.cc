@@ -1,4 +1,4 @@
-// Clients that are slow, leave, or are many: the node goes on for the others.
+// Clients that are slow, disconnect, or are many: the node keeps serving the others.
 #include "multilog/node/node_server.h"
 
 #include <list>
@@ -12,7 +12,7 @@ namespace {
 
 using NodeServerTest = NodeClientTest;
 
-// A coordinator's stream: answers in order; what it froze does not outlive it.
+// A coordinator's stream: answers come in order; its freezes end with the stream.
 TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   Capture();
   grpc::Status status;
@@ -40,7 +40,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
     EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
     context.TryCancel();
   }
-  // Its coordinator has gone: long before the minute is over, another may freeze.
+  // Its coordinator has disconnected: another one may freeze long before the minute is over.
   v1::FreezeReply frozen;
   for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
     frozen = Freeze(60'000'000'000, &status);
@@ -50,11 +50,11 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   EXPECT_TRUE(Unfreeze(frozen.id()));
 }
 
-// Gives `packets`, then waits until it is told to end.
+// Delivers `packets`, then waits until it is stopped.
 class EndlessSource final : public PacketSource {
  public:
   explicit EndlessSource(int packets) : left_(packets) {}
-  tapline::Status Start() override { return {}; }
+  Status Start() override { return {}; }
   Burst Poll(std::span<RawPacket> packets) override {
     Burst burst;
     const int more = left_.load();
@@ -63,7 +63,7 @@ class EndlessSource final : public PacketSource {
     left_ -= static_cast<int>(burst.packets);
     return burst;
   }
-  tapline::Status status() const override { return {}; }
+  Status status() const override { return {}; }
   Losses ReadLosses() override { return {}; }
   bool live() const override { return true; }
   void Give(int packets) { left_ += packets; }
@@ -73,8 +73,8 @@ class EndlessSource final : public PacketSource {
   std::atomic<int> left_;
 };
 
-// One that takes nothing for a while of an answer of megabytes holds nobody up: packets become rows, others are
-// answered, and in the end it has every row of its snapshot.
+// A client that reads nothing for a while of an answer of megabytes blocks no other work: packets become rows, other
+// calls are answered, and in the end the client has every row of its snapshot.
 TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
@@ -102,7 +102,7 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   capture.join();
 }
 
-// A deadline that is over before the answer is: an error, and the node goes on.
+// A deadline that passes before the answer is an error, and the node continues.
 TEST_F(NodeServerTest, ADeadlineThatIsOver) {
   Capture();
   grpc::ClientContext context;
@@ -115,7 +115,7 @@ TEST_F(NodeServerTest, ADeadlineThatIsOver) {
   EXPECT_GT(CountRows(Ask("")), 0u);
 }
 
-// A client that takes nothing of a huge answer and goes: the node goes on.
+// A client reads nothing of a huge answer and disconnects: the node continues.
 TEST_F(NodeServerTest, AClientThatGoesAway) {
   Capture();
   {
@@ -126,7 +126,7 @@ TEST_F(NodeServerTest, AClientThatGoesAway) {
   EXPECT_GT(CountRows(Ask("")), 0u);
 }
 
-// An alert is on its way while what it is of is being defined, and others ask: nobody waits for another in a circle.
+// An alert is on its way while its aggregate is being defined, and other calls come: there is no deadlock.
 TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;
@@ -173,7 +173,7 @@ TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
   context.TryCancel();
 }
 
-// Those whom it can't answer are told so; snapshots, which need no thread, go on.
+// Callers that it can't serve get an error; snapshots, which need no thread, continue.
 TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
   constexpr int kMost = 256;
   v1::AttachRequest request;
@@ -212,7 +212,7 @@ TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// The node ends while calls last: they are told, and it does not wait for the slow one.
+// The node ends during calls: they are ended, and it does not wait for the slow one.
 TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
   Capture();
   grpc::ClientContext attached, coordinator;

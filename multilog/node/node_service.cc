@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "multilog/node/node_messages.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
@@ -13,19 +14,13 @@ namespace {
 constexpr size_t kMostAlertsWaiting = 1024;
 constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
 
-uint64_t WallNs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
 NodeService::NodeService(HostNode* node) : node_(node), definitions_(DefinitionsOf(node->log().definitions())) {
   node->log().OnAlert([this](const multilog::Alert& alert) { OnAlert(alert); });
 }
 
-// Once this returns no alert is on its way here.
+// Once this returns, no alert will arrive here.
 NodeService::~NodeService() { node_->log().OnAlert({}); }
 
 void NodeService::Stop() {
@@ -42,7 +37,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
   out.set_window_end_ns(alert.window_end_ns);
   for (const Number& number : alert.values) Fill(number, out.add_values());
   out.set_late(alert.late);
-  out.set_found_ns(WallNs());
+  out.set_found_ns(static_cast<uint64_t>(WallNs()));
   const std::lock_guard lock(mutex_);
   NameGroup(alert, &out);
   for (Listener& listener : listeners_) {
@@ -55,7 +50,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
   changed_.notify_all();
 }
 
-// Its keys as people write them. Under the lock.
+// Formats its keys for people. Called under the lock.
 void NodeService::NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) const {
   const auto is_it = [&](const v1::Definition& each) {
     return each.has_trigger() && each.trigger().name() == alert.trigger;
@@ -70,9 +65,9 @@ void NodeService::NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) 
   }
 }
 
-// Not under the lock, nor what calls it.
+// Neither this nor its callers may hold the lock.
 void NodeService::FillCounters(v1::NodeCounters* counters) {
-  counters->set_capture_ended(node_->ended());  // first: what is read after it is final
+  counters->set_capture_ended(node_->ended());  // first: everything read after it is final
   const CaptureTotals captured = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
   counters->set_packets(captured.packets);
@@ -110,7 +105,7 @@ grpc::Status NodeService::Attach(const v1::AttachRequest& request, NodeStream<v1
   return ended;
 }
 
-// Tells a listener of alerts as they come, and between them of the counters.
+// Sends alerts to a listener as they come, and in between the counters.
 grpc::Status NodeService::Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
                                NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;

@@ -1,4 +1,5 @@
-// What a node answers (schema/multilog.proto), on node_server's threads: none of them ever touches the path of packets.
+// Implements the node's calls (schema/multilog.proto) on node_server's threads: none of them ever touches the packet
+// path.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ class NodeService final {
   explicit NodeService(HostNode* node);
   ~NodeService();
 
-  // Attach() ends soon.
+  // Makes Attach() end soon.
   void Stop();
 
   grpc::Status Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream);
@@ -40,7 +41,7 @@ class NodeService final {
   grpc::Status Unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 
  private:
-  // Alerts on their way to one who is attached. Bounded: the oldest go, counted.
+  // Alerts on their way to an attached client. Bounded: the oldest are dropped and counted.
   struct Listener {
     std::deque<v1::NodeAlert> alerts;
   };
@@ -57,17 +58,18 @@ class NodeService final {
   Result<Cursor> CursorFor(const v1::QueryRequest& request);
 
   HostNode* node_;
-  // Define(), Remove() and SetUpCapture() one after the other. Taken before `mutex_`.
+  // Serialises Define(), Remove() and SetUpCapture(). Taken before `mutex_`.
   std::mutex changing_;
-  // What follows is under this. The log is never called with it: alerts come from a thread that holds locks of the log.
+  // Guards the members below. The log is never called with it held: alerts come from a thread that holds locks of the
+  // log.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
   std::list<Listener> listeners_;
   uint64_t lost_alerts_ = 0;
-  // What was defined here, as it was said, in order; what a loaded log had comes first.
+  // The definitions, in order and as given; those of a loaded log come first.
   std::vector<v1::Definition> definitions_;
-  // On its way into the log: its trigger may alert before it is known that it fits.
+  // Being added to the log: its trigger may alert before it is known that it fits.
   v1::Definition coming_;
 };
 

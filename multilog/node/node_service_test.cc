@@ -1,4 +1,4 @@
-// What a node answers, as its clients see it.
+// A node's answers as its clients see them.
 #include "multilog/node/node_service.h"
 
 #include <arpa/inet.h>
@@ -159,7 +159,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   }
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(packets, CountRows(Ask("protocol == TCP")));
-  // Our own reader, which knows nothing of the writer.
+  // An independent reader, which shares nothing with the writer.
   const std::string path = address_.substr(5) + ".pcapng";
   FILE* out = std::fopen(path.c_str(), "w");
   ASSERT_EQ(std::fwrite(file.data(), 1, file.size(), out), file.size());
@@ -264,7 +264,7 @@ TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
             "10.0.0.1-10.0.0.1 > 10.0.0.2-10.0.0.2 ; 10.0.0.3-10.0.0.3 > ; ");
   EXPECT_EQ(ask("src_ip6 == 2001:db8::1 && dst_ip6 in 2001:db8::/64"),
             "2001:db8::1-2001:db8::1 > 2001:db8::-2001:db8::ffff:ffff:ffff:ffff ; ");
-  // What a wildcard or a negation of a wide field leaves open is open.
+  // A wildcard or a negation of a wide field leaves the address unrestricted.
   EXPECT_EQ(ask("src_ip like 10.*.0.1"), "> ; ");
   EXPECT_EQ(ask("src_ip6 != 2001:db8::1"), "> ; ");
   EXPECT_EQ(ask("src_ip == 10.0.0.1 && src_ip == 10.0.0.2"), "");

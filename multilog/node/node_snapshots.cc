@@ -1,11 +1,12 @@
-// What a node does for a snapshot of many.
+// A node's part in a distributed snapshot.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
+#include "parsers/api/time.h"
 
 namespace tapline::multilog {
 namespace {
 
-constexpr uint64_t kLeastFreezeNs = 1'000'000, kMostFreezeNs = 60'000'000'000;
+constexpr uint64_t kLeastFreezeNs = kNsPerMs, kMostFreezeNs = 60 * kNsPerSecond;
 
 }  // namespace
 

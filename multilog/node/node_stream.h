@@ -1,4 +1,5 @@
-// What a call that answers with many messages writes to. Apart from gRPC, so that a handler does not know its threads.
+// The output of a call that answers with many messages. Independent of gRPC, so that a handler does not know its
+// threads.
 #pragma once
 
 namespace tapline::multilog {
@@ -8,13 +9,13 @@ class NodeStream {
  public:
   virtual ~NodeStream() = default;
 
-  // Waits until the client may be sent more. False: it has gone.
+  // Waits until the client can be sent more. Returns false if it has disconnected.
   virtual bool Write(const Reply& reply) = 0;
 
   // Sent with the status of the call, in one piece; nothing is written after it.
   virtual void WriteLast(Reply reply) = 0;
 
-  // The client has gone, or its deadline is over.
+  // The client has disconnected, or its deadline has passed.
   virtual bool IsCancelled() const = 0;
 };
 

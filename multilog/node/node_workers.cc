@@ -6,7 +6,7 @@
 namespace tapline::multilog {
 namespace {
 
-// That wait for the next call; making one takes longer than most calls.
+// Maximum of threads that wait for the next call; creating one takes longer than most calls.
 constexpr size_t kMostIdle = 4;
 
 }  // namespace

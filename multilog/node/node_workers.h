@@ -12,10 +12,11 @@ namespace tapline::multilog {
 class NodeWorkers {
  public:
   explicit NodeWorkers(size_t most) : most_(most) {}
-  // Waits until all that was run has returned.
+  // Waits until all calls have returned.
   ~NodeWorkers();
 
-  // On a thread that is free, or a new one. False: `most` calls last already; it is not run.
+  // Runs the call on an idle thread, or a new one. Returns false, without running it, if `most` calls are active
+  // already.
   bool Run(std::function<void()> call);
 
  private:

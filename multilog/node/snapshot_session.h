@@ -1,4 +1,4 @@
-// Algorithm 1, host side, over one stream of a coordinator: what it froze does not outlive it.
+// Algorithm 1, host side, over one stream of a coordinator: its freezes end with the stream.
 #pragma once
 
 #include "multilog/node/node_service.h"

@@ -1,4 +1,4 @@
-// From an expression to what a query looks for: its normal form, its times, and what indexes can find of it.
+// Turns an expression into the parts of a plan: its normal form, its times, and the lookups that indexes can serve.
 #include <algorithm>
 
 #include "multilog/expr/wide.h"
@@ -18,7 +18,7 @@ Clause LookupOf(const Clause& clause, const std::vector<Index>& indexes) {
   return lookup;
 }
 
-// If every clause limits the time, that of the plan is limited too, and zones can tell.
+// If every clause limits the time, so does the plan, and zone maps can be used.
 void NarrowTime(QueryPlan* plan) {
   if (!plan->clauses) return;
   uint64_t low = ~uint64_t{0}, high = 0;

@@ -6,11 +6,11 @@
 namespace tapline::multilog {
 namespace {
 
-// Rows ahead that are fetched while one is checked.
+// Rows ahead that are prefetched while one is checked.
 constexpr size_t kPrefetchAhead = 12;
-// A list of offsets takes 0.7 ns for each, a row that is not in the cache some 20.
+// Reading an entry of a list of offsets takes 0.7 ns, an uncached row some 20.
 constexpr size_t kLongerList = 32;
-// Offsets to a cache line, and how many of them are fetched ahead in a long list.
+// Offsets per cache line, and how many of them are prefetched in a long list.
 constexpr uint32_t kLineOffsets = 32;
 constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
@@ -43,7 +43,7 @@ void ForEachRun(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   }
 }
 
-// Whether the run is of several keys, so that its offsets don't ascend throughout.
+// True if the run spans several keys, so that its offsets don't ascend throughout.
 bool Ascends(const Postings& postings, uint32_t begin, uint32_t end) {
   const uint32_t* after = std::upper_bound(postings.starts, postings.starts + postings.distinct + 1, begin);
   return *after >= end;
@@ -81,25 +81,25 @@ const Postings* SegmentMatcher::Usable(const Leaf& leaf, const Segment& segment)
 
 SegmentMatcher::SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)), marks_(kBitWords, 0) {}
 
-// The clause's indexed leaves into choices_, fewest rows first. False if it has none.
+// Puts the clause's indexed leaves into choices_, fewest rows first. Returns false if it has none.
 bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment) {
   choices_.clear();
   for (const Leaf& leaf : clause) {
     const Postings* postings = Usable(leaf, segment);
     if (postings == nullptr) continue;
-    // Ascending keys have no postings, but show where there is nothing.
+    // Ascending keys have no postings, but show where there are no matches.
     if (postings->sorted && MayHold(leaf, *postings)) continue;
     uint64_t count = 0;
     if (!postings->sorted) ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
     choices_.push_back({&leaf, postings, count});
   }
   std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
-  // Where most rows would have to be looked at one by one anyway, a scan is faster.
+  // If most rows would have to be checked one by one anyway, a scan is faster.
   return !choices_.empty() && (choices_.size() == clause.size() || choices_.front().count <= segment.capacity() / 4);
 }
 
 void SegmentMatcher::PrefetchOffsets(const Segment& segment) const {
-  // A few lines; the CPU itself goes on from there.
+  // A few lines; the CPU's prefetcher continues from there.
   constexpr uint32_t kLines = 4;
   if (plan_->stored != nullptr) return;
   for (const Clause& clause : plan_->lookups) {
@@ -195,7 +195,7 @@ bool SegmentMatcher::ByStored(Segment* segment, uint32_t begin, uint32_t end, st
   return true;
 }
 
-// Candidates first, then of their rows only those zones are brought.
+// Finds candidates first, then fetches only the zones with their rows.
 bool SegmentMatcher::CandidatesOfArchived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
                                           std::shared_ptr<const uint8_t>* keep) {
   bits_.assign(kBitWords, 0);
@@ -230,7 +230,7 @@ void SegmentMatcher::ByIndex(const Segment& segment, std::vector<uint16_t>* out)
   OffsetsOf(all, out);
 }
 
-// REQUIRES that choices_ are those of the clause.
+// REQUIRES: choices_ are those of the clause.
 void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
   const Choice& driver = choices_[0];
@@ -244,13 +244,14 @@ void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause,
     OffsetsOf(bits_, out);
   }
   size_t done = 1;
-  // A list far longer than what is left costs more than looking at the rows.
+  // A list far longer than the remaining offsets costs more than checking their rows.
   while (done < choices_.size() && !out->empty() && choices_[done].count <= kLongerList * out->size())
     IntersectWith(choices_[done++], out);
   if (done < clause.size()) Verify(clause, done, segment.rows(), out);
 }
 
-// What is left is marked, and the other list asks for marks: the time is that of the two lengths, whatever is in them.
+// The remaining offsets are marked, and the other list is checked against the marks: the time depends on the two
+// lengths alone.
 void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* offsets) {
   uint32_t runs = 0, first = 0, last = 0;
   ForEachRun(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
@@ -274,7 +275,7 @@ void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* o
   offsets->swap(both_);
 }
 
-// Keeps of `offsets` those whose rows satisfy what the first `done` choices have not shown.
+// Keeps those `offsets` whose rows satisfy the leaves not covered by the first `done` choices.
 void SegmentMatcher::Verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets) {
   const auto shown = choices_.begin() + static_cast<ptrdiff_t>(done);
   rest_.clear();
@@ -349,8 +350,8 @@ void Cursor::Count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-// Half a dozen misses per segment, one after the other, would take longer than its rows: they are spread over the
-// segments before.
+// Half a dozen misses in a row per segment would take longer than its rows, so they are spread over the segments
+// before.
 void Cursor::PrefetchSegments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;
@@ -403,7 +404,7 @@ std::span<const uint8_t* const> Cursor::Next() {
   const uint32_t row_bytes = plan_->schema.row_bytes();
   while (batch_.size() < kBatchRows) {
     if (next_ >= offsets_.size()) {
-      // Rows of an archived segment are gone when the next one is brought.
+      // Rows of an archived segment are gone when the next one is fetched.
       if (!batch_.empty() && keep_ != nullptr) break;
       if (!NextSegment(batch_.empty())) break;
       continue;

@@ -1,13 +1,12 @@
-// Queries over a snapshot: which rows satisfy an expression, within a time, as a stream.
+// Queries over a snapshot: streams the rows that satisfy an expression, within a time range.
 //
 // Per segment, the cheapest of:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
-//   with the other
-//            indexed ones, the rest checked on the rows; clauses united as bits
+//            with the other indexed ones, the rest checked on the rows; clauses united as bits
 //   scan     1024 rows at a time, by columns (expr/chunk_program.h)
-//   skip     where the zones of time or an index say that nothing can match
-// Rows come by writer, then by position; the order between writers means nothing.
+//   skip     if zone maps or an index show that there are no matches
+// Rows come by writer, then by position; the order between writers is arbitrary.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +22,23 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kAllTime = ~uint64_t{0};
 
-// What to look for, compiled. Immutable. Where a stored filter's postings don't reach, rows are scanned for
-// `expression`, which says all of it.
+// A compiled query. Immutable. Beyond a stored filter's postings, rows are scanned for `expression`, which is the
+// complete condition.
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
-  // The filter whose postings are part of the answer, and what is to be checked on its rows besides (null: nothing).
+  // The filter whose postings are part of the answer, and the condition to check on its rows besides (null: none).
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
-  // Not if there are too many clauses.
+  // Not set if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
-  // The same for indexes to look for: comparisons of indexed fields of over 8 bytes are made of their parts.
+  // The same for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
   std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
   ChunkProgram program;
-  // By writer number: only rows from here on. Empty: all.
+  // By writer number: only rows from here on. If empty, all rows.
   std::vector<uint64_t> from;
 
   explicit QueryPlan(const Schema& s) : schema(s), program(schema) {}
@@ -48,7 +47,7 @@ struct QueryPlan {
 Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
                                             uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
                                             Expression::Values values);
-// Whether two normal forms are the same.
+// True if two normal forms are the same.
 bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 
 struct QueryStatistics {
@@ -58,19 +57,19 @@ struct QueryStatistics {
   uint64_t unreadable = 0;
 };
 
-// The rows of one segment that match. One thread's.
+// The matching rows of one segment. For one thread only.
 class SegmentMatcher {
  public:
   explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan);
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
-  // Offsets of matching rows among [begin, end) of the segment, ascending, into `out` (cleared); `rows` is set to where
-  // the rows lie, which `keep` may own. `stored_from`: where the stored filter began to look, as an offset.
+  // Puts the offsets of matching rows among [begin, end) of the segment into `out` (cleared first), ascending; `rows`
+  // is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
   Way Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
-  // What Match would do, and roughly how many rows it would look at.
+  // The way that Match would choose, and roughly how many rows it would check.
   Way Estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
-  // Brings the offsets that Match will read of this segment into the cache.
+  // Prefetches the offsets that Match will read of this segment.
   void PrefetchOffsets(const Segment& segment) const;
 
  private:
@@ -100,7 +99,7 @@ class SegmentMatcher {
   // All 0 between calls.
   Bits marks_;
   std::vector<uint16_t> part_, both_;
-  // Of the clause that was looked at last.
+  // The choices of the clause examined last.
   std::vector<Choice> choices_;
   std::vector<const Leaf*> rest_;
 };
@@ -111,8 +110,8 @@ class Cursor {
   Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan);
 
   static constexpr size_t kBatchRows = 256;
-  // The next rows, at most kBatchRows, already on their way into the cache; empty at the end. Pointers are good until
-  // the next call; those into memory (not archived) as long as the cursor lives.
+  // The next rows, at most kBatchRows, already prefetched; empty at the end. Pointers are valid until the next call;
+  // those into memory (not archived) as long as the cursor lives.
   std::span<const uint8_t* const> Next();
   // The position of the i-th row of the last batch in its writer's log.
   uint32_t writer() const { return writer_; }
@@ -122,7 +121,7 @@ class Cursor {
   const Snapshot& snapshot() const { return snapshot_; }
 
  private:
-  // The next segment of this writer, or of the next if `may_change`. False if there is none.
+  // Moves to the next segment of this writer, or of the next one if `may_change`. Returns false if there is none.
   bool NextSegment(bool may_change);
   void PrefetchSegments(const Snapshot::View& view) const;
   void Count(SegmentMatcher::Way way);
@@ -146,7 +145,7 @@ class Cursor {
   QueryStatistics statistics_;
 };
 
-// The plan and what it would cost, for people.
+// The plan and its estimated cost, as readable text.
 std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan);
 
 }  // namespace tapline::multilog

@@ -1,5 +1,5 @@
-// What a reader sees: of each writer the rows up to a tail, pinned so that nothing of it is freed meanwhile.
-// Rows, indexes, filters and aggregates read with the same snapshot show the same rows.
+// The view of a reader: the rows of each writer up to a tail, pinned so that none of it is freed meanwhile. Rows,
+// indexes, filters and aggregates read with the same snapshot show the same rows.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class Snapshot {
     for (const View& view : views_) rows += view.tail - view.first;
     return rows;
   }
-  // Whether the tails were those of a freeze.
+  // True if the tails are those of a freeze.
   bool frozen() const { return frozen_; }
-  // The state as of those tails, by writer number: rows behind them, and of other writers, are not seen.
+  // Limits the view to those tails, by writer number: rows behind them, and other writers, are not seen.
   void CutTo(std::span<const uint64_t> tails) {
     for (View& view : views_) {
       const uint32_t writer = view.log->number();
@@ -36,7 +36,7 @@ class Snapshot {
   }
 
  private:
-  friend class MultiLog;
+  friend class MultiLogImpl;
   Epochs::Pin pin_;
   std::vector<View> views_;
   bool frozen_ = false;

@@ -1,7 +1,6 @@
-// What a record is: fixed-width fields at fixed offsets of a packed row.
+// The layout of a record: fixed-width fields at fixed offsets of a packed row.
 //
-//   | field 0 | field 1 | … | field n-1 | presence bits of optional fields, from the least significant of the first
-//   byte |
+//   | field 0 | field 1 | … | field n-1 | presence bits of optional fields, starting at the first byte's lowest bit |
 //
 // Integers, floats, times and IPv4 addresses are in host order (so that an IPv4 address is a number: 10.0.0.1 =
 // 0x0a000001); IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence
@@ -9,8 +8,8 @@
 //
 // Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes in the
 // same order as the values (signed numbers offset, floats with -0 as 0 and NaN above all). Filters, indexes and zone
-// maps see keys only. A wider one (an IPv6 address) has a key for each 8 bytes begun, its *parts*, the first of which
-// weighs most.
+// maps use keys only. A wider one (an IPv6 address) has a key for each 8 bytes begun, its *parts*, the first of which
+// is the most significant.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
@@ -47,25 +46,25 @@ std::string_view NameOf(FieldType type);
 struct FieldSpec {
   std::string name;
   FieldType type = FieldType::kU32;
-  // kBytes: how many, 1 to 64.
+  // kBytes: the length, 1 to 64.
   uint32_t bytes = 0;
   // More than 1: a list of so many elements, such as the switches of a path; `path[2]`, `path contains 7`.
   uint32_t elements = 1;
-  // A record may lack it (MultiLog row: its presence bit is 0). A comparison with a missing field selects nothing,
-  // negated or not.
+  // A record may lack the field (in a MultiLog row its presence bit is 0). A comparison with a missing field selects
+  // nothing, negated or not.
   bool optional = false;
 };
 
-// One number, or string of bytes, at a place in the row.
+// One number, or string of bytes, at an offset of the row.
 struct Column {
   uint32_t offset = 0;
   FieldType type = FieldType::kU32;
   uint32_t bytes = 4;
-  // Which presence bit says whether it is there; -1: it always is.
+  // The presence bit; -1: the column is always present.
   int32_t presence_bit = -1;
 
   bool keyed() const { return bytes <= 8; }
-  // Of its key: 1, 2, 4 or 8.
+  // Width of its key: 1, 2, 4 or 8.
   uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
   uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
   uint32_t parts() const { return (bytes + 7) / 8; }
@@ -80,7 +79,7 @@ struct Column {
   }
   bool is_float() const { return type == FieldType::kF32 || type == FieldType::kF64; }
   bool is_signed() const { return type >= FieldType::kI8 && type <= FieldType::kI64; }
-  // Whether sums, averages and arithmetic make sense.
+  // True if sums, averages and arithmetic make sense.
   bool is_number() const { return type <= FieldType::kF64 || type == FieldType::kTime; }
   bool operator==(const Column&) const = default;
 };
@@ -98,7 +97,7 @@ struct Field {
 
 class Schema {
  public:
-  // REQUIRES one kTime field that is no list and not optional: the first one is the record's time, in nanoseconds.
+  // REQUIRES: one kTime field that is neither a list nor optional; the first one is the record's time, in nanoseconds.
   static Result<Schema> Make(std::vector<FieldSpec> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
@@ -107,7 +106,7 @@ class Schema {
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t presence_offset() const { return presence_offset_; }
   uint32_t presence_bits() const { return presence_bits_; }
-  // "name type[elements] optional" a line; equal texts, equal layouts.
+  // One line "name type[elements] optional" per field; equal texts mean equal layouts.
   std::string ToText() const;
   static Result<Schema> FromText(std::string_view text);
 
@@ -134,7 +133,7 @@ uint32_t FloatKey32(float value);
 uint64_t KeyOf(const Column& column, const uint8_t* row);
 // The number behind a key. REQUIRES is_number() or an unsigned meaning of the bits.
 double NumberOfKey(const Column& column, uint64_t key);
-// As an integer. REQUIRES keyed() and not is_float().
+// The integer behind a key. REQUIRES keyed() and not is_float().
 __int128 IntegerOfKey(const Column& column, uint64_t key);
 uint64_t KeyOfInteger(const Column& column, __int128 value);
 // The least and greatest integer the column holds. REQUIRES keyed() and not is_float().
@@ -149,12 +148,12 @@ inline uint64_t TimeOf(const Schema& schema, const uint8_t* row) {
   return LoadAs<uint64_t>(row + schema.time().offset);
 }
 
-// Fills a row by names, for tests, tools and small producers. A field set is present; the others are 0 and, if
-// optional, missing.
+// Fills a row by field name, for tests, tools and small producers. A field that is set is present; the others are 0
+// and, if optional, missing.
 class RowBuilder {
  public:
   explicit RowBuilder(const Schema& schema) : schema_(&schema), row_(schema.row_bytes()) {}
-  // REQUIRES a field of that name; the number is cut to its width.
+  // REQUIRES: there is a field of that name. The number is cut to its width.
   RowBuilder& Set(std::string_view field, uint64_t value, uint32_t element = 0);
   RowBuilder& SetFloat(std::string_view field, double value, uint32_t element = 0);
   RowBuilder& SetBytes(std::string_view field, std::string_view bytes, uint32_t element = 0);
@@ -166,7 +165,7 @@ class RowBuilder {
   std::vector<uint8_t> row_;
 };
 
-// "10.0.0.1", "1500", …: the value of the field's first element, or "" where it is missing.
+// "10.0.0.1", "1500", …: the value of the field's first element, or "" if it is missing.
 std::string FormatField(const Schema& schema, const Field& field, const uint8_t* row);
 
 }  // namespace tapline::multilog

@@ -1,12 +1,11 @@
-// An archived segment: one file, compressed by zones of 1024 rows so that a query brings only those it needs, with the
-// postings of its indexes ready to be used where they are mapped.
+// An archived segment: one file, compressed by zones of 1024 rows so that a query fetches only those it needs, with the
+// postings of its indexes ready for use in the mapping.
 //
-//   | header | zone 0 … n-1 | index 0 … m-1 | crc of all this | compressed zones… | keys, starts, offsets of each
-//   index… |
+//   | header | zone 0 … n-1 | index 0 … m-1 | crc of all this | compressed zones… | keys, starts, offsets per index… |
 //
 // A zone is its rows transposed to byte planes (all first bytes, all second bytes, …), then zstd. Each part has a
-// CRC-32C of its own: one that is wrong makes its rows unreadable and nothing else. docs/reference/multilog-files.md
-// has the bytes.
+// separate CRC-32C: a wrong one makes its rows unreadable and nothing else. docs/reference/multilog-files.md describes
+// the bytes.
 #pragma once
 
 #include <atomic>
@@ -21,8 +20,8 @@
 
 namespace tapline::multilog {
 
-// Rows of archived segments that were decompressed, the most recently used ones, up to a bound (what readers hold comes
-// on top).
+// Decompressed rows of archived segments, the most recently used ones, up to a limit (rows that readers hold come on
+// top).
 class ArchiveCache {
  public:
   explicit ArchiveCache(size_t bytes) : limit_(bytes) {}
@@ -30,9 +29,9 @@ class ArchiveCache {
     std::mutex mutex;
     std::unique_ptr<uint8_t[]> rows;
     size_t bytes = 0;
-    uint64_t zones = 0;  // which are there
+    uint64_t zones = 0;  // the zones present
   };
-  // The entry of an owner, made if need be.
+  // The entry of an owner, created if necessary.
   std::shared_ptr<Entry> Get(const void* owner, size_t bytes);
   void Drop(const void* owner);
 
@@ -48,7 +47,7 @@ class ArchiveCache {
   size_t bytes_ = 0;
 };
 
-// The file's bytes. `indexes` are those to be stored, with the names of their fields.
+// Encodes the file. `indexes` are those to be stored, with the names of their fields.
 std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, int compression_level,
                                    const std::vector<std::pair<std::string, const Postings*>>& indexes);
 
@@ -56,8 +55,8 @@ struct LoadedArchive {
   std::unique_ptr<Segment> segment;
   std::vector<std::pair<std::string, Postings>> indexes;
 };
-// A segment that reads its rows from the file. kCorrupt if the header is not what was written; `unreadable`, shared
-// with the storage, counts zones that turn out so later.
+// A segment that reads its rows from the file. Returns kCorrupt if the header is not as written; `unreadable`, shared
+// with the storage, counts zones that are found to be corrupt later.
 Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
                                   uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
                                   std::shared_ptr<std::atomic<uint64_t>> unreadable);

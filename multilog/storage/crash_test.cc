@@ -1,6 +1,6 @@
-// SIGKILL under load: a child process appends, and tells through a pipe what it was promised to be durable; it is
-// killed at a random moment; what is loaded afterwards must hold at least that, and be a prefix of what each writer
-// appended. Ten kills per durability mode; MULTILOG_KILLS asks for another number.
+// SIGKILL under load: a child process appends, and reports through a pipe which rows it was promised to be durable. It
+// is killed at a random moment; the rows loaded afterwards must include those, and be a prefix of each writer's rows.
+// Ten kills per durability mode; MULTILOG_KILLS sets another number.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -60,7 +60,7 @@ Options OptionsFor(const std::string& directory, Durability durability) {
   _exit(0);
 }
 
-// Runs a child for `ms`, kills it; what it was promised last, by writer.
+// Runs a child for `ms`, then kills it. Returns the last promise for each writer.
 std::vector<uint64_t> RunAndKill(const std::string& directory, Durability durability, unsigned ms) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);

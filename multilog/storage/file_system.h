@@ -1,4 +1,4 @@
-// What storage asks of a file system: few enough operations that a test can stand in for a disk that fills, fails or
+// The file system operations that storage needs: few enough that a test can simulate a disk that fills, fails or
 // forgets (testing/forgetful_file_system.h).
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
@@ -18,11 +18,11 @@ class File {
  public:
   virtual ~File() = default;
   virtual Status Append(const void* data, size_t bytes) = 0;
-  // What was appended is on the disk. After an error nothing may be assumed of the file.
+  // Makes the appended data durable. After an error nothing may be assumed about the file.
   virtual Status Sync() = 0;
 };
 
-// The whole of a file, mapped; good as long as it lives, even if the file is removed.
+// A whole file, mapped; valid as long as the object lives, even if the file is removed.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
@@ -33,12 +33,12 @@ class MappedFile {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Empty, whether or not it was there.
+  // Creates an empty file, or truncates an existing one.
   virtual Result<std::unique_ptr<File>> Create(const std::string& path) = 0;
   virtual Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) = 0;
   virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;
   virtual Status MakeDirectory(const std::string& directory) = 0;
-  // Atomic; on the disk after SyncDirectory.
+  // Atomic; durable after SyncDirectory.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   virtual Status Remove(const std::string& path) = 0;
   virtual Status SyncDirectory(const std::string& directory) = 0;
@@ -46,7 +46,7 @@ class FileSystem {
 
 FileSystem* PosixFileSystem();
 
-// Creates `path` with the bytes as one step: another name, synced, renamed.
+// Creates `path` with the bytes atomically: written under another name, synced, renamed.
 Status WriteWhole(FileSystem* files, const std::string& directory, const std::string& name,
                   std::span<const uint8_t> bytes);
 

@@ -135,7 +135,7 @@ Status Storage::AppendFrames(const WriterLog& log, PerWriter* mine, uint64_t end
   while (mine->written < end) {
     Segment* segment = log.SegmentAt(mine->written);
     if (segment == nullptr || segment->source != nullptr) {
-      // Archived or removed meanwhile: it needs no journal.
+      // It was archived or removed meanwhile, so it needs no journal.
       mine->written = end;
       return {};
     }
@@ -189,7 +189,7 @@ void Storage::SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexe
   }
 }
 
-// Oldest first, segment by segment, while it is too old or `bytes_over` is not yet freed.
+// Removes oldest first, segment by segment, while they are too old or `bytes_over` is not yet freed.
 Result<uint64_t> Storage::Retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
   PerWriter& mine = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
@@ -224,7 +224,7 @@ void Storage::Load(const Loader& loader, RecoveryReport* report) {
     if (!ParseName(name, &writer, &segment, &suffix)) continue;
     if (suffix == "seg") writers[writer].first.push_back(segment);
     if (suffix == "wal") writers[writer].second.push_back(segment);
-    // What was not put in its place was promised to nobody.
+    // A file that was not renamed into place was never promised.
     if (suffix == "seg.new" || suffix == "wal.new") (void)files_->Remove(Path(name)).ok();
     if (suffix == "seg" || suffix == "wal") last = std::max(last, writer + 1);
   }
@@ -248,7 +248,7 @@ void Storage::LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives,
   for (; next < archived_end; ++next) {
     const uint64_t first = next * segment_rows_;
     if (std::binary_search(archives.begin(), archives.end(), next) && LoadSegment(log, next, loader, report)) continue;
-    // A journal may have outlived its archive's writing.
+    // A journal may have outlived its conversion into an archive.
     if (std::binary_search(journals.begin(), journals.end(), next)) {
       const uint64_t rows = LoadJournal(log, next, first, loader, report);
       report->lost_rows += segment_rows_ - rows;
@@ -267,7 +267,7 @@ void Storage::LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives,
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
-  // Rows behind a gap in the journal are not a prefix: set aside, not used.
+  // Rows behind a gap in the journal are not a prefix: they are set aside, not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
     report->problems.push_back({Code::kCorrupt, Name(writer, journal, "wal") + " lies behind a gap; set aside"});
@@ -313,7 +313,7 @@ uint64_t Storage::LoadJournal(WriterLog* log, uint64_t segment, uint64_t positio
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - at - sizeof frame &&
                        CrcOf(frame, data.data() + at + sizeof frame) == frame.crc;
-    // A torn end is what a crash leaves; what follows it was never promised.
+    // A crash leaves a torn end; the data behind it were never promised.
     if (!sound) {
       if (position == begin || data.size() - at >= sizeof frame + bytes)
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(at)});

@@ -1,16 +1,16 @@
 // The disk side of a MultiLog: a journal of rows for durability, archived segments for space, and their loading.
 //
-//   schema, catalogue            what rows look like; what was defined (text)
-//   w3-00000012.wal              rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows |
-//   bytes… | w3-00000011.seg              an archived segment (storage/archive.h); its journal is gone
+//   schema, catalogue    the layout of rows; the definitions (text)
+//   w3-00000012.wal      rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows | bytes… |
+//   w3-00000011.seg      an archived segment (storage/archive.h); its journal is gone
 //
-// What each mode promises after SIGKILL or a power cut, besides a prefix of each writer's rows in order:
-//   memory       nothing but archived segments
-//   interval     every row published `interval_ns` (plus one sync) before
-//   group commit every row for which Commit returned ok; commits that wait at the same time share a sync
-// A journal is written under another name, synced, and only then put in its place, so at each moment one valid copy of
-// what was promised exists. After a failed sync the file is given up and written anew from memory.
-// Functions are called by one thread at a time (MultiLog's maintenance lock).
+// The guarantees of each mode after SIGKILL or a power cut, besides a prefix of each writer's rows in order:
+//   memory         nothing but archived segments
+//   interval       every row published `interval_ns` (plus one sync) before
+//   group commit   every row for which Commit returned ok; commits that wait at the same time share a sync
+// A journal is written under another name, synced, and only then renamed into place, so at each moment one valid copy
+// of the promised rows exists. After a failed sync the file is abandoned and written anew from memory. Functions are
+// called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 
 #include <array>
@@ -33,13 +33,13 @@ struct StorageOptions {
   std::string directory;
   Durability durability = Durability::kInterval;
   uint64_t interval_ns = 100000000;
-  // Archived segments beyond these are removed, oldest first; 0: no bound. Age is by event time, against the newest
-  // row.
+  // Archived segments beyond these limits are removed, oldest first; 0: no limit. Age is event time, relative to the
+  // newest row.
   uint64_t retain_bytes = 0;
   uint64_t retain_ns = 0;
-  // Of archived segments: zstd's.
+  // zstd level for archived segments.
   int compression_level = 1;
-  // Decompressed rows that are kept for further queries.
+  // Decompressed rows that are cached for further queries.
   size_t cache_bytes = size_t{64} << 20;
   FileSystem* files = nullptr;  // null: the real one
 };
@@ -47,9 +47,9 @@ struct StorageOptions {
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // Rows known to be lost to damage, by what is missing between positions.
+  // Rows known to be lost to damage, derived from gaps between positions.
   uint64_t lost_rows = 0;
-  // One for each file or definition that could not be used; the rest was.
+  // One for each file or definition that could not be used; all others were.
   std::vector<Status> problems;
 };
 
@@ -57,24 +57,24 @@ class Storage {
  public:
   Storage(const StorageOptions& options, const Schema& schema, uint32_t segment_rows);
 
-  // Makes the directory; checks that what is there has this schema.
+  // Creates the directory; checks that existing files have this schema.
   Status Open();
   Result<std::string> ReadCatalogue();
   Status WriteCatalogue(const std::string& text);
 
   struct Loader {
     std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
-    // Rows of the journal: through the writer's whole pipeline, so that filters and aggregates have them too.
+    // Takes the journal's rows through the writer's whole pipeline, so that filters and aggregates have them too.
     std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
     std::function<std::vector<Index>()> indexes;
   };
   void Load(const Loader& loader, RecoveryReport* report);
 
-  // Makes durable what is published. On an error nothing that was durable is lost, and the next call tries again.
+  // Makes published rows durable. On an error no durable row is lost, and the next call tries again.
   Status Flush(const WriterLog& log);
-  // Writes a complete segment's archive; then readers to come use it, and its memory is freed.
+  // Writes a complete segment's archive; later readers use it, and the segment's memory is freed.
   Status Archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
-  // Removes what is beyond the bounds of retention. How many rows.
+  // Removes segments beyond the limits of retention. Returns how many rows.
   Result<uint64_t> Retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
   uint64_t archived_bytes() const { return archived_bytes_; }
 
@@ -86,7 +86,7 @@ class Storage {
   struct PerWriter {
     std::atomic<uint64_t> durable{0};
     std::unique_ptr<File> file;
-    uint64_t segment = 0;   // that the file is of
+    uint64_t segment = 0;   // the file's segment
     uint64_t written = 0;   // position up to which rows are in the file
     bool in_place = false;  // the file has its final name
     uint64_t archived_to = 0;
@@ -101,7 +101,7 @@ class Storage {
   void LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                   const Loader& loader, RecoveryReport* report);
   bool LoadSegment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
-  // Rows taken from the journal of a segment that continue at `position`.
+  // Takes rows from the journal of a segment, continuing at `position`.
   uint64_t LoadJournal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
                        RecoveryReport* report);
   static void SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexes);

@@ -32,7 +32,7 @@ class StorageTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return std::move(*opened);
   }
-  // Where memory is full, `log` makes room by hand: there is no storage thread here.
+  // If memory is full, the test itself makes room in `log`: there is no storage thread here.
   static void Append(MultiLog* log, Writer* writer, uint64_t count) {
     std::vector<PaperRow> rows;
     for (uint64_t i = 0; i < count; ++i)
@@ -42,8 +42,8 @@ class StorageTest : public testing::Test {
     ASSERT_TRUE(log->Maintain().ok());
     ASSERT_EQ(writer->Append(Bytes(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
-  // Rows of all writers, which must be just those appended, in order, from the first kept one on. How many are
-  // unreadable.
+  // Checks that the rows of all writers are just those appended, in order, from the first kept one on. Returns how many
+  // are unreadable.
   static uint64_t CheckRows(const MultiLog& log) {
     auto cursor = log.Query({});
     std::map<uint32_t, uint64_t> next;
@@ -70,8 +70,7 @@ class PowerCuts : public StorageTest, public testing::WithParamInterface<uint32_
   PowerCuts() : StorageTest(GetParam()) {}
 };
 
-// Appends, commits, archives and loses its power again and again; each time at least what was committed is there, as a
-// prefix.
+// Appends, commits, archives and loses power repeatedly; each time at least the committed rows are there, as a prefix.
 TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
   std::mt19937 random(GetParam() * 7919);
   std::vector<uint64_t> committed(2, 0);
@@ -100,7 +99,7 @@ TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
       committed[writer->number()] = writer->tail();
     }
     files_.Crash();
-    // What the dying process still does reaches no disk that matters: the files are as they were at the cut.
+    // Later writes of the dying process have no effect: the files are as they were at the power cut.
     const ForgetfulFileSystem::State at_the_cut = files_.Save();
     log.reset();
     files_.Restore(at_the_cut);
@@ -127,7 +126,7 @@ TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
   EXPECT_EQ(
       log->Aggregate({.time_low = 1000 * 200, .time_high = 1000 * 299}, {.function = "COUNT"})->values[0].AsDouble(),
       100);
-  // An index that comes later is built over archived segments too.
+  // An index that is added later is built over archived segments too.
   ASSERT_TRUE(log->AddIndex("src_ip").ok());
   const double of_address =
       log->Aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].AsDouble();

@@ -1,8 +1,9 @@
-// A disk in memory that forgets what was not synced, fills up, or fails: what a power cut leaves, which SIGKILL can't
-// show.
+// A disk in memory that forgets unsynced data, fills up, or fails. It simulates the effects of a power cut, which
+// SIGKILL can't show.
 //
-// A file's bytes are durable up to the last Sync; names are durable as of the last SyncDirectory. Crash() keeps of each
-// file the durable bytes and a random part of the rest, possibly with a byte spoilt, and of the directory either state.
+// A file's bytes are durable up to the last Sync; names are durable as of the last SyncDirectory. Crash() keeps the
+// durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
+// directory.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,11 @@ class ForgetfulFileSystem final : public FileSystem {
  public:
   explicit ForgetfulFileSystem(uint32_t seed) : random_(seed) {}
 
-  // After so many more bytes the disk is full.
+  // Makes the disk full after that many more bytes.
   void set_room(uint64_t bytes) { room_ = bytes; }
-  // The next syncs fail.
+  // Makes the next syncs fail.
   void fail_syncs(int count) { failing_syncs_ = count; }
-  // Flips a byte of a file whose name holds `part`. False if there is none.
+  // Flips a byte of a file whose name contains `part`. Returns false if there is none.
   bool Spoil(const std::string& part, size_t at) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, content] : names_) {
@@ -33,7 +34,7 @@ class ForgetfulFileSystem final : public FileSystem {
     return false;
   }
 
-  // What a machine finds after it lost its power.
+  // Leaves the state that a machine finds after it lost its power.
   void Crash() {
     const std::lock_guard lock(mutex_);
     if (random_() % 2 == 0) names_ = durable_names_;
@@ -50,7 +51,7 @@ class ForgetfulFileSystem final : public FileSystem {
     failing_syncs_ = 0;
   }
 
-  // The files as they are now, and their return: what a process does after its machine died has no effect.
+  // Saves and restores the files: a process that outlives its machine's crash then has no effect.
   using State = std::map<std::string, std::vector<uint8_t>>;
   State Save() {
     const std::lock_guard lock(mutex_);

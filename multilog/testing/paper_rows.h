@@ -1,5 +1,5 @@
-// The rows of Confluo's evaluation (§5.1): 54 bytes, addresses of a /24, ten common ports; and a generator of them
-// whose every row can be made again from its number. Of C++17 and without other headers of ours, for bench/confluo.
+// The rows of Confluo's evaluation (§5.1): 54 bytes, addresses of a /24, ten common ports; and a generator that can
+// recreate every row from its number. C++17, without other headers of ours, for bench/confluo.
 #pragma once
 
 #include <cstdint>

@@ -5,13 +5,13 @@
 namespace tapline::multilog {
 namespace {
 
-// Windows that are folded from the log at one evaluation of a trigger; the rest wait.
+// Windows that are folded from the log per evaluation of a trigger; the rest wait.
 constexpr int kOldWindows = 32;
 constexpr size_t kRememberedAlerts = 64;
 
 Schema EmptySchema() { return *Schema::Make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
 
-// One output against a constant: nearly every condition, and worth not going through the tree.
+// One output against a constant: this covers nearly every condition, and avoids walking the tree.
 struct SimpleCondition {
   bool simple = false;
   uint32_t output = 0;
@@ -81,14 +81,14 @@ struct TriggerEngine::Trigger {
   size_t next_alerted = 0;
 };
 
-// Triggers on one aggregate with the same window and period: what is to be looked at is worked out once for all, and a
-// test reads only its entry of `conditions`, which lie together, for a thousand objects on the heap would each be a
+// Triggers on one aggregate with the same window and period: the windows to evaluate are computed once for all, and a
+// test reads only its entry of `conditions`, which are contiguous, since a thousand objects on the heap would each be a
 // cache miss every millisecond.
 struct TriggerEngine::Group {
   uint32_t buckets = 1;
   bool early = false;
   uint64_t period_ns = 0, due_ns = 0;
-  // Buckets touched that are yet to be looked at; those that have left the ring.
+  // Touched buckets still to be evaluated; those that have left the ring.
   Pending pending, old;
   uint64_t completed = 0;  // windows that end in buckets below this were tested after their end; 0: none yet
   std::vector<SimpleCondition> conditions;
@@ -96,9 +96,9 @@ struct TriggerEngine::Group {
 };
 
 struct TriggerEngine::Window {
-  uint64_t end = 0;  // its last bucket
+  uint64_t end = 0;  // the window's last bucket
   uint32_t buckets = 0;
-  bool known = false;  // else the writer runs ahead: later
+  bool known = false;  // otherwise the writer is ahead: try later
   std::vector<Number> outputs;
   std::vector<tapline::multilog::Group> groups;
 };
@@ -106,7 +106,7 @@ struct TriggerEngine::Window {
 struct TriggerEngine::Watch {
   std::shared_ptr<Aggregate> aggregate;
   std::vector<Group> groups;
-  std::vector<Window> cache;  // of one evaluation
+  std::vector<Window> cache;  // valid for one evaluation
   uint64_t newest = 0;        // bucket of the newest time seen by any writer of the snapshot, plus 1
 };
 
@@ -209,7 +209,7 @@ TriggerStatistics TriggerEngine::statistics() {
 uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
-  // Touched buckets are taken before the snapshot, so that what it lacks is known to be yet to come.
+  // Touched buckets are taken before the snapshot, so that those it lacks are known to be still to come.
   for (auto& watch : watches_) Collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;
@@ -222,7 +222,7 @@ uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
     for (Group& group : watch->groups) {
       if (now_ns >= group.due_ns) {
         EvaluateGroup(snapshot, watch.get(), &group);
-        // Periods are counted from multiples of themselves, so that a late look doesn't shift the next.
+        // Periods are aligned to multiples of themselves, so that a late evaluation doesn't shift the next.
         group.due_ns = (now_ns / group.period_ns + 1) * group.period_ns;
       }
       next_due_ = std::min(next_due_, group.due_ns);
@@ -236,7 +236,7 @@ void TriggerEngine::Collect(Watch* watch) {
     const Aggregate::PerWriter* mine = writer.load(std::memory_order_acquire);
     uint64_t low, high;
     if (mine == nullptr || !mine->buckets->TakeTouched(&low, &high)) continue;
-    // What has left the ring is looked up in the log.
+    // Buckets that have left the ring are looked up in the log.
     const uint64_t newest = mine->buckets->newest(), slots = mine->buckets->slots();
     const uint64_t kept = newest > slots ? newest - slots : 0;
     for (Group& group : watch->groups) {
@@ -288,8 +288,8 @@ void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* g
   if (group->old.low > group->old.high) group->old = {};
 }
 
-// Merges the buckets of all writers. False if a writer runs ahead of the snapshot; `gone` if a bucket has left the
-// ring.
+// Merges the buckets of all writers. Returns false if a writer is ahead of the snapshot; sets `gone` if a bucket has
+// left the ring.
 bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
                                  Window* window, bool* gone) {
   const Aggregate& aggregate = *watch.aggregate;
@@ -314,7 +314,7 @@ bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, u
 const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
-    // One that a writer ran ahead of has no value; the log has.
+    // A window that a writer is ahead of has no value in the buckets; the log has it.
     if (window.end == end && window.buckets == buckets && (window.known || !fold)) return &window;
   }
   ++statistics_.windows;

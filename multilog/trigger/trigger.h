@@ -1,9 +1,9 @@
 // Triggers: conditions on the value of an aggregate over a window of event time.
 //
-// A window is a whole number of the aggregate's buckets and slides by one bucket. How often a trigger is looked at (its
-// period, wall clock) says nothing about the window. Conditions that can only become truer while a window fills (> and
+// A window is a whole number of the aggregate's buckets and slides by one bucket. How often a trigger is evaluated (its
+// period, wall clock) is independent of the window. Conditions that can only become truer while a window fills (> and
 // >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that come late,
-// or are replayed, make their windows be tested again, however old: from the buckets, or, where those have gone, from
+// or are replayed, cause their windows to be tested again, however old: from the buckets, or, if those are gone, from
 // the log.
 #pragma once
 
@@ -28,13 +28,13 @@ std::string_view NameOf(Severity severity);
 struct TriggerSpec {
   std::string name;
   std::string aggregate;
-  // Over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
+  // A condition over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
   std::string condition;
   // 0: one bucket. Rounded up to buckets.
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // No second alert (of the same group) for windows that end nearer than this, in event time, to one that alerted; 0: a
+  // Suppresses a second alert (of the same group) for windows that end within this event time of one that alerted; 0: a
   // window.
   uint64_t cooldown_ns = 0;
 };
@@ -44,15 +44,15 @@ struct Alert {
   Severity severity = Severity::kWarning;
   // Event time, [begin, end).
   uint64_t window_begin_ns = 0, window_end_ns = 0;
-  // The aggregate's outputs, and the group's keys where it has groups.
+  // The aggregate's outputs, and the group's keys if it has groups.
   std::vector<Number> values;
   std::vector<uint64_t> group;
-  // Event time had passed the window by more than a window when it was found.
+  // Event time had passed the window by more than a window when the alert was found.
   bool late = false;
 };
 
 struct TriggerStatistics {
-  uint64_t evaluations = 0;  // times a trigger was looked at
+  uint64_t evaluations = 0;  // times a trigger was evaluated
   uint64_t windows = 0;
   uint64_t alerts = 0;
   uint64_t suppressed = 0;  // by cooldown
@@ -63,9 +63,9 @@ class TriggerEngine {
  public:
   struct Log {
     std::function<Snapshot()> snapshot;
-    // The state of an aggregate over [begin, end) of event time, from the rows of the snapshot.
+    // Computes the state of an aggregate over [begin, end) of event time, from the rows of the snapshot.
     std::function<std::vector<uint64_t>(const Snapshot&, const Aggregate&, uint64_t begin, uint64_t end)> fold;
-    // The least time, at least `time`, that a row may have.
+    // The least time, not below `time`, that a row may have.
     std::function<uint64_t(const Snapshot&, uint64_t time)> next_time;
   };
   TriggerEngine(Log log, std::function<void(const Alert&)> push);
@@ -75,7 +75,7 @@ class TriggerEngine {
   Status Remove(const std::string& name);
   bool Uses(const std::string& aggregate);
   std::vector<TriggerSpec> List();
-  // Looks at every trigger that is due at `now_ns` (wall clock). Returns when the next is due.
+  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns when the next is due.
   uint64_t Evaluate(uint64_t now_ns);
   TriggerStatistics statistics();
 

@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// An IPv4 or IPv6 address in network byte order. IPv4 is kept IPv4-mapped (RFC 4291 section 2.5.5.2), so one compare
-// serves both families; bytes() gives back what is emitted: 4 bytes for IPv4, 16 for IPv6.
+// An IPv4 or IPv6 address in network byte order. IPv4 is kept IPv4-mapped (RFC 4291 section 2.5.5.2), so one comparison
+// serves both families; bytes() returns what is emitted: 4 bytes for IPv4, 16 for IPv6.
 class IpAddress {
  public:
   constexpr IpAddress() : bytes_{} {}
@@ -32,7 +32,7 @@ class IpAddress {
     static constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes_.data(), kMapped, 12) == 0;
   }
-  // Whether it is the IPv4 address whose bytes, as they lie in memory, are this word.
+  // Returns whether it is the IPv4 address whose bytes, as they lie in memory, form this word.
   bool is_v4(uint32_t word) const {
     uint64_t halves[2];
     std::memcpy(halves, bytes_.data(), sizeof halves);
@@ -41,7 +41,7 @@ class IpAddress {
   std::span<const uint8_t> bytes() const {
     return is_v4() ? std::span<const uint8_t>(bytes_.data() + 12, 4) : std::span<const uint8_t>(bytes_);
   }
-  // All 16 bytes, IPv4 as IPv4-mapped: what prefixes are compared with.
+  // All 16 bytes, IPv4 as IPv4-mapped, for comparison with prefixes.
   const std::array<uint8_t, 16>& mapped() const { return bytes_; }
 
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;

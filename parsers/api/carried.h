@@ -4,8 +4,8 @@
 
 namespace tapline {
 
-// Whether what the packet carries may be another packet, with addresses of its own, that decode() did not follow: a
-// fragment of a tunnel, or a tunnel with something else than IP in it, or with nonsense.
+// Returns whether the payload may be another packet, with its own addresses, that decode() did not follow: a fragment
+// of a tunnel, or a tunnel that holds something other than IP, or garbage.
 bool may_carry_packet(const Packet& packet);
 
 }  // namespace tapline

@@ -9,8 +9,8 @@
 
 namespace tapline {
 
-// One endpoint of a connection, 0 or 1: it never changes during the connection's life, other than who is thought the
-// client.
+// One endpoint of a connection, 0 or 1. It never changes during the connection's life, unlike the side that is taken
+// for the client.
 using Side = uint8_t;
 constexpr Side other_side(Side side) { return side ^ 1; }
 
@@ -20,17 +20,17 @@ enum class TcpState : uint8_t {
   kOpen,         // established, or joined in mid-stream
   kHalfClosed,   // one FIN
   kClosed,       // both FINs
-  kReset,        // a RST, once something had answered
+  kReset,        // a RST after an answer
   kRefused,      // a RST answered the SYN
 };
 
 // A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
-// Flows of other protocols (UDP, ICMP, SCTP, …) are kept likewise, where a parser asks for them (Needs::datagrams):
-// kSynSent while only one side has sent anything, then kOpen; they end by being idle.
+// Flows of other protocols (UDP, ICMP, SCTP, …) are kept the same way if a parser asks for them (Needs::datagrams):
+// they are kSynSent while only one side has sent anything, then kOpen, and end when they are idle.
 //
-//   bytes 0..63     who it is (what a look-up compares)
-//   bytes 64..127   what TCP is at, and the table's own
-//   bytes 128..     the parsers' own state, zero at first, Needs::connection_state_bytes each
+//   bytes 0..63     identity (what a look-up compares)
+//   bytes 64..127   TCP state, and the table's own fields
+//   bytes 128..     the parsers' own state, initially zero, Needs::connection_state_bytes each
 struct alignas(64) Connection {
   uint64_t flow_hash;
   uint64_t queries;  // the queries that wanted any packet of it and have not ended
@@ -45,14 +45,14 @@ struct alignas(64) Connection {
 
   int64_t last_seen_ns;  // raw time of the latest packet
   uint32_t incarnation;  // the client's initial sequence number, 0 = unknown
-  uint32_t seq_end[2];   // per side: next sequence number after the highest seen, or while no payload was, the first
+  uint32_t seq_end[2];   // per side: sequence number after the highest seen; the first one while no payload was seen
   uint8_t seq_known;     // bit per side
   uint8_t syn_seen;      // bit per side
   uint8_t fin_seen : 2;  // bit per side
   uint8_t heard : 2;     // bit per side: a packet of it was captured
-  uint8_t missing : 2;   // bit per side: bytes of it were acknowledged, and not captured so far
+  uint8_t missing : 2;   // bit per side: some of its bytes were acknowledged but not captured so far
   uint8_t syn_acks_conflict : 1;  // until the handshake is complete
-  uint8_t going_on : 2;           // bit per side that went on after a RST
+  uint8_t going_on : 2;           // bit per side that continued after a RST
   uint8_t proxy_step : 4;         // socks::Step
   uint32_t index;                 // slot in the table's slab
   uint32_t wheel_previous;
@@ -60,20 +60,20 @@ struct alignas(64) Connection {
   uint16_t wheel_slot;
   uint16_t ignored_by;   // bit per stream parser that gave it up
   uint32_t stream;       // slot of its reassembly state, 0 = none
-  uint32_t bucket_hash;  // what the table finds it by
+  uint32_t bucket_hash;  // the table's look-up key
   uint32_t shown_tick;   // the second in which parsers last saw a packet, as the engine counts them; 0 = none
-  // Packets that parsers were not shown (Needs::every_packet) and their bytes on the wire, since the connection began.
+  // Packets that parsers did not see (Needs::every_packet) and their bytes on the wire, since the connection began.
   uint32_t more_packets;  // wraps
   uint64_t more_bytes;
 
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;
   }
-  // Of a packet of this connection, whatever has been found out of who is the client since it came.
+  // The side that sent a packet of this connection, whatever was learned about the client since.
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
   }
-  // Where the side's stream begins was seen: its SYN, or for the client what answered that.
+  // True if the start of the side's stream was seen: its SYN or, for the client, the answer to it.
   bool start_known(Side side) const {
     const bool answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
     return (syn_seen >> side & 1) != 0 || answered;

@@ -59,7 +59,7 @@ uint64_t v4_word(const IpAddress& address) {
   return word;
 }
 
-// Any order will do as long as both directions agree on it.
+// Any order will do as long as it is the same for both directions.
 bool in_order(const FlowKey& key, uint64_t src_high, uint64_t dst_high, uint64_t src_low, uint64_t dst_low) {
   if (src_high != dst_high) return src_high < dst_high;
   if (src_low != dst_low) return src_low < dst_low;
@@ -83,7 +83,7 @@ std::optional<HashKey> HashKey::parse(std::string_view hex) {
   return key;
 }
 
-// The last word holds the message's length as SipHash's padding does, so that IPv4 and IPv6 messages can't be alike.
+// The last word holds the message's length as SipHash's padding does, so that IPv4 and IPv6 messages can't collide.
 uint64_t FlowHasher::hash(const FlowKey& key) const {
   SipHash13 state(key_);
   if (key.src_ip.is_v4() && key.dst_ip.is_v4()) {

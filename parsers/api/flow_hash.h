@@ -8,11 +8,11 @@
 
 namespace tapline {
 
-// One key per deployment, so that nobody outside can aim flows at one sampling decision or one table slot.
+// One key per deployment, so that no outsider can aim flows at one sampling decision or one table slot.
 struct HashKey {
   uint64_t low = 0;
   uint64_t high = 0;
-  // 32 hexadecimal digits, most significant first; nothing if the text is anything else.
+  // Parses 32 hexadecimal digits, most significant first. Returns nothing for any other text.
   static std::optional<HashKey> parse(std::string_view hex);
 };
 
@@ -24,8 +24,8 @@ struct FlowKey {
   uint32_t network_id = 0;  // VNI of the tunnel, 0 without one
 };
 
-// SipHash-1-3 (Aumasson, Bernstein 2012) of the ordered endpoints, protocol, VLAN and tunnel: both directions of a flow
-// agree.
+// SipHash-1-3 (Aumasson, Bernstein 2012) of the ordered endpoints, protocol, VLAN and tunnel. Both directions of a flow
+// have the same hash.
 class FlowHasher {
  public:
   explicit FlowHasher(HashKey key) : key_(key) {}
@@ -35,7 +35,7 @@ class FlowHasher {
   HashKey key_;
 };
 
-// SipHash-1-3 of a text under the same key, with no relation to the hashes of flows.
+// SipHash-1-3 of a string under the same key, unrelated to the hashes of flows.
 uint64_t keyed_hash(HashKey key, std::string_view text);
 
 // Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
@@ -43,7 +43,7 @@ uint64_t keyed_hash(HashKey key, std::string_view text);
 // of 0 and less (and NaN), saturating at rates of 1 and more.
 uint64_t sampling_threshold(double rate);
 
-// The finaliser: 63 bits, uniform, no relation to the hash's own bits that tables and replicate groups use.
+// The finaliser: 63 uniform bits, unrelated to the bits of the hash that tables and replicate groups use.
 constexpr uint64_t sampling_position(uint64_t flow_hash) {
   uint64_t x = flow_hash ^ 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -52,10 +52,10 @@ constexpr uint64_t sampling_position(uint64_t flow_hash) {
 }
 constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
 
-// The same where switches are to leave flows out, too: they know no hash, but can match bits of a port. The first bits
-// of the position are those of the flow's far port (the one that the query does not name), from its second lowest on,
-// since Linux gives clients even ones first; the others are the finaliser's. So at a rate of 1/2^n and below, n up to
-// kPortBits, every flow that is kept has n zeros there.
+// The same if switches leave flows out, too: they know no hash, but can match bits of a port. The position begins with
+// bits of the flow's far port (the one that the query does not name), from its second lowest on, since Linux prefers
+// even ports for clients; the finaliser provides the rest. So at a rate of 1/2^n and below, n up to kPortBits, every
+// flow that is kept has n zeros there.
 inline constexpr int kPortBits = 6;
 constexpr uint64_t sampling_position(uint64_t flow_hash, uint16_t far_port) {
   uint64_t first = 0;

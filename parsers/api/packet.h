@@ -29,7 +29,7 @@ struct RawPacket {
   uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
   int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
-  void* buffer = nullptr;  // what its source keeps the bytes in, for the source alone
+  void* buffer = nullptr;  // handle of the bytes' storage, for the source alone
 };
 
 namespace protocol {
@@ -40,35 +40,35 @@ namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
 }
 
-// Which endpoint of a packet is the query's TO (all queries that want it agree), a hint at who the client is.
+// The endpoint of a packet that is the query's TO (all queries that want it agree): a hint at the client's side.
 enum class ToSide : uint8_t { kUnknown, kSource, kDestination };
 
 enum class Direction : uint8_t { kFromClient = 0, kFromServer = 1 };
 
-// What happened to the packet's TCP connection with this packet; a set of bits, filled in by the engine.
+// The effect of the packet on its TCP connection: a set of bits, filled in by the engine.
 namespace tcp_event {
 inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
 inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
 inline constexpr uint8_t kClosed = 0x04;       // the second FIN
-inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver has to accept
-// A RST that its receiver has to ignore, or that, as this packet shows, both sides ignored although it looked right.
+inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must accept
+// A RST that its receiver must ignore, or that, as this packet shows, both sides ignored although it looked right.
 inline constexpr uint8_t kRstIgnored = 0x10;
 inline constexpr uint8_t kStrayRst = 0x20;        // a RST of no known connection: the packet has none
 inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with another sequence number than an earlier one
 }  // namespace tcp_event
 
-// A decoded frame: offsets into the raw bytes and the fields that more than one part needs. Filled by decode(), then by
-// the monitor (queries, to_side), then by the engine (connection, direction, tcp_events). Where a tunnel was followed,
-// addresses, ports and offsets are those of the innermost packet.
+// A decoded frame: offsets into the raw bytes, and the fields that more than one component needs. Filled by decode(),
+// then by the monitor (queries, to_side), then by the engine (connection, direction, tcp_events). If a tunnel was
+// followed, addresses, ports and offsets are those of the innermost packet.
 struct Packet {
   const uint8_t* data = nullptr;
   int64_t time_ns = 0;
   uint64_t flow_hash = 0;
-  // Bit q is set if query q wants this packet (match, sampling, LIMIT). 0: nobody. decode() sets 0, the monitor the
-  // rest.
+  // Bit q is set if query q wants this packet (match, sampling, LIMIT); 0 if none does. decode() sets 0, the monitor
+  // the rest.
   uint64_t queries = 0;
   Connection* connection = nullptr;  // set by the engine, null for what has no connection
-  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null, and null it is for a
+  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null, and it stays null for a
                                      // reassembled datagram, whose bytes are gone once the burst is processed
 
   IpAddress src_ip;
@@ -91,10 +91,10 @@ struct Packet {
   uint32_t transport_offset = 0;
   uint32_t payload_offset = 0;
   uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
-  // Payload length by the IP header: more than captured under a snaplen, never with Ethernet padding.
+  // Payload length by the IP header: more than captured under a snaplen, never including Ethernet padding.
   uint32_t payload_bytes = 0;
-  // What switches wrote on the way of the innermost packet, for read_telemetry(): its INT header and metadata, captured
-  // whole; 0 bytes without.
+  // Telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches wrote on its
+  // way, captured whole; 0 bytes if there is none.
   uint32_t telemetry_offset = 0;
   uint32_t telemetry_bytes = 0;
 
@@ -106,7 +106,7 @@ struct Packet {
   std::string_view payload_text() const {
     return {reinterpret_cast<const char*>(data + payload_offset), payload_captured_bytes};
   }
-  // As in FlowKey: what tells flows of different VLANs apart.
+  // As in FlowKey: distinguishes flows of different VLANs.
   uint32_t vlan_key() const { return vlan_tags < 2 ? vlan[0] : static_cast<uint32_t>(vlan[0]) << 12 | vlan[1]; }
   bool is_tcp() const { return protocol == protocol::kTcp; }
   bool is_udp() const { return protocol == protocol::kUdp; }
@@ -121,7 +121,7 @@ enum class DecodeOutcome : uint8_t {
   kMalformed,        // lengths or versions that contradict each other
   kFragment,         // an IP fragment, for FragmentTable
   kUnsupportedLink,  // a link type unknown to us
-  kTooManyHeaders,   // more VLAN tags, labels, extension headers or tunnels in each other than are followed
+  kTooManyHeaders,   // more VLAN tags, labels, extension headers or nested tunnels than are followed
 };
 inline constexpr int kDecodeOutcomes = 7;
 
@@ -129,16 +129,16 @@ inline constexpr int kDecodeOutcomes = 7;
 std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
-// SCTP has its ports; other transports are kOk with ports 0. Every length is checked before it is read. *packet is
-// fully overwritten but for flow_hash, and meaningless unless kOk is returned, or kFragment: then it is the datagram's
-// as far as its IP header, with the fragment's data as payload. Checksums are not verified: captures on the sending
-// host have none.
+// SCTP has its ports; other transports are kOk with ports 0. Checks every length before reading. Overwrites all of
+// *packet but flow_hash; it is meaningless unless kOk is returned, or kFragment: then it describes the datagram up to
+// its IP header, with the fragment's data as payload. Does not verify checksums: captures on the sending host have
+// none.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Also sets flow_hash, if kOk is returned.
 DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
 
-// An IP datagram that FragmentTable put together, and what the frames around its fragments said of its flow.
+// An IP datagram that FragmentTable reassembled, with what the frames around its fragments say of its flow.
 struct Datagram {
   RawPacket raw;  // from the IP header on; wire_bytes are those of all its frames
   uint8_t vlan_tags = 0;
@@ -146,10 +146,10 @@ struct Datagram {
   uint32_t network_id = 0;
   uint32_t frames = 0;
 };
-// As the other two. kFragment again if it holds a fragment of another datagram, in a tunnel.
+// Like the other two. Returns kFragment again if the datagram holds a fragment of another one, in a tunnel.
 DecodeOutcome decode(const Datagram& datagram, const FlowHasher& hasher, Packet* packet);
 
-// Of a packet for which kOk was returned.
+// REQUIRES: decode() returned kOk for the packet.
 uint64_t hash_flow(const FlowHasher& hasher, const Packet& packet);
 
 }  // namespace tapline

@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Without a connection the client is told by the query's TO, else by the higher port; the sender where the ports are
-// equal.
+// Without a connection, the query's TO decides which side is the client, or else the higher port; if the ports are
+// equal, the client is the sender.
 struct Guess {
   bool source_is_client;
   ClientKnownBy known_by;
@@ -60,7 +60,7 @@ std::span<const Value> Emitter::encoded(std::span<const Value> values) {
   size_t bytes = 0;
   for (const Value& value : values) bytes += value.type() == FieldType::kString ? value.as_string().size() : 0;
   texts_.clear();
-  texts_.reserve(3 * bytes);  // a byte becomes three at most, so no text moves while others are added
+  texts_.reserve(3 * bytes);  // a byte becomes at most three, so no text moves while others are added
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].type() != FieldType::kString) continue;
     const std::string_view text = values[i].as_string();

@@ -13,42 +13,43 @@
 #include "parsers/api/schema.h"
 #include "parsers/api/statistics.h"
 #include "parsers/api/text.h"
+#include "parsers/api/time.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
 
-// What a parser asks of the engine. What nobody asks for is not done: no look-ups, no reassembly.
+// The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
 struct Needs {
   bool packets = true;       // process() is called
   bool connections = false;  // TCP packets come with their connection
   bool datagrams = false;    // packets of all other protocols come with their flow, kept as a connection
   bool streams = false;      // it is a StreamParser (implies connections)
-  bool proxies = false;      // its streams are whole: others begin behind the handshake with a SOCKS proxy
+  bool proxies = false;      // its streams are whole; other parsers' begin after the handshake with a SOCKS proxy
   bool intervals = false;    // on_interval() is called each second of packet time
-  // False: of an open connection's packets without SYN, FIN and RST, the first in each second of packet time is enough,
-  // and of the others, how many they were: Connection::more_packets, more_bytes. They then need not even be decoded.
+  // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each second of
+  // packet time, and a count of the others: Connection::more_packets, more_bytes. Those need not even be decoded.
   bool every_packet = true;
-  // Bytes of each connection (or flow, or both, as asked for above) that are the parser's own: zero when it starts,
-  // aligned to 8. Alone, they ask for connections.
+  // Bytes of each connection (or flow, or both, as requested above) that belong to the parser: initially zero, aligned
+  // to 8. On their own they request connections.
   uint16_t connection_state_bytes = 0;
 };
 
-// A parser's way out, and its window on the engine. Valid during the call that it is passed to.
+// A parser's output, and its view of the engine. Valid during the call that it is passed to.
 class Emitter {
  public:
-  // `clock_ns` is the engine's.
+  // The engine owns `clock_ns`.
   Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
 
-  // Packet time so far: the running maximum. time_ns of tuples; durations come from the packets' own times.
+  // Packet time so far: the running maximum. It is the time_ns of tuples; durations come from the packets' own times.
   int64_t now_ns() const { return *clock_ns_; }
 
-  // The common columns for a tuple that this packet made certain, for the queries that want the packet.
+  // The common columns of a tuple that this packet made certain, for the queries that want the packet.
   TupleHeader header_of(const Packet& packet);
   // The same for a connection, certain now, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
-  // Texts are emitted as text.h says. Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not
-  // below that of an earlier tuple for any of its queries.
+  // Emits a tuple, with strings as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:
+  // header.time_ns is not below that of an earlier tuple for any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
     header.queries &= queries_;
     if (header.queries == 0) return;
@@ -95,26 +96,27 @@ class Emitter {
   std::string texts_;  // of encoded_
 };
 
-// Sees bursts of packets, emits tuples. One instance per lane: no locks, no shared state, no allocation per packet.
+// Processes bursts of packets and emits tuples. One instance per lane: no locks, no shared state, no allocation per
+// packet.
 class Parser {
  public:
   virtual ~Parser() = default;
   virtual const Schema& schema() const = 0;
   virtual Needs needs() const { return {}; }
 
-  // Packets in capture order, each wanted by some query (queries != 0), all of the second now_ns() is in.
+  // Packets in capture order, each wanted by some query (queries != 0), all within the second that now_ns() is in.
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
 
   // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of kIntervalNs since the
-  // epoch. Called only for the latest interval that packets fell into.
+  // epoch. Called only for the latest interval that had packets.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
 
-  // `queries` will see no more of this connection: it ended by timeout, gave way to a new one or to memory, or the
-  // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: others may go
-  // on.
+  // `queries` will see no more of this connection: it timed out, gave way to a new one or for lack of memory, or the
+  // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: other queries
+  // may continue.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
 
-  // Where figures about the monitor itself come from, for the one parser that tells of them. May be null.
+  // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
   // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
@@ -140,11 +142,11 @@ class Parser {
   uint32_t state_offset_ = 0;
 };
 
-inline constexpr int64_t kIntervalNs = 1'000'000'000;
+inline constexpr int64_t kIntervalNs = kNsPerSecond;
 
 inline constexpr int kLookAheadSteps = 3;
 
-// Where a piece of a stream came from.
+// The origin of a piece of a stream.
 struct Segment {
   int64_t time_ns;         // raw time of the packet that carried it
   uint64_t offset;         // of its first byte in this side's stream: 0 is the first after the SYN, or the first seen
@@ -155,22 +157,23 @@ struct Segment {
 enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
-// Sees the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
-// The sides are told apart by Side; which of them is the client the connection says, and a parser may correct by
+// Sees the bytes of both directions of each TCP connection, in order and once each, as far as they were captured. Side
+// distinguishes the directions; the connection says which of them is the client, and a parser may correct that with
 // claim_client().
 class StreamParser : public Parser {
  public:
-  // Bytes in order; any cut is possible. The span is gone after the call. kGiveUp: this parser wants no more of the
+  // Bytes in order, split anywhere. The span is invalid after the call. kGiveUp: this parser wants no more of the
   // connection.
   virtual StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes,
                                 const Segment& segment, Emitter& out) = 0;
-  // `bytes` that were never captured lie between what came before and what comes next.
+  // `bytes` that were never captured lie between the previous data and the next.
   virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                                Emitter& out) = 0;
-  // This side sends no more. kReset: neither does the other one, and both are told.
+  // This side sends no more. On kReset neither does the other one, and both ends are reported.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
-  // Packets of these connections come next. For each of kLookAheadSteps in turn, of a whole burst: what this step reads
-  // was asked for by the step before, so that a chain of cache misses is waited for once and not once a packet.
+  // Packets of these connections come next. Called for each of kLookAheadSteps in turn, over a whole burst: each step
+  // reads what the step before prefetched, so that a chain of cache misses is waited for once per burst and not once
+  // per packet.
   virtual void look_ahead(const Connection& /*connection*/, int /*step*/) const {}
 };
 

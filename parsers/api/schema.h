@@ -11,7 +11,7 @@ namespace tapline {
 enum class FieldType : uint8_t { kU64, kI64, kF64, kBool, kString, kAddress };
 std::string_view name_of(FieldType type);  // as in the catalogue: "u64", "i64", …
 
-// What a text is, for those who make templates of it.
+// The kind of a string, for code that derives templates from it.
 enum class TextKind : uint8_t { kPlain, kUrl, kSql, kKey };
 std::string_view name_of(TextKind kind);  // "plain", "url", "sql", "key"
 
@@ -24,7 +24,7 @@ struct Field {
   FieldType type = FieldType::kU64;
   std::string unit = {};  // "ns", "bytes", "packets"; empty for names and plain numbers
   std::string description = {};
-  bool additive = false;  // sums mean something
+  bool additive = false;  // its sums are meaningful
   TextKind text = TextKind::kPlain;
   bool optional = false;  // absent in tuples whose parser could not see it
 };
@@ -34,10 +34,11 @@ inline Field optional(Field field) {
   return field;
 }
 
-// As the field says. Plug-ins can't: theirs by name, url, statement or query, key or keys.
+// The kind that the field declares. Plug-ins can't declare one: theirs follows from the name: url, statement or query,
+// key or keys.
 TextKind text_kind_of(const Field& field);
 
-// Where `diff` finds a duration: a field of one tuple, or the time between two tuples of one flow.
+// Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
 struct Duration {
   std::string field = {};
   std::string event_field = {};
@@ -45,8 +46,8 @@ struct Duration {
   std::vector<std::string> end = {};
 };
 
-// What a parser emits. `fields` are its own, in the order of the values that it emits; every tuple also has the
-// common_fields(), which come from the TupleHeader.
+// Describes the tuples of a parser. `fields` are its own, in the order of the values that it emits; every tuple also
+// has the common_fields(), which come from the TupleHeader.
 struct Schema {
   std::string name;
   std::string description = {};

@@ -5,8 +5,8 @@
 
 namespace tapline::socks {
 
-// How far the handshake of a connection through a SOCKS proxy got (version 4, 4a; RFC 1928, RFC 1929). What follows it
-// is the protocol that the proxy carries.
+// Progress of the handshake of a connection through a SOCKS proxy (version 4, 4a; RFC 1928, RFC 1929). The protocol
+// that the proxy carries follows it.
 enum class Step : uint8_t {
   kStart,
   kGreeted,   // version 5: the client has offered ways to authenticate
@@ -15,10 +15,10 @@ enum class Step : uint8_t {
   kPasswordSent,
   kAsked4,  // the request is sent, of this version
   kAsked5,
-  kOver,  // answered, or no SOCKS
+  kOver,  // answered, or not SOCKS
 };
 
-// What one message of a handshake says.
+// The content of one message of a handshake.
 struct Message {
   enum class Kind : uint8_t { kOther, kRequest, kReply };
   Kind kind = Kind::kOther;
@@ -29,9 +29,9 @@ struct Message {
   uint16_t port = 0;
 };
 
-// The length of the message at the front of what a side sends next, and *step moved behind it; 0, and kOver, if there
-// is none that lies whole in `bytes`. The first message has to be all there is, so that hardly anything else looks like
-// it.
+// Returns the length of the message at the front of what a side sends next, and moves *step past it. Returns 0, and
+// sets kOver, if no message lies whole in `bytes`. The first message must fill `bytes`, so that hardly anything else
+// looks like it.
 size_t take_message(std::string_view bytes, bool from_client, Step* step, Message* message);
 
 }  // namespace tapline::socks

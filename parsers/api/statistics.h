@@ -12,7 +12,7 @@ struct Statistic {
   double value;
 };
 
-// Calls back with every figure, or with none while they are being renewed. Never waits.
+// Calls `visit` with every figure, or with none while they are being renewed. Never waits.
 class StatisticsSource {
  public:
   virtual ~StatisticsSource() = default;

@@ -1,7 +1,8 @@
-// What switches wrote into a packet on its way: the metadata stack of INT-MD (P4 INT 2.1 §5.8), as
+// The metadata that switches wrote into a packet on its way: the stack of INT-MD (P4 INT 2.1 §5.8), as
 // docs/reference/in-band-telemetry.md draws it.
 //
-// Times are nanoseconds. What a switch could not tell, all ones in the packet, is kept as it came, cut to the field.
+// Times are nanoseconds. A value that a switch could not provide, all ones in the packet, is kept as it came, cut to
+// the field.
 #pragma once
 
 #include <array>
@@ -15,20 +16,20 @@ struct Hop {
   uint32_t switch_id = 0;
   uint32_t queue_depth = 0;  // in the unit of the switch
   uint32_t latency_ns = 0;   // in the switch
-  uint64_t time_ns = 0;      // of leaving the switch; of entering it, where only that is told
+  uint64_t time_ns = 0;      // when the packet left the switch, or entered it if only that is known
 };
 
 struct Telemetry {
   static constexpr uint32_t kMostHops = 8;
 
   uint32_t hops = 0;  // in the packet, of which `path` has the first kMostHops
-  bool cut = false;   // a switch found no room for what it had to say, so that hops are missing
-  // What the switches were asked for.
+  bool cut = false;   // hops are missing, since a switch had no room for its metadata
+  // The fields that the switches were asked for.
   bool has_switch_id = false, has_queue_depth = false, has_latency = false, has_time = false;
-  std::array<Hop, kMostHops> path;  // in the order of the way
+  std::array<Hop, kMostHops> path;  // in path order
 };
 
-// False: the packet carries none, or what it carries contradicts itself.
+// Returns false if the packet carries none, or if its telemetry contradicts itself.
 bool read_telemetry(const Packet& packet, Telemetry* telemetry);
 
 }  // namespace tapline

@@ -13,7 +13,7 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 struct Range {
   uint32_t first, last;
 };
-// Of Unicode's control and format characters and separators, those that terminals and browsers act upon unseen.
+// Unicode's control characters, format characters and separators that terminals and browsers act upon unseen.
 constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0x7f, 0x9f},
                                                 {0x61c, 0x61c},        // Arabic letter mark
@@ -25,7 +25,7 @@ constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0xfff9, 0xfffb},      // interlinear annotation
                                                 {0xe0000, 0xe007f}}};  // tags
 
-// What readable_text() escapes.
+// The characters that readable_text() escapes.
 constexpr std::array<Range, 28> kEscaped = {
     {{0x0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},
      {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
@@ -37,7 +37,7 @@ constexpr std::array<Range, 28> kEscaped = {
 struct Character {
   size_t bytes;
   bool readable;
-  uint32_t point;  // if it is UTF-8
+  uint32_t point;  // if it is valid UTF-8
   bool utf8 = true;
 };
 
@@ -86,7 +86,7 @@ void append_escape(char c, std::string* out) {
   out->push_back(kDigits[byte & 15]);
 }
 
-// The byte that "%XX" at the front stands for. False: there is none.
+// Decodes the "%XX" at the front. Returns false if there is none.
 bool read_escape(std::string_view text, char* byte) {
   if (text.size() < 3 || text[0] != '%') return false;
   const size_t high = kDigits.find(text[1]), low = kDigits.find(text[2]);
@@ -95,7 +95,8 @@ bool read_escape(std::string_view text, char* byte) {
   return true;
 }
 
-// Every % begins an escape that full() writes, and what they stand for is unreadable, or a %, where it stands.
+// Returns true if every % begins an escape that full() writes, and every escape stands for a % or for a character that
+// is unreadable at its position.
 bool is_coded(std::string_view text, LineBreaks line_breaks) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -7,22 +7,22 @@
 
 namespace tapline {
 
-// How texts of the network are shown: percent-encoded where they hold what is no readable UTF-8. Unreadable are control
-// characters (C0, DEL, C1), invisible and directional format characters, separators of lines, and bytes that are no
-// UTF-8. The rule, which docs/reference/texts.md has for users:
+// Shows text from the network readably: percent-encoded if it holds anything but readable UTF-8. Unreadable are control
+// characters (C0, DEL, C1), invisible and directional format characters, line separators, and bytes that are not UTF-8.
+// The rule, which docs/reference/texts.md explains to users:
 //
 //   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else as it is
 //   coded(t)  t holds a %, and is full(u) of some u
 //   shown(t)  full(t) if t is unreadable in part or coded, else t
 //
-// shown() is injective: coded(shown(t)) tells which of the two it is, and undoing full() is percent-decoding. So most
-// texts with escapes of their own stay as they are: /caf%C3%A9 is coded by nothing, since é is readable.
-enum class LineBreaks : uint8_t { kEncode, kKeep };  // of statements, tab, LF and CR are kept
+// shown() is injective: coded(shown(t)) tells which of the two it is, and percent-decoding undoes full(). So most text
+// with escapes of its own stays as it is: /caf%C3%A9 is full() of nothing, since é is readable.
+enum class LineBreaks : uint8_t { kEncode, kKeep };  // in statements, tab, LF and CR are kept
 
 namespace text_detail {
 bool must_encode(std::string_view text, LineBreaks line_breaks);
 
-// Whether all eight bytes are readable ASCII other than %.
+// True if all eight bytes are readable ASCII other than %.
 inline bool is_plain(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   const auto has_zero = [](uint64_t x) { return ((x - kOnes) & ~x & kHigh) != 0; };
@@ -31,7 +31,8 @@ inline bool is_plain(uint64_t word) {
 }
 }  // namespace text_detail
 
-// Whether shown(text) is another text. Eight bytes at a time: it is asked of every text of every tuple.
+// Returns whether shown(text) differs from the text. Takes eight bytes at a time: it runs on every string of every
+// tuple.
 inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   const char* at = text.data();
   size_t left = text.size();
@@ -45,14 +46,14 @@ inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   return !text_detail::is_plain(word) && text_detail::must_encode(text, line_breaks);
 }
 
-// full(text), to be used where must_encode() says so.
+// Appends full(text); for use if must_encode().
 void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
 
-// The text as people are shown it, in logs and on terminals: one line. Characters that are not seen, or that change the
-// order or the lines of others, are written as escapes, /\u{202e}gpj.exe, and bytes that are no UTF-8 as U+FFFD. Those
-// are Unicode's controls, formats, line and paragraph separators, and what renderers leave out by default. Java and
-// TypeScript have the same table; schema/golden/readable_text.json holds all three to it. Unlike shown() it can't be
-// undone.
+// The text as people see it in logs and on terminals: one line. Characters that are invisible, or that change the order
+// or the lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become U+FFFD. Those
+// characters are Unicode's controls, formats, line and paragraph separators, and what renderers omit by default. Java
+// and TypeScript have the same table; schema/golden/readable_text.json keeps all three the same. Unlike shown() it
+// can't be undone.
 std::string readable_text(std::string_view text);
 
 // The same, but line feeds and tabs stay.

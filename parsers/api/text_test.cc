@@ -31,7 +31,7 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-// What docs/reference/texts.md tells readers to do.
+// Decodes as docs/reference/texts.md instructs readers to.
 std::string sent(std::string_view text, LineBreaks line_breaks = LineBreaks::kEncode) {
   const std::string decoded = percent_decoded(text);
   const bool coded = decoded != text && full(decoded, line_breaks) == text;
@@ -83,7 +83,7 @@ TEST(Text, StatementsKeepTheirLineBreaks) {
   EXPECT_EQ(shown("%0A", LineBreaks::kEncode), "%250A");
 }
 
-// All texts up to a length over the characters that matter, and random ones: each is shown readably, as no other is,
+// All texts up to a length over the characters that matter, and random ones: each is shown readably and unambiguously,
 // and can be read back.
 TEST(Text, EveryTextCanBeReadBack) {
   const std::string alphabet = {'a', '%', '0', '1', '2', '5', 'A', 'C', '3', '9', '\n', '\x01', '\xc3', '\xa9', '\x80'};

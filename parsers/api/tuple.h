@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// How the client side of a flow was told, most certain first.
+// The evidence for the client side of a flow, most certain first.
 enum class ClientKnownBy : uint8_t {
   kHandshake,  // sender of the SYN, or receiver of the SYN/ACK
   kQuery,      // the side that is not the query's TO
@@ -33,8 +33,8 @@ struct TupleHeader {
 
 // One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that they are passed to.
 //
-// A value may be absent: the parser could not see it. Zero and "" are only ever measured. Consumers that do not ask
-// read an absent value as zero or "".
+// A value may be absent: the parser could not see it. Zero and "" are always measured values. Consumers that do not
+// check read an absent value as zero or "".
 class Value {
  public:
   static Value u64(uint64_t value) { return Value(FieldType::kU64, value); }
@@ -82,7 +82,7 @@ class Value {
   };
 };
 
-// Something that a parser or the engine had to give up.
+// Reasons for which a parser or the engine gave something up.
 enum class LossReason : uint8_t {
   kConnectionTableFull,  // flows: evicted before their end
   kGap,                  // stream bytes never captured, or captured after they had been given up
@@ -91,16 +91,15 @@ enum class LossReason : uint8_t {
   kHeadTooLong,          // flows: a message head beyond the parser's bound
   kTooManyPending,       // flows: more open transactions in one than are kept; the oldest was emitted as it was
   kParserMemoryFull,     // flows: a parser's own state is full
-  kInvalidTuple,         // tuples: a plug-in's, not as its schema says
-  kPluginLeftOut,        // flows: would have been seen by a plug-in that is not called any more
+  kInvalidTuple,         // tuples: a plug-in's that violate its schema
+  kPluginLeftOut,        // flows: not shown to a plug-in that is no longer called
 };
 inline constexpr int kLossReasons = 9;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);
 
-// Where tuples and losses go: implemented by the monitor (encoder per query, JSON lines). Called on the engine's
-// thread.
+// Takes tuples and losses; implemented by the monitor (encoder per query, JSON lines). Called on the engine's thread.
 class TupleSink {
  public:
   virtual ~TupleSink() = default;

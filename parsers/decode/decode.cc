@@ -14,7 +14,7 @@ uint16_t load_16(const uint8_t* bytes) {
   std::memcpy(&value, bytes, 2);
   return value;
 }
-// What load_16() gives for this number in network order.
+// The value that load_16() returns for this number in network order.
 constexpr uint16_t in_network_order(uint16_t value) {
   return std::endian::native == std::endian::big ? value : static_cast<uint16_t>(value << 8 | value >> 8);
 }
@@ -36,8 +36,8 @@ struct PlainHeaders {
   const uint8_t* ip;
   const uint8_t* transport;
   uint32_t ip_offset;
-  uint32_t total_bytes;      // by the IP header
-  uint32_t transport_bytes;  // of its header
+  uint32_t total_bytes;      // from the IP header
+  uint32_t transport_bytes;  // length of the transport header
   uint16_t vlan;
   uint8_t vlan_tags;
 };
@@ -78,8 +78,9 @@ struct PlainHeaders {
   packet->tcp_events = 0;
 }
 
-// The fast path: a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is no fragment, and TCP,
-// or UDP that is no tunnel. Anything else, wrong or only rarer, returns false and is looked at by Decoder.
+// The fast path: a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment, and
+// TCP, or UDP that is not a tunnel. For anything else, whether malformed or merely rarer, it returns false and Decoder
+// takes over.
 [[gnu::always_inline]] inline bool decode_plain(const RawPacket& raw, Packet* packet) {
   constexpr uint32_t kLeastBytes = 18 + 20 + 8;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kLeastBytes) return false;

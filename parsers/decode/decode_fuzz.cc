@@ -1,4 +1,4 @@
-// The first byte is the link type, the second how much longer the frame was on the wire.
+// The first byte is the link type; the second is how much longer the frame was on the wire.
 #include <cstdlib>
 
 #include "parsers/api/flow_hash.h"

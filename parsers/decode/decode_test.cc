@@ -23,7 +23,7 @@ using testing::with_checksum;
 const FlowHasher kHasher(HashKey{1, 2});
 
 struct Decoded {
-  Bytes frame;  // what the packet points into
+  Bytes frame;  // the bytes that the packet points into
   DecodeOutcome outcome;
   Packet packet;
 };
@@ -113,7 +113,7 @@ TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
       continue;
     }
     ASSERT_EQ(result.outcome, DecodeOutcome::kOk) << int{length};
-    // Without a length it is as long as what IP carries.
+    // Without a length it extends to the end of IP's payload.
     EXPECT_EQ(result.packet.payload_text(), length == 0 ? "query" : "");
     EXPECT_EQ(result.packet.payload_bytes, length == 0 ? 5u : 0u);
   }
@@ -167,7 +167,7 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
   }
 }
 
-// What a mirror or a driver cut has a right header, and what it says of its length is true.
+// A datagram that a mirror or a driver cut has a correct header, and the length in it is true.
 TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
   Bytes cut = ethernet(0x0800, with_checksum(kIpV4));
   cut.resize(cut.size() - 3);
@@ -177,7 +177,7 @@ TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
   EXPECT_EQ(result.packet.payload_bytes, 5u);
 }
 
-// IPv6 headers have no checksum: the frame says where it ends.
+// IPv6 headers have no checksum: the frame determines the end.
 TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
   Bytes changed = ethernet(0x86dd, kIpV6);
   changed[18] = 0xf0;

@@ -1,8 +1,8 @@
-// Private to this folder: how a frame is walked where the fast path of decode() does not apply.
+// Private to this folder: walks the frames that the fast path of decode() does not cover.
 //
-// Each step reads one header at position_, moves position_ behind it and calls the next step; what the last one returns
-// is the frame's outcome. Nothing at or beyond end_ is read. Steps that can follow themselves through a tunnel count in
-// depth_, so a frame costs a bounded number of them.
+// Each step reads one header at position_, moves position_ behind it and calls the next step; the last one returns the
+// frame's outcome. Nothing at or beyond end_ is read. Steps that can recur through a tunnel count in depth_, so a frame
+// costs a bounded number of them.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace tapline {
 
 class Decoder {
  public:
-  // *packet has data, time_ns, captured_bytes and wire_bytes of `raw`, and otherwise its defaults.
+  // *packet has the data, time_ns, captured_bytes and wire_bytes of `raw`; all other fields have their defaults.
   Decoder(const RawPacket& raw, Packet* packet) : raw_(raw), packet_(packet), end_(raw.captured_bytes) {}
 
-  DecodeOutcome frame();     // from the link header on
-  DecodeOutcome datagram();  // from an IP header on
+  DecodeOutcome frame();     // starts at the link header
+  DecodeOutcome datagram();  // starts at an IP header
 
  private:
   using Step = DecodeOutcome (Decoder::*)();
-  // What says that there is a tunnel: a UDP port may as well be the chance choice of a client.
+  // The evidence for a tunnel: a UDP port may as well be a client's random choice.
   enum class Because : uint8_t { kProtocol, kPort };
 
   static constexpr int kMaxDepth = 8;
@@ -31,7 +31,7 @@ class Decoder {
 
   const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
   bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
-  // A header is missing: because the capture was cut, or because what is around it leaves no room for it?
+  // A header is missing. Decides whether the capture was cut or the enclosing layer leaves no room for it.
   DecodeOutcome missing(uint32_t bytes) const {
     return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
                                                                               : DecodeOutcome::kTruncated;
@@ -90,9 +90,9 @@ class Decoder {
   const RawPacket& raw_;
   Packet* packet_;
   uint32_t position_ = 0;
-  uint32_t end_;         // of what may be read
-  uint64_t ip_end_ = 0;  // of the innermost datagram so far, captured or not; 0 before any length was read
-  uint16_t type_ = 0;    // EtherType of what is at position_
+  uint32_t end_;         // end of the readable bytes
+  uint64_t ip_end_ = 0;  // end of the innermost datagram so far, captured or not; 0 until a length was read
+  uint16_t type_ = 0;    // EtherType of the data at position_
   int depth_ = 0;
 };
 
@@ -102,7 +102,7 @@ inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProvi
                           kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806, kTelemetry = 0x88b5;
 }
 
-// UDP ports at which udp_tunnel() looks, in one place with the fast path's question.
+// The UDP ports that udp_tunnel() examines. Kept in one place with the check of the fast path.
 namespace tunnel_port {
 inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kGre = 4754, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081,
                           kMpls = 6635, kVxlanOld = 8472;

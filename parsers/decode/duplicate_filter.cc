@@ -13,8 +13,8 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// A keyed digest by multiplying and folding 64-bit words, fast on whole packets. Without the key nobody can make two
-// packets collide but by chance, 1 in 2^64.
+// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. Without the key, packets collide only
+// by chance, 1 in 2^64.
 class Digest {
  public:
   explicit Digest(HashKey key) : state_(key.low ^ 0x9e3779b97f4a7c15), secret_(key.high ^ 0xc2b2ae3d27d4eb4f) {}
@@ -47,7 +47,7 @@ bool has_identification(const Packet& packet) {
   return packet.ip_version == 4 && big_endian_16(packet.data + packet.ip_offset + 4) != 0;
 }
 
-// What the IP header says that stays as it is on the way: identification and offset, or the flow label.
+// The fields of the IP header that no hop changes: identification and offset, or the flow label.
 uint64_t constant_ip_fields(const Packet& packet) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;
@@ -82,7 +82,7 @@ uint64_t DuplicateFilter::digest(const Packet& packet) const {
   const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0: a fragment, or another protocol
   if (header_bytes == 0) {
     const bool has_extension = packet.ip_version == 6 && packet.transport_offset - packet.ip_offset > 40;
-    if (has_extension) digest.add(transport - 8, 8);  // the fragment header, if it is a fragment
+    if (has_extension) digest.add(transport - 8, 8);  // the fragment header, if there is one
   } else if (packet.is_tcp()) {
     digest.add(transport, 16);  // up to the checksum
     digest.add(transport + 18, header_bytes - 18);

@@ -8,32 +8,32 @@
 
 namespace tapline {
 
-// Memory is 16 bytes per packet remembered.
+// Takes 16 bytes of memory per packet remembered.
 struct DuplicateOptions {
   int64_t window_ns = 10'000'000;                        // for packets with an IPv4 identification
   int64_t window_without_identification_ns = 1'000'000;  // for IPv6, and IPv4 with identification 0
   uint32_t max_packets = 65536;                          // remembered; a power of two
 };
 
-// Recognises a packet that a second mirror shows again. One per lane; not thread-safe.
+// Detects packets that a second mirror delivers again. One per lane; not thread-safe.
 //
-// Two packets are the same if all agree that a switch, a router or a tunnel on the way leaves alone: addresses,
-// protocol, identification, fragment offset, flow label, lengths, transport header and data of the innermost datagram;
-// but not link header, VLAN, outer headers, traffic class, hop limit, and the IP, TCP and UDP checksums.
+// Two packets are the same if they agree in everything that a switch, a router or a tunnel on the way leaves alone:
+// addresses, protocol, identification, fragment offset, flow label, lengths, transport header and data of the innermost
+// datagram. Link header, VLAN, outer headers, traffic class, hop limit, and the IP, TCP and UDP checksums are ignored.
 //
-// A retransmission is another packet: its sender gives it an identification of its own. Where there is none, IPv6 and
-// identification 0, only time tells: the window is then far below the shortest retransmission time-out in use (200 ms),
-// so that what it may take for a copy is a fast retransmission within one millisecond of the original, and the second
-// of two acknowledgements or datagrams that are equal in every bit.
+// A retransmission is a different packet: its sender gives it a new identification. Where there is none (IPv6,
+// identification 0), only time can tell them apart. The window is then far below the shortest retransmission time-out
+// in use (200 ms), so the only false positives are fast retransmissions within one millisecond of the original, and the
+// second of two acknowledgements or datagrams that are equal in every bit.
 //
-// When more packets than it can remember fall into the window, the oldest of a few is forgotten and a copy may be
-// missed: it errs towards keeping.
+// If more packets fall into the window than it can remember, it forgets the oldest of a few, and may miss a copy: it
+// errs towards keeping.
 class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);
 
-  // Whether the packet is the copy of an earlier one. If not, it is remembered. Times may go back a little, as those of
-  // two mirrors do.
+  // Returns true if the packet is a copy of an earlier one, and remembers it otherwise. Times may go back a little, as
+  // those of two mirrors do.
   // REQUIRES: decode() returned kOk or kFragment.
   bool is_copy(const Packet& packet);
 
@@ -48,7 +48,7 @@ class DuplicateFilter {
 
   DuplicateOptions options_;
   HashKey key_;
-  std::vector<Entry> entries_;  // sets of kWays, which the low bits of the digest choose
+  std::vector<Entry> entries_;  // sets of kWays; the low bits of the digest select the set
   uint64_t set_mask_;
 };
 

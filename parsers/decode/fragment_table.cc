@@ -14,7 +14,7 @@ struct Extent {
   bool more;
 };
 
-// Where the fragment's data belong. decode() has checked that the headers are there.
+// The position of the fragment's data in the datagram. decode() has checked that the headers are there.
 Extent extent_of(const Packet& fragment) {
   const uint8_t* ip = fragment.data + fragment.ip_offset;
   uint32_t begin;
@@ -182,11 +182,11 @@ bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool 
   return more ? begin < end : seen_end <= end;
 }
 
-// False if IPv6 forbids what it found, or the data are in too many pieces.
+// Returns false if IPv6 forbids the overlap that it found, or the data are in too many pieces.
 bool FragmentTable::copy(uint32_t index, uint32_t begin, uint32_t end, const uint8_t* bytes) {
   Place& place = places_[index];
   uint8_t* data = data_of(index);
-  uint32_t next = begin;  // of what is not yet copied
+  uint32_t next = begin;  // first byte not copied yet
   for (uint32_t i = 0; i < place.pieces && next < end; ++i) {
     const Piece piece = place.piece[i];
     if (piece.end <= next) continue;
@@ -219,7 +219,7 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// The header is the first fragment's; of repetitions, that which came first.
+// Keeps the header of the first fragment; if that is repeated, the one that came first.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
   const uint32_t bytes = fragment.transport_offset - fragment.ip_offset;
@@ -230,7 +230,8 @@ bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   return true;
 }
 
-// Makes the header one of a datagram that was never cut: in IPv6, with a fragment header that says so (RFC 6946).
+// Turns the header into that of a datagram that was never fragmented; in IPv6, with a fragment header that says so (RFC
+// 6946).
 bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) {
   Place& place = places_[index];
   const uint32_t bytes = place.header_bytes + place.end;

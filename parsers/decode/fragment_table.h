@@ -9,18 +9,18 @@
 
 namespace tapline {
 
-// All memory is max_datagrams times about 66 KiB, touched as fragments need it.
+// Uses max_datagrams times about 66 KiB of memory, touched as fragments need it.
 struct FragmentOptions {
-  uint32_t max_datagrams = 256;         // at a time, the completed ones until recycle() included
-  int64_t timeout_ns = 30'000'000'000;  // packet time from a datagram's first fragment seen to its last
+  uint32_t max_datagrams = 256;         // at a time, including completed ones until recycle()
+  int64_t timeout_ns = 30'000'000'000;  // in packet time, from the first fragment seen to the last
 };
 
-// Puts IPv4 and IPv6 datagrams together from their fragments (RFC 791, 8200). One per lane; not thread-safe.
+// Reassembles IPv4 and IPv6 datagrams from their fragments (RFC 791, 8200). One per lane; not thread-safe.
 //
-// A datagram is known by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. Of IPv4 fragments
-// that overlap, the bytes that came first stay. IPv6 datagrams with overlaps are dropped (RFC 5722), exact repetitions
-// apart; so are datagrams whose fragments disagree about their end. When all places are taken, the datagram that began
-// first gives way.
+// A datagram is identified by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. Where IPv4
+// fragments overlap, the bytes that came first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), exact
+// repetitions apart; so are datagrams whose fragments disagree about their end. When all slots are taken, the datagram
+// that began first is evicted.
 //
 //   frames added = frames of completed datagrams + losses().frames + held_frames()
 class FragmentTable {
@@ -34,16 +34,15 @@ class FragmentTable {
   FragmentTable(const FragmentTable&) = delete;
   FragmentTable& operator=(const FragmentTable&) = delete;
 
-  // Takes a copy of the fragment's data. True if it completed its datagram, which is valid until recycle(); it is of
-  // the time of this fragment. Otherwise the fragment is held, or counted as lost. REQUIRES: decode() returned
-  // kFragment.
+  // Copies the fragment's data. Returns true if that completed its datagram, which is valid until recycle() and has the
+  // time of this fragment. Otherwise the fragment is held, or counted as lost. REQUIRES: decode() returned kFragment.
   bool add(const Packet& fragment, Datagram* datagram);
 
-  // Gives up the datagrams that time out by `now_ns`. add() does so by the fragments' own times.
+  // Gives up the datagrams that have timed out by `now_ns`. add() does so by the fragments' own times.
   void expire(int64_t now_ns);
-  // Gives up all: at the end of a capture.
+  // Gives up all datagrams, at the end of a capture.
   void clear();
-  // The completed datagrams have been used.
+  // Releases the completed datagrams.
   void recycle();
 
   // Frames that became part of no datagram, since the start.
@@ -51,7 +50,7 @@ class FragmentTable {
   uint64_t held_frames() const { return held_frames_; }
 
  private:
-  // Data before the datagram's own in its place: its IP header and, in IPv6, what stands before the fragment header.
+  // Room in a slot before the datagram's data: its IP header and, in IPv6, everything before the fragment header.
   static constexpr uint32_t kHeaderRoom = 512;
   static constexpr uint32_t kPlaceBytes = kHeaderRoom + 65536;
   static constexpr uint32_t kMaxPieces = 64;
@@ -63,21 +62,21 @@ class FragmentTable {
     uint32_t vlan = 0;
     uint32_t network_id = 0;
     uint8_t ip_version = 0;
-    uint8_t protocol = 0;  // 0 in IPv6, where it is no part of the key
+    uint8_t protocol = 0;  // 0 in IPv6, where it is not part of the key
     bool operator==(const Key&) const = default;
   };
   struct Piece {
     uint32_t begin, end;
   };
-  // Held, and then in the list by age and in a bucket; or completed; or free.
+  // Either held, and then in the age list and in a bucket; or completed; or free.
   struct Place {
     Key key;
     int64_t first_ns = 0;
-    Datagram datagram;  // all but raw.data, captured_bytes and time, which are known at the end
+    Datagram datagram;  // all but raw.data, captured_bytes and time, which are set at the end
     uint32_t header_bytes = 0;
-    uint32_t end = kNone;  // of the data, once the last fragment is here
+    uint32_t end = kNone;  // end of the data, once the last fragment has arrived
     uint32_t pieces = 0;
-    bool spoiled = false;  // lost, and here only to absorb what else comes of it
+    bool spoiled = false;  // lost; stays only to absorb the rest of its fragments
     uint32_t bucket_next = kNone;
     uint32_t older = kNone, newer = kNone;
     Piece piece[kMaxPieces];  // disjoint, not adjacent, ascending
@@ -87,7 +86,7 @@ class FragmentTable {
   uint32_t bucket_of(const Key& key) const;
   uint32_t find(const Key& key, uint32_t bucket) const;
   uint32_t open(const Key& key, uint32_t bucket, const Packet& fragment);
-  void close(uint32_t index);  // no longer held; in no list afterwards
+  void close(uint32_t index);  // ends holding; the slot is in no list afterwards
   void give_up(uint32_t index);
   void spoil(Place* place);
   void lose(const Packet& fragment);
@@ -103,7 +102,7 @@ class FragmentTable {
   FlowHasher hasher_;
   std::unique_ptr<uint8_t[]> memory_;
   std::vector<Place> places_;
-  std::vector<uint32_t> buckets_;  // as many as places, rounded up to a power of two
+  std::vector<uint32_t> buckets_;  // as many as slots, rounded up to a power of two
   std::vector<uint32_t> free_, completed_;
   uint32_t oldest_ = kNone, newest_ = kNone;
   uint64_t held_frames_ = 0;

@@ -69,7 +69,7 @@ Bytes udp_of(size_t payload_bytes, uint32_t seed = 1) {
 
 class FragmentTableTest : public ::testing::Test {
  protected:
-  // Whether it completed a datagram, which is then decoded into packet_.
+  // Returns true if it completed a datagram, which is then decoded into packet_.
   bool add(const Frame& frame) {
     Packet fragment;
     EXPECT_EQ(decode(frame.raw(), kHasher, &fragment), DecodeOutcome::kFragment);
@@ -242,7 +242,7 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// A byte array per datagram that knows who came first.
+// A byte array per datagram that remembers which byte came first.
 struct Model {
   std::vector<int> bytes = std::vector<int>(1024, -1);
   uint32_t end = 0;  // 0: not known

@@ -22,19 +22,19 @@ bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
 
 }  // namespace
 
-// The end on the wire of what is around an IP header: another datagram, or the frame.
+// The end on the wire of whatever encloses an IP header: another datagram, or the frame.
 uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
 
-// A datagram longer than what is around it on the wire (under a snap length the wire's length is known): either it was
-// cut on its way to us, as by a mirror, or a driver whose frames are too short, or its length is wrong. Believing a
-// wrong one would make a gap of its connection's next 64 KiB.
+// The datagram is longer than its enclosing layer on the wire (the wire length is known even under a snap length): it
+// was cut on its way to us, as by a mirror, or the driver delivers frames that are too short, or the length is wrong.
+// Believing a wrong length would turn the next 64 KiB of its connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);
 }
 
-// From here on nothing beyond the IP datagram is looked at, so Ethernet padding is never payload. A length of 0 is
-// what segmentation offload leaves in captures on the sending host: then what is around it counts.
+// From here on nothing beyond the IP datagram is read, so Ethernet padding is never taken for payload. Segmentation
+// offload leaves a length of 0 in captures on the sending host; then the enclosing layer's length counts.
 void Decoder::end_at(uint32_t ip_bytes) {
   ip_end_ = ip_bytes == 0 ? around() : static_cast<uint64_t>(position_) + ip_bytes;
   end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
@@ -74,7 +74,7 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->src_ip = IpAddress::v6(ip + 8);
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
-  // No checksum tells whether its length is right (see has_wrong_length), and no frame that holds one is padded.
+  // No checksum protects its length (see has_wrong_length), and no frame that holds one is padded.
   const bool beyond = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
   end_at(payload_bytes == 0 || beyond ? 0 : payload_bytes + 40);
   position_ += 40;
@@ -99,7 +99,7 @@ DecodeOutcome Decoder::extension_headers() {
   return DecodeOutcome::kTooManyHeaders;
 }
 
-// Checks what FragmentTable relies on: all data of the fragment were captured, and may be part of a datagram.
+// Checks the preconditions of FragmentTable: all data of the fragment were captured, and may be part of a datagram.
 DecodeOutcome Decoder::fragment(uint32_t offset, bool more) {
   if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
   const uint64_t bytes = ip_end_ - position_;

@@ -14,7 +14,7 @@ bool is_vlan_type(uint16_t type) {
 // The P4 INT specification's number for metadata in the packet (INT-MD).
 constexpr uint8_t kIntMd = 1;
 
-// Bytes from behind one type field to behind the next, for tags that say nothing about the flow; 0: no such tag.
+// Bytes from behind one type field to behind the next, for tags that are irrelevant to the flow; 0: not such a tag.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
   return type == ether_type::kETag ? 8 : 0;
@@ -59,7 +59,7 @@ DecodeOutcome Decoder::null_link() {
   return network();
 }
 
-// A frame in a tunnel: its own tags replace those of the frame that carried it.
+// A frame in a tunnel: its own tags replace those of the outer frame.
 DecodeOutcome Decoder::inner_ethernet() {
   if (!has(14)) return missing(14);
   packet_->vlan_tags = 0;
@@ -148,9 +148,9 @@ DecodeOutcome Decoder::mpls() {
   return !ip_fits(position_) && looks_like_ethernet(position_) ? pseudowire() : version_says();
 }
 
-// Nothing in the packet tells what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448:
-// 2 bytes of 0 and a sequence number) or none, and its destination address may begin with any bits: we take the reading
-// whose EtherType and IP version fit, the one with a control word first.
+// Nothing in the packet says what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448: 2
+// bytes of 0 and a sequence number) or none, and its destination address may begin with any bits: we take the reading
+// whose EtherType and IP version fit, trying the one with a control word first.
 DecodeOutcome Decoder::pseudowire() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(2)) return missing(2);
@@ -160,7 +160,7 @@ DecodeOutcome Decoder::pseudowire() {
   return inner_ethernet();
 }
 
-// RFC 8300: total length in words of 4 bytes, and what follows.
+// RFC 8300: total length in words of 4 bytes, and the next protocol.
 DecodeOutcome Decoder::nsh() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(8)) return missing(8);
@@ -178,7 +178,7 @@ DecodeOutcome Decoder::nsh() {
 }
 
 // docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length behind it in words of 4
-// bytes, what follows), and what switches wrote. Steps over it, or says how the frame ends.
+// bytes, next type), and the data that switches wrote. Steps over both, or sets how the frame ends.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;
   *outcome = DecodeOutcome::kTooManyHeaders;
@@ -218,7 +218,7 @@ bool Decoder::looks_like_ip(uint32_t offset) const {
   return first >> 4 == 6 || (first >> 4 == 4 && (first & 0x0f) >= 5);
 }
 
-// Whether the length in an IP header leads no further than what is around it.
+// True if the length in an IP header stays within the enclosing layer.
 bool Decoder::ip_fits(uint32_t offset) const {
   if (end_ - offset < 20) return true;
   const uint64_t around = ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes);

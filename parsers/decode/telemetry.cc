@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint32_t kHeaderBytes = 12;
 constexpr uint8_t kVersion = 2;
-// First byte of the header.
+// Bits of the header's first byte.
 constexpr uint8_t kHopsExceeded = 0x04, kMtuExceeded = 0x02;
 
-// Of the instruction bitmap: what each hop wrote, in this order.
+// The instruction bitmap: the fields that each hop wrote, in this order.
 enum Instruction : uint16_t {
   kSwitchId = 0x8000,
   kPorts = 0x4000,
@@ -33,7 +33,7 @@ uint64_t big_endian_64(const uint8_t* bytes) {
   return static_cast<uint64_t>(big_endian_32(bytes)) << 32 | big_endian_32(bytes + 4);
 }
 
-// Nanoseconds between two times that a switch told; 0 if they run backwards.
+// Nanoseconds between two times that a switch reported; 0 if they run backwards.
 uint32_t between(uint64_t from, uint64_t to) {
   return to > from ? static_cast<uint32_t>(std::min<uint64_t>(to - from, UINT32_MAX)) : 0;
 }

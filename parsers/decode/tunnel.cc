@@ -17,7 +17,7 @@ bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) 
 
 }  // namespace
 
-// What was followed has the transport of the innermost packet: one of these is left only where it was not.
+// A followed tunnel leaves the transport of the innermost packet here, so these remain only where none was followed.
 bool may_carry_packet(const Packet& packet) {
   switch (packet.protocol) {
     case protocol::kIpV4:
@@ -27,7 +27,7 @@ bool may_carry_packet(const Packet& packet) {
     case protocol::kMpls:
       return true;
     case protocol::kUdp:
-      // Of a fragment nobody has read the ports.
+      // The ports of a fragment are unknown.
       return packet.payload_offset == packet.transport_offset || may_be_udp_tunnel(packet.src_port, packet.dst_port) ||
              has_teredo_shape(packet.payload(), packet.payload_bytes);
     default:
@@ -35,8 +35,8 @@ bool may_carry_packet(const Packet& packet) {
   }
 }
 
-// Goes on inside. What is not IP there leaves the packet as the outside made it: a flow of GRE or UDP. So does what is
-// nonsense, if nothing but a port made us look.
+// Continues inside the tunnel. If the inside is not IP, the packet stays what the outside made it: a flow of GRE or
+// UDP. The same holds for nonsense, if nothing but a port suggested a tunnel.
 DecodeOutcome Decoder::through(Because because, uint32_t header_bytes, Step inside) {
   payload(position_ + header_bytes, ip_end_);
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
@@ -52,7 +52,7 @@ DecodeOutcome Decoder::through(Because because, uint32_t header_bytes, Step insi
   return DecodeOutcome::kOk;
 }
 
-// Teredo's data goes between ports that nobody knows, so what has its shape exactly is looked at on any port.
+// Teredo's data flows between unknown ports, so anything with exactly its shape is examined on any port.
 DecodeOutcome Decoder::udp_tunnel() {
   switch (packet_->dst_port) {
     case tunnel_port::kVxlan:
@@ -77,7 +77,7 @@ DecodeOutcome Decoder::udp_tunnel() {
 }
 
 // RFC 2784, 2890: flags, type; then checksum, key and sequence number, each if its flag is set. Version 1 is PPTP's
-// (RFC 2637). The key is not in the flow's identity: mirrors use one for each direction.
+// (RFC 2637). The key is not part of the flow's identity: mirrors use one for each direction.
 DecodeOutcome Decoder::gre() {
   if (!has(4)) return missing(4);
   const uint8_t* header = at(position_);
@@ -122,8 +122,9 @@ DecodeOutcome Decoder::ether_ip() {
   return inner_ethernet();
 }
 
-// Type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 says that the mirrored frame had a tag
-// which is now only here. The session is one mirror's, which may be of one direction, so it identifies no flow.
+// Type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 means that the mirrored frame had a tag
+// which is now only here. The session belongs to a mirror, which may cover one direction only, so it identifies no
+// flow.
 DecodeOutcome Decoder::erspan_2() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -154,7 +155,7 @@ DecodeOutcome Decoder::erspan_3() {
   return frame_type == 2 ? version_says() : DecodeOutcome::kNotIp;
 }
 
-// WCCP version 2 has a redirect header of 4 bytes before IPv4, version 1 none.
+// WCCP version 2 has a redirect header of 4 bytes before IPv4; version 1 has none.
 DecodeOutcome Decoder::wccp() {
   if (!has(1)) return missing(1);
   if (*at(position_) >> 4 != 4) {
@@ -174,7 +175,7 @@ DecodeOutcome Decoder::vxlan() {
   return inner_ethernet();
 }
 
-// draft-ietf-nvo3-vxlan-gpe: as VXLAN, but P says that the fourth byte tells what follows.
+// draft-ietf-nvo3-vxlan-gpe: as VXLAN, but P means that the fourth byte names the next protocol.
 DecodeOutcome Decoder::vxlan_gpe() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -185,7 +186,7 @@ DecodeOutcome Decoder::vxlan_gpe() {
   return gpe_next(next);
 }
 
-// P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim says what follows it.
+// P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim names the next protocol.
 DecodeOutcome Decoder::gpe_next(uint8_t next) {
   constexpr uint8_t kTelemetry = 0x80;
   while (next == kTelemetry) {
@@ -215,7 +216,7 @@ DecodeOutcome Decoder::geneve() {
 }
 
 // 3GPP TS 29.281: version 1, protocol type 1, E, S, PN; message type (255: user data); length; TEID. Any of the three
-// flags adds 4 bytes, of which the last names the first extension header. Each direction has a TEID of its own, so it
+// flags adds 4 bytes, the last of which names the first extension header. Each direction has its own TEID, so it
 // identifies no flow.
 DecodeOutcome Decoder::gtp_u() {
   if (!has(8)) return missing(8);

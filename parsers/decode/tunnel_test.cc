@@ -167,7 +167,7 @@ TEST(Tunnel, EachLeadsToTheInnermostPacket) {
 // Cut by a snap length, a frame is truncated until the inner headers are whole.
 TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   for (const Case& c : cases()) {
-    if (c.name == "teredo_any_port") continue;  // is told by its inner header
+    if (c.name == "teredo_any_port") continue;  // its inner header identifies it
     const size_t headers = c.frame.size() - 5;
     for (size_t length = 0; length < c.frame.size(); ++length) {
       Packet packet;
@@ -179,7 +179,7 @@ TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   }
 }
 
-// The sender itself ended too early, and all outer lengths say so: never truncated, for nothing is missing.
+// The sender itself ended too early, and all outer lengths agree: never truncated, since nothing is missing.
 TEST(Tunnel, EveryShorterInside) {
   const auto shortened = [](const Bytes& inside, const std::function<Bytes(const Bytes&)>& around) {
     for (size_t length = 0; length < inside.size() - 5; ++length) {
@@ -187,7 +187,7 @@ TEST(Tunnel, EveryShorterInside) {
       Packet packet;
       const DecodeOutcome outcome = outcome_of(frame, frame.size(), &packet);
       const bool outside = outcome == DecodeOutcome::kOk && packet.src_ip == address("192.0.2.1");
-      // An inner IP header that was still whole says how much there should have been.
+      // An inner IP header that was still whole gives the expected length.
       const bool inner_ip_known = length >= inside.size() - kSegment.size();
       EXPECT_TRUE(outside || outcome == DecodeOutcome::kMalformed ||
                   (inner_ip_known && outcome == DecodeOutcome::kTruncated))

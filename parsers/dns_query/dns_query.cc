@@ -12,7 +12,7 @@ using dns::Request;
 using dns::Response;
 
 constexpr uint16_t kDnsPort = 53;
-// Questions to a group, whose answers come from somebody else: multicast DNS, LLMNR. NetBIOS only looks alike.
+// Questions to a group, which other hosts answer: multicast DNS, LLMNR. NetBIOS only looks alike.
 constexpr uint16_t kMulticastDnsPort = 5353, kLlmnrPort = 5355, kNetBiosPort = 137;
 
 template <typename Ends>
@@ -24,7 +24,7 @@ bool has_port(const Ends& ends, uint16_t port) {
   }
 }
 
-// Questions and answers of DNS over UDP and TCP, paired.
+// Pairs the questions and answers of DNS over UDP and TCP.
 class DnsQuery final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;
@@ -43,7 +43,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
 
   void on_interval(int64_t end_ns, Emitter& out) override {
     report_overdue(end_ns, out);
-    // Backwards: the last one takes the place of one that goes.
+    // Iterates backwards, since the last element replaces one that is removed.
     for (size_t i = holding_.size(); i-- > 0;) {
       with_exchange(*holding_[i], out, [&](Exchange& exchange, Exchange::Sink& sink) {
         exchange.settle_answers(end_ns - Exchange::kLateNs, sink);
@@ -71,7 +71,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
             Emitter& out) override;
 
  private:
-  // The worse of both messages.
+  // Returns the worse of both messages' flaws.
   static dns::Flaw flaw_of(const Request* request, const Response* response) {
     const dns::Flaw asked = request != nullptr ? request->flaw : dns::Flaw::kNone;
     return std::max(asked, response != nullptr ? response->flaw : dns::Flaw::kNone);
@@ -84,7 +84,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
     if (!known && !dns::is_plain_question(packet.payload(), message)) return;
-    // A name that can't be read is reported where DNS is expected alone.
+    // An unreadable name is reported only where nothing but DNS is expected.
     if (!message.has_question_name && !has_port(packet, kDnsPort)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
       exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
@@ -104,7 +104,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     exchange.place = 0;
   }
 
-  // A question on another port: one question, nothing else but an OPT record.
+  // Accepts a question on another port only if it has one question and nothing else but an OPT record.
   static bool may_be_elsewhere(const Packet& packet) {
     const std::span<const uint8_t> bytes = packet.payload();
     if (bytes.size() < 17 || bytes.size() > 512 || bytes[4] != 0 || bytes[5] != 1 || (bytes[2] & 0xfe) != 0)
@@ -112,7 +112,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     return !has_port(packet, kMulticastDnsPort) && !has_port(packet, kLlmnrPort) && !has_port(packet, kNetBiosPort);
   }
 
-  // Flows with answers that wait for their questions.
+  // flows with answers that wait for their questions
   std::vector<Connection*> holding_;
 };
 

@@ -142,7 +142,7 @@ TEST(DnsQuery, ASecondAnswerThatNobodyAskedFor) {
 TEST(DnsQuery, Halves) {
   EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
   EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
-  // Those that wait for longer than resolvers do are reported while the flow goes on.
+  // Questions that wait for longer than resolvers do are reported while the flow continues.
   const Lines lines = seen({up(question(1), kStart), up(question(2), kStart + 20 * kSecond),
                             up(question(3), kStart + 40 * kSecond), down(answer(3), kStart + 41 * kSecond)},
                            {"answer_time_ns", "partial"});
@@ -177,7 +177,7 @@ TEST(DnsQuery, ExtendedCodesAndUnknownNumbers) {
             Lines{"TYPE65280 BADVERS"});
 }
 
-// ---- what is no DNS, or wants to do harm ----
+// ---- messages that are not DNS, or are malicious ----
 
 TEST(DnsQuery, OtherPortsNeedAPlainQuestion) {
   EXPECT_EQ(seen({up(question(), kStart, 40000, 8053), down(answer(), kStart + 5, 40000, 8053)}),

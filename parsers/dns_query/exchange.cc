@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
+#include "parsers/api/time.h"
 
 namespace tapline::dns {
 namespace {
@@ -11,13 +12,13 @@ constexpr size_t kLengthBytes = 2, kHeaderBytes = 12;
 // A question has at most a name, type and class, and an OPT record with a few options.
 constexpr size_t kMaxStrictBytes = 512;
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
-constexpr int64_t kCheckNs = 1'000'000'000;
+constexpr int64_t kCheckNs = kNsPerSecond;
 
 std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// What a header can be, before the rest of the message is there.
+// Checks a header before the rest of the message is there.
 bool may_be_message(std::string_view bytes, bool strict) {
   const uint8_t* header = bytes_of(bytes).data() + kLengthBytes;
   const size_t length = big_endian_16(header - kLengthBytes);
@@ -28,7 +29,7 @@ bool may_be_message(std::string_view bytes, bool strict) {
 
 }  // namespace
 
-// The handler of both readers, with the sink of the call at hand.
+// The handler of both readers, with the sink of the current call.
 struct Exchange::Units {
   Exchange& exchange;
   Sink& sink;
@@ -43,7 +44,7 @@ struct Exchange::Units {
         !may_be_message(bytes, exchange.strict_ && !exchange.recognised_)) {
       return false;
     }
-    // A header alone is too little to go by: the message has to fill the segment, or be followed by another one.
+    // A header alone proves too little: the message has to fill the segment, or be followed by another one.
     const size_t length = kLengthBytes + big_endian_16(bytes_of(bytes).data());
     if (bytes.size() < length) return false;
     Message message;

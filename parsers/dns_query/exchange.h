@@ -11,12 +11,12 @@
 
 namespace tapline::dns {
 
-// What tells transactions of one flow apart. Some answers don't repeat the question: then the number has to do.
+// Tells the transactions of one flow apart. Some answers don't repeat the question; then the number has to suffice.
 struct TransactionId {
   uint16_t id = 0;
   uint8_t opcode = 0;
   Side asker = 0;
-  uint64_t question = 0;  // hash; 0 = none in the message
+  uint64_t question = 0;  // hash; 0 = the message has none
 
   friend bool operator==(const TransactionId& a, const TransactionId& b) {
     return a.id == b.id && a.opcode == b.opcode && a.asker == b.asker &&
@@ -42,36 +42,36 @@ struct Response : ResponseHalf {
   bool truncated = false;
   uint32_t least_ttl_s = 0;
   uint32_t bytes = 0;
-  std::string name = {};  // only if its request was not seen
+  std::string name = {};  // set only if its request was not seen
   std::string data = {};
 };
 
-// The questions and answers of one UDP flow or TCP connection.
+// Pairs the questions and answers of one UDP flow or TCP connection.
 //
-// A question that comes again before its answer is a retransmission: it is counted, and as many answers more are taken
-// for answers to it. An answer over UDP may be captured before its question, and waits a little for it. Answers to a
-// transfer of a zone may fill many messages: the first one ends the transaction.
+// A question that is repeated before its answer is a retransmission: it is counted, and as many further answers are
+// attributed to it. An answer over UDP may be captured before its question, and waits a little for it. Answers to a
+// zone transfer may fill many messages; the first one ends the transaction.
 class Exchange {
  public:
   using Request = dns::Request;
   using Response = dns::Response;
   using Sink = TransactionSink<Request, Response>;
-  // A client that is still waiting after this long has asked somebody else.
+  // A client that has waited this long has turned to another server.
   static constexpr int64_t kTimeoutNs = 30'000'000'000;
   // Three tries of five seconds, as resolvers make by default (resolv.conf).
   static constexpr int64_t kPatienceNs = 15'000'000'000;
-  // So late may a mirror be with a question.
+  // The longest delay with which a mirror may deliver a question.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
-  // Not on the port of DNS: a plain question has to show that it is DNS.
+  // For ports other than that of DNS: a plain question has to show that it is DNS.
   void be_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  // A message of its own. Nothing if it is none.
+  // Handles a message that has a datagram to itself. Ignores anything that is not a message.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
-  // Answers that came before this time have waited long enough for their questions.
+  // Settles the answers that came before this time: they have waited long enough for their questions.
   void settle_answers(int64_t time_ns, Sink& sink) { pairing_.settle_answers(time_ns, kMaxHeld, sink); }
   bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);
@@ -81,13 +81,13 @@ class Exchange {
   size_t memory_bytes() const;
   void recycle();
 
-  uint32_t place = 0;  // the parser's: in its list of those that hold answers, from 1
+  uint32_t place = 0;  // position in the parser's list of flows that hold answers, from 1
 
  private:
   struct Units;
   struct Answered {
     TransactionId id;
-    uint32_t more = 0;  // answers that may come again
+    uint32_t more = 0;  // further answers that may come
   };
   static constexpr size_t kAnswered = 4;
   static constexpr size_t kMaxPending = 512;
@@ -105,7 +105,7 @@ class Exchange {
   size_t next_answered_ = 0;
   bool strict_ = false;
   bool recognised_ = false;
-  Side asker_ = 0;     // of the latest question
+  Side asker_ = 0;     // the side of the latest question
   uint8_t ended_ = 0;  // bit per side
   int64_t next_check_ns_ = INT64_MIN;
 };

@@ -37,7 +37,7 @@ bool append_escaped(uint8_t c, Text<kMaxBytes>* text) {
   return text->append({escaped, sizeof escaped});
 }
 
-// FNV-1a: tells questions of one flow apart, where the ID has said most already.
+// FNV-1a: tells the questions of one flow apart, after the ID has done most of that.
 class Hash {
  public:
   void add(uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
@@ -51,8 +51,9 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// Reads a name at *at, which is moved behind it, and appends it to `text` (null: steps over it). A name has at most 255
-// bytes, and as many pointers as labels are followed, so this ends after few steps. False if it is none.
+// Reads a name at *at, moves *at behind it, and appends the name to `text` (null: skips it). A name has at most 255
+// bytes, and at most as many pointers as labels are followed, so this ends after few steps. Returns false if there is
+// no valid name.
 template <size_t kMaxBytes>
 bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
   size_t position = *at, part = *at, name_bytes = 0, labels = 0, pointers = 0;
@@ -75,7 +76,7 @@ bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Fla
     name_bytes += 1u + length;
     ++position;
     if (name_bytes > kMaxNameBytes || position + length > message.size()) {
-      // Backwards alone no name can come by the same place again.
+      // With backward pointers alone, a name can't pass the same place twice.
       if (name_bytes > kMaxNameBytes && *flaw == Flaw::kForwardPointer) note(Flaw::kPointerLoop);
       return false;
     }
@@ -119,7 +120,7 @@ bool append_address(int family, const uint8_t* bytes, AnswerText* text) {
   return inet_ntop(family, bytes, buffer, sizeof buffer) != nullptr && text->append(buffer);
 }
 
-// Numbers that precede a name, as in MX and SRV.
+// The numbers that precede a name, as in MX and SRV.
 bool append_numbers_and_name(Bytes message, const Record& record, size_t numbers, AnswerText* text, Flaw* flaw) {
   if (record.data_bytes < 2 * numbers + 1) return false;
   for (size_t i = 0; i < numbers; ++i) {
@@ -173,7 +174,7 @@ void note_answer(Bytes bytes, const Record& record, bool first, Message* message
   if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(before);
 }
 
-// As far as they go.
+// Reads the records as far as they go.
 void read_records(Bytes bytes, size_t at, Message* message) {
   const size_t records = size_t{message->answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   Record record;
@@ -187,7 +188,7 @@ void read_records(Bytes bytes, size_t at, Message* message) {
   message->whole = at == bytes.size();
 }
 
-// False: it is cut short. A name that can't be read leaves where the question ends unknown.
+// Returns false if the question is cut short. After an unreadable name the end of the question is unknown.
 bool read_question(Bytes bytes, size_t* at, Message* message) {
   Hash hash;
   message->has_question_name = read_name(bytes, at, &message->name, &hash, &message->flaw);
@@ -214,14 +215,14 @@ bool skip_questions(Bytes bytes, uint16_t questions, size_t* at, Flaw* flaw) {
   return true;
 }
 
-// A status request is a header alone (RFC 1035), what is said of a session follows the header (RFC 8490); errors, too,
-// may come without the question.
+// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490); errors,
+// too, may come without the question.
 bool may_be_empty(size_t message_bytes, const Message& message) {
   if (message.is_response && message.rcode != 0) return true;
   return (message.opcode == opcode::kStatus && message_bytes == kHeaderBytes) || message.opcode == opcode::kStateful;
 }
 
-// Whether what the header counts fits into so many bytes, and is anything at all.
+// Checks that the records the header counts fit into that many bytes, and that a message without any may be empty.
 bool is_plausible(Bytes bytes, size_t message_bytes, const Message& message) {
   const size_t records = size_t{message.answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   if (message.questions + records == 0 && !may_be_empty(message_bytes, message)) return false;
@@ -252,7 +253,7 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   if (!is_plausible(bytes, message_bytes, *message)) return false;
   size_t at = kHeaderBytes;
   if (message->questions > 0 && !read_question(bytes, &at, message)) return false;
-  // What was not captured is not wrong.
+  // Bytes that were not captured are no evidence against the message.
   if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
   if (message->questions > 1 &&
       !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &at, &message->flaw)) {
@@ -266,7 +267,7 @@ bool is_plain_question(Bytes bytes, const Message& message) {
   const uint16_t flags = big_endian_16(bytes.data() + 2);
   const bool only_asks = message.answers == 0 && big_endian_16(bytes.data() + 8) == 0;
   const bool known_class = message.question_class == kInternet || message.question_class == kAnyClass;
-  // Recursion desired, authentic data and checking disabled are what clients set.
+  // Clients set recursion desired, authentic data and checking disabled.
   return !message.is_response && (flags & ~0x0130) == 0 && message.questions == 1 && only_asks && message.whole &&
          known_class && message.type != 0;
 }

@@ -7,7 +7,7 @@
 
 namespace tapline::dns {
 
-// Text of bounded size, without allocation. What does not fit is left out.
+// Text of bounded size, without allocation. The part that does not fit is left out.
 template <size_t kMaxBytes>
 class Text {
  public:
@@ -38,48 +38,49 @@ inline constexpr uint16_t kA = 1, kNs = 2, kCname = 5, kPtr = 12, kMx = 15, kTxt
                           kDname = 39, kOpt = 41, kIxfr = 251, kAxfr = 252;
 }
 
-// What is wrong with a message that can be read all the same, or in part; the worst of all.
+// A fault in a message that is still readable, at least in part; the worst one if there are several.
 enum class Flaw : uint8_t {
   kNone,
-  kForwardPointer,  // a compressed name leads to what comes later (RFC 1035 section 4.1.4: only to a prior one)
+  kForwardPointer,  // a compressed name points forward (RFC 1035 section 4.1.4: only to a prior one)
   kPointerLoop,     // a compressed name never ends
-  kBadName,         // the question's name is too long, has no such labels, or leads behind the message
+  kBadName,         // the question's name is too long, has no such labels, or leads beyond the message
 };
 std::string_view name_of(Flaw flaw);  // "", "forward-pointer", "pointer-loop", "bad-name"
 
-// One DNS message (RFC 1035 section 4): its header, its first question, and what its answers say.
+// One DNS message (RFC 1035 section 4): its header, its first question, and the data of its answers.
 struct Message {
   uint16_t id = 0;
   bool is_response = false;
   uint8_t opcode = 0;
   bool authoritative = false;
   bool truncated = false;
-  uint16_t rcode = 0;  // with the upper bits that EDNS adds (RFC 6891 section 6.1.3)
+  uint16_t rcode = 0;  // including the upper bits that EDNS adds (RFC 6891 section 6.1.3)
   uint16_t questions = 0, answers = 0;
-  // The first question. Names are in lower case, without the dot at the end, "." for the root; what is not printable is
-  // \DDD and a dot within a label is \. (RFC 4343).
+  // The first question. Names are in lower case, without the final dot, "." for the root; unprintable bytes are \DDD
+  // and a dot within a label is \. (RFC 4343).
   NameText name;
   uint16_t type = 0;
   uint16_t question_class = 0;
   uint64_t question_hash = 0;  // of name, type and class; 0 without a question
   // Data of the answers, joined by commas, as many as fit.
   AnswerText data;
-  uint32_t least_ttl_s = 0;  // of the answers
-  bool whole = false;        // all records were read, and nothing is behind them
+  uint32_t least_ttl_s = 0;  // minimum of the answers
+  bool whole = false;        // all records were read, and nothing follows them
   Flaw flaw = Flaw::kNone;
-  bool has_question_name = true;  // false: the question's name could not be read, `name` is its beginning
+  bool has_question_name = true;  // false: the question's name is unreadable, and `name` is its beginning
 };
 
-// False if it is no DNS message. `message_bytes` is how long it was, `bytes` what was captured of it: records behind
-// the question may be missing or broken. Reads each byte a bounded number of times, whatever compression says.
+// Returns false if this is not a DNS message. `message_bytes` is its length and `bytes` the captured part: records
+// behind the question may be missing or broken. Reads each byte a bounded number of times, whatever the compression
+// does.
 bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
 
-// Whether it is the message of a client that asks one question, with nothing that is unusual: enough to know DNS on
-// any port.
+// True for a client's message that asks one question and has nothing unusual, which is enough to recognise DNS on any
+// port.
 bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
 
-// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". The latter ones are written
-// to `scratch`.
+// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". The numbered ones are
+// written to `scratch`.
 std::string_view name_of_type(uint16_t type, Text<16>* scratch);
 std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch);
 std::string_view name_of_opcode(uint8_t opcode, Text<16>* scratch);

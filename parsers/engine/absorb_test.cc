@@ -1,4 +1,4 @@
-// Engine::absorb() may change nothing that comes out: the same packets with and without it give the same tuples.
+// Engine::absorb() must not change the output: the same packets with and without it give the same tuples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 const std::vector<std::string> kParsers = {"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size"};
 
-// Everything that a tuple says.
+// All contents of a tuple.
 std::vector<std::string> all_of(const Collector& collector) {
   std::vector<std::string> lines;
   for (const Tuple& tuple : collector.tuples) {
@@ -196,7 +196,7 @@ TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   }
 }
 
-// Queries that overlap, and packets that nobody wants between the others.
+// Queries that overlap, and unwanted packets between the others.
 TEST(Absorb, ChangesNoTupleWhereQueriesSayWhichConnections) {
   for (uint32_t seed = 200; seed < 230; ++seed) {
     const std::vector<Frame> frames = traffic(seed);

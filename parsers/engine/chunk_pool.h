@@ -7,7 +7,7 @@
 
 namespace tapline {
 
-// A piece of a stream that waits for what comes before it.
+// A piece of a stream that waits for the data before it.
 struct Chunk {
   static constexpr uint32_t kBytes = 2048;
   static constexpr uint32_t kDataBytes = kBytes - 30;
@@ -32,7 +32,7 @@ class ChunkPool {
 
   Chunk& at(uint32_t index) const { return reinterpret_cast<Chunk*>(memory_.data())[index]; }
 
-  // 0 if the budget is used up.
+  // Returns 0 if the budget is used up.
   uint32_t take() {
     if (free_head_ != 0) {
       const uint32_t index = free_head_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parsers/api/connection.h"
+#include "parsers/api/time.h"
 #include "parsers/engine/plain_segment.h"
 #include "parsers/engine/table_hash.h"
 #include "parsers/engine/zeroed_array.h"
@@ -14,8 +15,8 @@ namespace tapline {
 
 // The one connection table that all parsers share.
 //
-// Buckets are found by a hash of the table's own (table_hash.h), which costs less than the flow hash that goes out with
-// tuples: that one is computed once for a connection.
+// Buckets are found by a separate hash (table_hash.h), which costs less than the flow hash that tuples carry; that one
+// is computed once per connection.
 //
 //   buckets (open addressing, linear probing, at most half full)       slab, entries of one stride
 //   ┌──────────┬───────┐                                               ┌────────────┬───────────────┐
@@ -27,20 +28,20 @@ namespace tapline {
 // the victim. Entries never move while they live. Not thread-safe.
 class ConnectionTable {
  public:
-  // `state_bytes` of parsers' state for each connection.
+  // Reserves `state_bytes` of parsers' state for each connection.
   ConnectionTable(uint32_t max_connections, uint32_t state_bytes);
 
   const TableHasher& hasher() const { return hasher_; }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Best called for a burst after prefetch_bucket() for all of it.
+  // Works best for a whole burst, after prefetch_bucket() for all of it.
   void prefetch_entry(uint64_t hash) const;
 
-  // The packet's connection, and which side of it sent the packet. Null if there is none. `hash` is hasher()'s.
+  // Finds the packet's connection, and the side that sent the packet. Null if there is none. `hash` is hasher()'s.
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // The same in two steps, so that loads of one burst are on their way together. What the first bucket points at, on
-  // its way into the cache; null if that can't be it, but some other bucket may still know.
+  // Together with the next function, find() in two steps, so that the loads of one burst overlap. Returns the entry of
+  // the first bucket and prefetches it; null if it can't be the one, though another bucket may still hold it.
   Connection* likely(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -53,22 +54,24 @@ class ConnectionTable {
     return likely != nullptr && is_same(*likely, segment, side) ? likely : find(segment, hash, side);
   }
 
-  // A new entry, side 0 being the packet's source; zero but for who it is. REQUIRES: !full(), and find() gave null.
+  // Adds an entry whose side 0 is the packet's source. All but its identity is zero. REQUIRES: !full(), and find()
+  // returned null.
   Connection& insert(const Packet& packet, uint64_t hash);
-  // The entry may be reused from now on.
+  // Allows the entry to be reused.
   void erase(Connection& connection);
 
   bool full() const { return free_head_ == 0 && used_ == max_connections_; }
   uint32_t size() const { return size_; }
-  // The connection that is best given up: one that has ended, else one without an answer, else one whose handshake is
-  // not over, else the longest idle, among a few and the newest. REQUIRES: full().
+  // The connection to evict: among a few and the newest, one that has ended, else one without an answer, else one whose
+  // handshake is incomplete, else the longest idle. REQUIRES: full().
   Connection& victim();
 
-  // Puts the entry where its deadline will be noticed. Needed once after insert(), then only when the deadline comes
-  // nearer.
+  // Puts the entry into the slot where its deadline will be noticed. Needed once after insert(), then only when the
+  // deadline moves closer.
   void schedule(Connection& connection, int64_t deadline_ns);
 
-  // Calls expire(connection) for those whose deadline_of(connection) is at or before now_ns; expire() erases it.
+  // Calls expire(connection) for connections whose deadline_of(connection) is at or before now_ns; expire() erases
+  // them.
   template <typename DeadlineOf, typename Expire>
   void expire_until(int64_t now_ns, DeadlineOf deadline_of, Expire expire) {
     const int64_t now_s = now_ns / kSlotNs;
@@ -88,8 +91,8 @@ class ConnectionTable {
     }
   }
 
-  // The live connections among `entries` from this one (1: the first) on, in the order of the slab; visit(connection)
-  // may erase it. Returns where to go on, 0 at the end.
+  // Visits the live connections among `entries` entries from this one (1: the first) on, in slab order;
+  // visit(connection) may erase its argument. Returns where to resume, 0 at the end.
   template <typename Visit>
   uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {
     const uint64_t end = std::min<uint64_t>(uint64_t{first} + entries, uint64_t{used_} + 1);
@@ -105,7 +108,7 @@ class ConnectionTable {
     uint32_t tag;
     uint32_t index;  // 0 = empty
   };
-  static constexpr int64_t kSlotNs = 1'000'000'000;
+  static constexpr int64_t kSlotNs = kNsPerSecond;
   static constexpr int64_t kSlots = 512;
   static constexpr uint16_t kNoSlot = UINT16_MAX;
 
@@ -130,7 +133,7 @@ class ConnectionTable {
   uint64_t mask_;
   ZeroedArray bucket_memory_;
   ZeroedArray slab_memory_;  // entry 0 is never used
-  uint32_t used_ = 0;        // entries 1..used_ have been in use
+  uint32_t used_ = 0;        // entries 1..used_ have been used
   uint32_t free_head_ = 0;   // chained by wheel_next
   uint32_t size_ = 0;
   uint32_t hand_ = 0;
@@ -141,7 +144,7 @@ class ConnectionTable {
   uint32_t wheel_[kSlots] = {};
 };
 
-// Without a branch on the direction, which nobody can predict where both directions of many flows come mixed.
+// Has no branch on the direction, which is unpredictable where both directions of many flows are mixed.
 inline bool ConnectionTable::is_same(const Connection& connection, const PlainSegment& segment, Side* side) {
   const auto half = [&](Side of, size_t offset) {
     uint64_t word;

@@ -1,14 +1,14 @@
 #include <algorithm>
-#include <bit>
 #include <utility>
 
+#include "parsers/api/bits.h"
 #include "parsers/api/socks.h"
 #include "parsers/engine/engine_impl.h"
 
 namespace tapline {
 namespace {
 
-// Saturates at both ends of time: captures may hold any.
+// Saturates at both ends of time: captures may hold any time.
 int64_t interval_end(int64_t time_ns) {
   int64_t start = time_ns / kIntervalNs * kIntervalNs;
   if (start > time_ns) return start;
@@ -159,7 +159,7 @@ void Engine::Impl::deliver_run() {
     Timer timer(each, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
     if (connection != nullptr && !each->follows(connection->is_tcp())) [[unlikely]] {
-      // Another parser's: this one sees the packet alone. A run of several packets has one parser.
+      // Other parsers follow the connection; this one sees the packet alone. A run of several packets has one parser.
       Connection* const hidden = std::exchange(connection, nullptr);
       each->parser->process(run_, each->emitter);
       connection = hidden;
@@ -211,7 +211,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     connection = nullptr;
   }
   if (connection == nullptr) {
-    // A RST of a connection that was never seen, or is long over, begins none.
+    // A RST of a connection that was never seen, or ended long ago, starts none.
     if (packet.has_tcp_flag(tcp_flag::kRst)) {
       packet.tcp_events = tcp_event::kStrayRst;
       return;
@@ -220,8 +220,8 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     side = 0;
   }
   follow(*connection, packet.queries & connection_queries_);
-  // A packet that comes late, of a second that is over, is not the first one of this. One that not all of the
-  // connection's queries want (a rate has fallen) does not tell who wants the others.
+  // A late packet, of a second that is over, is not the first one of this second. One that only some of the
+  // connection's queries want (a rate has fallen) does not show who wants the others.
   const bool in_time = packet.time_ns >= tick_ns_ - kIntervalNs;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;
@@ -255,8 +255,8 @@ void Engine::Impl::connect_datagram(Packet& packet, uint64_t hash) {
 }
 
 void Engine::Impl::count_flows(uint64_t queries, int64_t change) {
-  for (; queries != 0; queries &= queries - 1) {
-    options_.live_flows[std::countr_zero(queries)] += static_cast<uint64_t>(change);
+  for (uint32_t query : SetBits(queries)) {
+    options_.live_flows[query] += static_cast<uint64_t>(change);
   }
 }
 

@@ -14,15 +14,15 @@ namespace tapline {
 
 // Bounds of one lane's engine. All times are packet time.
 struct EngineOptions {
-  uint32_t max_connections = 1 << 20;           // memory is touched as they appear; the least useful is evicted beyond
-  uint64_t max_reassembly_bytes = 64ull << 20;  // out-of-order data of all flows
+  uint32_t max_connections = 1 << 20;              // memory is touched on use; beyond it the least useful is evicted
+  uint64_t max_reassembly_bytes = 64ull << 20;     // out-of-order data of all flows
   uint32_t max_flow_reassembly_bytes = 512 << 10;  // out-of-order data of one flow
   int64_t handshake_timeout_ns =
       75'000'000'000;  // longer than the gap between two SYN retransmissions (RFC 6298: 64 s)
   int64_t idle_timeout_ns = 300'000'000'000;
-  int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which tell nobody that they are over
+  int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which do not signal their end
   int64_t closed_timeout_ns = 10'000'000'000;    // how long an ended connection still absorbs stray packets
-  uint64_t* live_flows = nullptr;  // 64 counters: connections now followed for each query; null: not counted
+  uint64_t* live_flows = nullptr;  // 64 counters: connections being followed for each query; null: not counted
 };
 
 // Counters since the start.
@@ -37,10 +37,10 @@ struct EngineStats {
   EngineStats& operator+=(const EngineStats& other);
 };
 
-// What one parser did, and what it cost.
+// The work of one parser, and its cost.
 struct ParserStats {
   std::string_view name;
-  uint64_t packets = 0;  // packets and pieces of streams that it was handed
+  uint64_t packets = 0;  // packets and pieces of streams that it was given
   uint64_t tuples = 0;
   // One burst in so many is timed.
   uint64_t sampled_packets = 0;
@@ -49,12 +49,12 @@ struct ParserStats {
   ParserStats& operator+=(const ParserStats& other);
 };
 
-// Runs parsers over the packets of one lane: keeps the one connection table, reassembles streams if a parser asks for
-// them, ticks time. One engine per polling core; not thread-safe. Bounded in everything, no allocation per packet once
-// warm.
+// Runs parsers over the packets of one lane: keeps the one connection table, reassembles streams for the parsers that
+// ask for them, and advances time. One engine per polling core; not thread-safe. Everything is bounded, and there is no
+// allocation per packet once warm.
 //
-// A burst goes through packet by packet; what each parser emits for a packet comes before anything of the next one, so
-// time_ns never decreases in what the sink sees.
+// A burst is processed packet by packet; all tuples for a packet are emitted before any for the next one, so time_ns
+// never decreases in the sink.
 class Engine {
  public:
   // `sink` outlives the engine. Tuples carry the index of their parser in `parsers`.
@@ -66,23 +66,24 @@ class Engine {
   const Parser& parser(uint32_t index) const;
   uint32_t parser_count() const;
 
-  // Which queries want this parser's tuples: others are left out of the tuples' masks. All bits at first. A parser that
-  // none wants is not run. Between bursts, these may come and go: a parser sees connections that were there before it
-  // as joined in mid-stream. REQUIRES, for bits taken away: their end_queries(), or continue_end(), is done.
+  // Sets the queries that want this parser's tuples; other queries are removed from the tuples' masks. Initially all
+  // bits are set. A parser that no query wants is not run. Between bursts, queries may be added and removed: a parser
+  // sees older connections as joined in mid-stream. REQUIRES, for bits taken away: their end_queries(), or
+  // continue_end(), is done.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
-  // Decoded packets in capture order, each with queries != 0; 1 to 64 of them is best. Sets connection, direction,
-  // tcp_events. The bytes are not needed after the call.
+  // Processes decoded packets in capture order, each with queries != 0, ideally 1 to 64 of them. Sets connection,
+  // direction and tcp_events. The bytes are not needed after the call.
   void process(std::span<Packet> burst);
 
-  // What absorb() did with the packets that it looked at: the first `scanned` of the burst.
+  // The result of absorb() for the packets that it examined: the first `scanned` of the burst.
   struct Absorbed {
     uint32_t scanned = 0;
-    uint64_t left = 0;     // bits of those among them that process() is to see; the others are dealt with
-    uint32_t packets = 0;  // that are dealt with
-    uint64_t bytes = 0;    // theirs, on the wire
+    uint64_t left = 0;     // bits of the scanned packets that process() must see; the others are absorbed
+    uint32_t packets = 0;  // number of packets absorbed
+    uint64_t bytes = 0;    // their bytes on the wire
     int64_t latest_ns = INT64_MIN;
-    // The same by the queries that want them; good until the next call.
+    // The absorbed packets by the set of queries that want them; valid until the next call.
     struct Share {
       uint64_t queries;
       uint64_t packets;
@@ -91,33 +92,33 @@ class Engine {
     std::span<const Share> shares = {};
   };
 
-  // Deals with packets that can matter to no parser: see Needs::every_packet. Most packets are so where parsers look at
-  // connections rather than at what they carry, and need then not be decoded, matched or shown.
+  // Absorbs packets that can matter to no parser: see Needs::every_packet. Most packets are of this kind where parsers
+  // look at connections rather than at payload, and then need not be decoded, matched or passed to parsers.
   //
-  // `unconditional` queries want each packet of the burst, whatever it is; of the `endpoints` queries each wants all
-  // packets of a connection or none, which process() has been shown since they came. All other queries have no part in
-  // the burst. Nothing at `end_ns` or later is dealt with.
-  // After the call, process() has to see the packets left, in order, and then advance(latest_ns) is due if there were
-  // any, before the rest of the burst is looked at. So the order of one connection's packets is kept, and that of
-  // packet times. Scans nothing if some parser is interested in every packet.
+  // `unconditional` queries want each packet of the burst, whatever it is; each of the `endpoints` queries wants all
+  // packets of a connection or none, and process() has seen these packets since the queries were added. All other
+  // queries have no part in the burst. Packets at `end_ns` or later are not absorbed.
+  // After the call, pass the packets left to process() in order, and then, if there were any, call advance(latest_ns)
+  // before examining the rest of the burst. This keeps the order of each connection's packets, and that of packet
+  // times. Scans nothing if some parser is interested in every packet.
   Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
-  // Packet time is at least now_ns although no packet says so: for idle interfaces. Never call it with wall clock on
+  // Advances packet time to at least now_ns without a packet, for idle interfaces. Never pass wall-clock time with
   // capture files.
   void advance(int64_t now_ns);
 
-  // These queries end here (LIMIT, stop): emits what is pending for them alone, then forgets them. The bits may be used
-  // again.
+  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then forgets them. The bits may be
+  // reused.
   void end_queries(uint64_t queries);
 
-  // The same in steps, for lanes that can't wait while a million connections are looked at: their end is now, and
-  // continue_end() looks at up to so many more entries of the table. True when all is done. Tuples of the ending
-  // queries keep the time of begin_end(), others go on. REQUIRES: from now on no packet is theirs; a second begin_end()
-  // only when the first is done, or at the same packet time.
+  // The same in steps, for lanes that can't wait while a million connections are visited: begin_end() sets the time of
+  // the end, and continue_end() visits up to so many more entries of the table and returns true when all is done.
+  // Tuples of the ending queries keep the time of begin_end(), others continue. REQUIRES: no later packet belongs to
+  // these queries; begin_end() is called again only when the first is done, or at the same packet time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
-  // The end of the capture: end_queries() for all, and an empty table. The engine may then be used afresh.
+  // Ends the capture: end_queries() for all, and clears the table. The engine may then be reused.
   void end();
 
   // Running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.

@@ -16,9 +16,9 @@ namespace tapline {
 
 inline constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
 
-// Every parser that may ever be asked for is loaded from the start, so that each has its place in a connection's entry;
-// those that no query wants cost nothing. A burst is worked through packet by packet; with a single parser that sees
-// only packets, those between two events that could outdate a connection are handed to it together (`run`).
+// Every parser that may ever be requested is loaded from the start, so that each has its slot in a connection's entry;
+// those that no query wants cost nothing. A burst is processed packet by packet; with a single parser that sees only
+// packets, all packets between two events that could invalidate a connection are passed to it together (`run`).
 //
 //   engine.cc         bursts, connections, time
 //   engine_absorb.cc  packets that no parser has to see
@@ -30,8 +30,8 @@ class Engine::Impl final : public StreamReceiver {
 
   void process(std::span<Packet> burst);
 
-  // One that is not plain could be of any connection, so nothing after it is dealt with before it; nor is one after a
-  // packet that is left of the same connection (or of one that shares a few bits of its hash).
+  // A packet that is not plain could belong to any connection, so nothing after it is absorbed first; nor is a packet
+  // that follows one left of the same connection (or of one that shares a few bits of its hash).
   Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   void advance(int64_t now_ns);
@@ -66,15 +66,15 @@ class Engine::Impl final : public StreamReceiver {
 
     bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
   };
-  // How much of an entry the parsers' state takes. An entry is of TCP or of datagrams: parsers of the one and of the
-  // other share the room.
+  // The room that parsers' state takes in an entry. An entry is either TCP or datagrams: the parsers of both kinds
+  // share the room.
   struct StateBytes {
     uint32_t tcp = 0;
     uint32_t datagrams = 0;
   };
 
-  // Adds what a call took to a parser's cost, in the bursts that are timed: two reads of the counter, some 50 cycles,
-  // are too much for every packet.
+  // Adds the duration of a call to a parser's cost, in the bursts that are timed: two reads of the counter, some 50
+  // cycles, are too much for every packet.
   class Timer {
    public:
     Timer(Loaded* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
@@ -101,21 +101,21 @@ class Engine::Impl final : public StreamReceiver {
     return needs.connections || needs.streams || (needs.connection_state_bytes > 0 && !needs.datagrams);
   }
 
-  // Only what somebody wants is run, and only what those parsers need is done.
+  // Selects the parsers that queries want, and the work that these parsers need.
   void choose_active();
 
-  // Loads of one burst are on their way together instead of one after the other.
+  // Overlaps the loads of one burst instead of doing one after the other.
   void look_ahead(std::span<const Packet> burst);
 
-  // How many packets at the beginning are plain and before `end_ns`; reads them, and fetches what they will need.
+  // Returns how many packets at the beginning are plain and before `end_ns`; reads them, and prefetches the data they
+  // will need.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // Does what process() would do with a packet that is of no interest to the parsers, if this is one. *queries: those
-  // that want it.
+  // If the packet is of no interest to the parsers, does what process() would do with it. *queries: those that want it.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
-  // Packet time has left the current second: its interval ends, idle connections end.
+  // Called when packet time has left the current second: ends its interval and idle connections.
   void tick(int64_t time_ns);
   int64_t deadline_ns(const Connection& connection) const;
 
@@ -139,21 +139,21 @@ class Engine::Impl final : public StreamReceiver {
   // Each state has its own timeout.
   void state_changed(Connection& connection, const Packet& packet);
 
-  // The packets before this one may still name the connection.
+  // Evicts a connection that the packets before this one may still refer to.
   void give_way(Connection& connection, const Packet& packet);
 
-  // Whether a stream parser follows the connection.
+  // True if a stream parser follows the connection.
   bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
 
-  // Ends the connection for the queries that are ending, as of the moment they ended. Returns whether it lives on for
+  // Ends the connection for the queries that are ending, as of the moment they ended. Returns true if it lives on for
   // others.
   bool settle(Connection& connection);
 
-  // A parser that is left without queries forgets the connection: it may be asked again, and knows nothing then.
+  // A parser that is left without queries forgets the connection: if it is asked again, it knows nothing of it.
   void end_for(Loaded& each, Connection& connection, uint64_t ending);
   void clear_state(Loaded& each, Connection& connection);
 
-  // Its streams had ended and begin anew, so stream parsers know nothing of it.
+  // The streams had ended and begin again, so stream parsers know nothing of them.
   void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
@@ -168,7 +168,7 @@ class Engine::Impl final : public StreamReceiver {
       (gives_up ? connection.ignored_by : going_on) |= each.ignore_bit;
     };
     if (settling_) [[unlikely]] {
-      // What waits at the end is of queries that are not active any more.
+      // Tuples that wait at the end belong to queries that are no longer active.
       for (Loaded& each : loaded_) {
         if (each.emitter.queries_ != 0) tell(each);
       }
@@ -178,7 +178,7 @@ class Engine::Impl final : public StreamReceiver {
     return going_on != 0;
   }
 
-  // Bytes of a stream that may begin with the handshake with a proxy: only the parsers that ask see that.
+  // Handles bytes of a stream that may begin with a proxy handshake, which only the parsers that ask see.
   bool on_handshake(Connection& connection, Side side, std::span<const uint8_t> bytes, Segment segment);
 
   void lose(LossReason reason, uint64_t count, uint64_t queries);
@@ -189,7 +189,7 @@ class Engine::Impl final : public StreamReceiver {
   int stream_parsers_ = 0;
   uint16_t all_ignore_ = 0;
   bool may_connect_ = false;
-  std::vector<Loaded*> active_;  // those with queries, in order; what follows is about them
+  std::vector<Loaded*> active_;  // those with queries, in order; the fields below describe them
   bool connections_ = false;
   bool intervals_ = false;
   bool runs_ = false;
@@ -200,7 +200,7 @@ class Engine::Impl final : public StreamReceiver {
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
   std::vector<uint64_t> hashes_;             // of the burst's packets
-  std::vector<const Connection*> expected_;  // those of them that are likely to be known
+  std::vector<const Connection*> expected_;  // those that are likely to be known
   std::array<PlainSegment, kMostAbsorbed> plain_;
   std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMostAbsorbed> likely_ = {};
@@ -209,10 +209,10 @@ class Engine::Impl final : public StreamReceiver {
   int64_t clock_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;  // end of the current interval
   uint32_t tick_number_ = 0;     // of the current interval
-  uint64_t ending_ = 0;          // queries whose end is under way
-  bool settling_ = false;        // for the connection at hand, it is now
+  uint64_t ending_ = 0;          // queries whose end is in progress
+  bool settling_ = false;        // for the current connection, the end is now
   int64_t ending_clock_ns_ = INT64_MIN;
-  uint32_t cursor_ = 0;  // where in the table it has got to
+  uint32_t cursor_ = 0;  // the table entry it has reached
   EngineStats stats_;
   std::vector<ParserStats> parser_stats_;
   uint32_t bursts_ = 0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
 
-// Bit per field, as far as there are bits.
+// One bit per field, as far as there are bits.
 uint64_t statements_of(const Schema& schema) {
   uint64_t statements = 0;
   for (size_t i = 0; i < std::min<size_t>(schema.fields.size(), 64); ++i) {
@@ -69,7 +69,7 @@ void Engine::Impl::choose_active() {
   runs_ = active_.size() == 1 && all_ignore_ == 0;
   const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
-  // Whoever is new has been shown nothing yet.
+  // A new parser has seen nothing yet.
   ++tick_number_;
 }
 

@@ -212,7 +212,7 @@ TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EXPECT_EQ(harness.lines(kEvent).back(), "fin closed");
 }
 
-// Of connections that are all as useful, the one that was silent for longest makes room.
+// Among equally useful connections, the one that was silent for longest is evicted.
 TEST(Engine, TheLongestSilentConnectionMakesRoom) {
   EngineOptions options = Harness::small();
   options.max_connections = 3;
@@ -384,7 +384,7 @@ TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
 }
 
-// As on a lane whose queries come and go: http_get is asked for, left, and asked for again in the same connection.
+// As on a lane whose queries come and go: http_get is requested, left, and requested again in the same connection.
 TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
   Conversation conversation;
   conversation.handshake();
@@ -417,7 +417,7 @@ TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
   EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
-// Ending in steps tells the same as ending at once, at the time of the end, whatever happens meanwhile.
+// Ending in steps emits the same as ending at once, at the time of the end, whatever happens meanwhile.
 TEST(Engine, EndingInStepsIsEnding) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {
@@ -456,7 +456,7 @@ std::vector<Frame> udp_flood(int flows) {
   return frames;
 }
 
-// Parsers of TCP see nothing of the flows that another parser follows, and the other way round.
+// TCP parsers see nothing of the flows that another parser follows, and vice versa.
 TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
   const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
   const std::vector<Frame> both = concat(tcp, udp_flood(3));

@@ -7,15 +7,15 @@
 
 namespace tapline {
 
-// What most packets of most links are: Ethernet, IPv4 without options, TCP, whole. Read without decode(), which has to
-// be ready for anything; whatever is not plain goes there.
+// The most common kind of packet on most links: Ethernet, IPv4 without options, TCP, whole. It is read without
+// decode(), which must be ready for anything; packets that are not plain go there.
 struct PlainSegment {
-  uint32_t src_ip, dst_ip;      // as they lie in memory
+  uint32_t src_ip, dst_ip;      // in memory order
   uint16_t src_port, dst_port;  // host order
   uint32_t seq_end;             // sequence number after the payload
   bool is_control;              // SYN, FIN or RST
 
-  // False: not plain, and nothing else is set.
+  // Returns false, and sets nothing else, if the packet is not plain.
   static bool read(const RawPacket& raw, PlainSegment* segment) {
     if (raw.link != LinkType::kEthernet || raw.captured_bytes < kLeastBytes) return false;
     const uint8_t* ip = raw.data + kIpAt;

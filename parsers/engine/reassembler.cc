@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// Data this far ahead of what was delivered is not believed unless the receiver acknowledged it.
+// Data this far ahead of the delivered bytes are not trusted unless the receiver acknowledged them.
 constexpr int32_t kMaxAheadBytes = 1 << 26;
 
 int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
@@ -54,7 +54,7 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// Where each side's stream starts is known from its SYN, else from the other side's acknowledgements: both are in
+// The start of each side's stream is known from its SYN, or else from the other side's acknowledgements: both are in
 // seq_end, which no payload has moved yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
@@ -70,7 +70,7 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     Half& half = streams_[index].half[each];
     half.known = (connection.seq_known >> each & 1) != 0;
     half.next_seq = connection.seq_end[each];
-    // Joined in mid-stream: data before what is first seen is not worth waiting for.
+    // Joined in mid-stream: data before the first byte seen are not worth waiting for.
     const bool first = each == side && half.known && before(packet.tcp_seq, half.next_seq);
     if (first && !connection.start_known(each)) half.next_seq = packet.tcp_seq;
   }
@@ -94,14 +94,15 @@ void Reassembler::abandon(Connection& connection) {
   if (connection.stream != 0) release(connection);
 }
 
-// The acknowledgement is the packet's own, not the highest that was seen: of a packet that comes late, that is one
-// which its sender had not even received when it sent this.
+// Uses the packet's own acknowledgement, not the highest seen: in a packet that comes late, the latter is one that its
+// sender had not even received when it sent this.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
   const bool believed = peer.acked_known && peer.known && !before(peer.acked, packet.tcp_ack);
   if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
-  // Below 0 it is of what came before the first byte seen, or made up: of the stream, its sender had nothing.
+  // A negative offset refers to data before the first byte seen, or is made up: its sender had received nothing of the
+  // stream.
   const int64_t offset = static_cast<int64_t>(peer.offset) + distance(peer.next_seq, packet.tcp_ack);
   segment.peer_offset_known = true;
   segment.peer_offset = static_cast<uint64_t>(std::max<int64_t>(offset, 0));
@@ -115,7 +116,7 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
     half.next_seq = ack;
   }
   if (!half.acked_known || before(half.acked, ack)) {
-    // An acknowledgement from nowhere must not open a hole.
+    // A bogus acknowledgement must not open a hole.
     if (distance(half.next_seq, ack) > kMaxAheadBytes) return;
     half.acked = ack;
     half.acked_known = true;
@@ -140,7 +141,7 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// What waits came first, so its bytes count where the piece overlaps it.
+// Waiting data came first, so their bytes count where the piece overlaps them.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -161,7 +162,7 @@ void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   drain(connection, side);
 }
 
-// False: nobody wants the connection any more, and its stream is gone.
+// Returns false if no parser wants the connection any more, and its stream is gone.
 bool Reassembler::deliver(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   Segment segment = piece.segment;
@@ -201,7 +202,7 @@ void Reassembler::drain(Connection& connection, Side side) {
   }
 }
 
-// Inserts those parts of the piece that no waiting chunk covers.
+// Inserts the parts of the piece that no waiting chunk covers.
 void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   uint32_t previous = 0;
   while (piece.length > 0 && connection.stream != 0) {
@@ -227,7 +228,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
     if (part.bytes != nullptr) part.length = std::min(part.length, Chunk::kDataBytes);
     const uint32_t index = store(connection, side, part);
     if (index == 0) {
-      // Room was made by giving up a hole, which may have delivered what comes before the piece.
+      // Giving up a hole made room, and may have delivered the data before the piece.
       if (connection.stream != 0) payload(connection, side, piece);
       return;
     }
@@ -242,7 +243,8 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// 0 if there was no room, then the flow's first hole has been given up (or, without one, the piece's place is next).
+// Returns 0 if there was no room; then the flow's first hole has been given up (or, if there is none, the piece is
+// next).
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;
@@ -273,7 +275,8 @@ uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piec
   return index;
 }
 
-// Gives up the bytes before the first waiting chunk, then delivers what follows. False: the stream is gone.
+// Gives up the bytes before the first waiting chunk, then delivers the data behind them. Returns false if the stream is
+// gone.
 bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason) {
   Half& half = stream_of(connection).half[side];
   const Chunk& chunk = pool_.at(half.head);
@@ -303,7 +306,7 @@ void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t 
     if (acked_beyond) ++half.acked_packets;
     const bool stale = time_ns - half.hole_since_ns >= kHoleTimeoutNs;
     if (!stale && (!acked_hole || patient)) return;
-    // The patience that was had for one hole serves all that the same acknowledgement covers.
+    // The wait for one hole counts for everything that the same acknowledgement covers.
     const uint32_t packets = half.acked_packets;
     if (!skip_hole(connection, side, LossReason::kGap)) return;
     Half& after = stream_of(connection).half[side];
@@ -311,7 +314,7 @@ void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t 
   }
 }
 
-// An acknowledgement of just one byte may be for a FIN that nobody captured.
+// An acknowledgement of just one byte may be for a FIN that was not captured.
 void Reassembler::note_missing(Connection& connection) {
   const Half* half = stream_of(connection).half;
   const auto missing = [&](Side side) {
@@ -341,8 +344,8 @@ void Reassembler::finish_side(Connection& connection, Side side, StreamEnd end, 
   Half& half = stream_of(connection).half[side];
   if (half.ended) return;
   half.ended = true;
-  // Bytes that the FIN or an acknowledgement vouches for, and that nobody captured. An acknowledgement of just one may
-  // be for a FIN that nobody captured.
+  // Bytes that the FIN or an acknowledgement vouches for, but that were not captured. An acknowledgement of just one
+  // may be for a FIN that was not captured.
   uint32_t last = half.next_seq;
   if (half.acked_known && before(last + 1, half.acked)) last = half.acked;
   if (half.fin_known) last = half.fin_seq;

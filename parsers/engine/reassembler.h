@@ -9,30 +9,29 @@
 
 namespace tapline {
 
-// Takes the reassembled bytes. Each call returns whether anybody wants more of the connection.
+// Receives the reassembled bytes. Each call returns true if more of the connection is wanted.
 class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
   virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
-  // Bytes that never came; reason tells why no longer waited for.
+  // Reports bytes that never came; `reason` says why the wait for them ended.
   virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };
 
-// Puts TCP payload in order (RFC 9293), with what a tap can know: of overlapping copies the first captured counts;
-// bytes that the receiver has acknowledged won't be sent again, so if they weren't captured by then, they are a gap.
+// Puts TCP payload in order (RFC 9293) as far as a tap can. Of overlapping copies the first one captured counts. The
+// sender won't repeat bytes that the receiver has acknowledged, so if these weren't captured by then, they are a gap.
 //
 //   delivered ──────────▶│◀─ hole ─▶│ chunk │◀─ hole ─▶│ chunk │ chunk │
 //                     next_seq
 //
-// Data in order goes to the receiver straight from the packet. Out-of-order data waits in chunks, per flow and in total
-// bounded. A hole is given up when
-//  - the other side has acknowledged what lies behind it, and a few packets or a moment later it is still open (a
-//  mirror
-//    may deliver packets a few places late),
+// In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
+// in total. A hole is given up when
+//  - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
+//    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
 //  - the buffers are full, or the connection ends.
-// Not thread-safe. State is made with the first payload, so connections without any cost nothing.
+// Not thread-safe. State is allocated with the first payload, so connections without payload cost nothing.
 class Reassembler {
  public:
   static constexpr uint32_t kPatiencePackets = 32;
@@ -41,11 +40,11 @@ class Reassembler {
 
   Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
 
-  // To be called before the packet moves connection.seq_end. REQUIRES: TCP, packet.connection set.
+  // Must be called before the packet moves connection.seq_end. REQUIRES: TCP, packet.connection set.
   void add(const Packet& packet, Side side);
-  // No more packets: what waits is delivered with its gaps, then both sides end.
+  // There are no more packets: delivers the waiting data with its gaps, then ends both sides.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);
-  // Nobody wants this connection: forgets it without delivering.
+  // The connection is no longer wanted: forgets it without delivering.
   void abandon(Connection& connection);
 
   uint64_t buffered_bytes() const { return uint64_t{pool_.in_use()} * Chunk::kBytes; }
@@ -58,7 +57,7 @@ class Reassembler {
     uint32_t next_seq;      // next byte to deliver
     uint32_t acked;         // highest acknowledgement by the other side
     uint32_t fin_seq;       // the byte after the last, if fin_known
-    uint32_t head;          // waiting chunks in order, no two overlap
+    uint32_t head;          // waiting chunks in order, no two of which overlap
     uint32_t chunks;
     uint32_t acked_packets;  // packets of the connection since the other side acknowledged beyond next_seq
     int64_t acked_since_ns;
@@ -71,7 +70,7 @@ class Reassembler {
     Half half[2];
     uint32_t next_free;
   };
-  // A run of payload on its way in; bytes is null for what was not captured.
+  // A run of payload on its way in; bytes is null for data that were not captured.
   struct Piece {
     uint32_t seq;
     uint32_t length;
@@ -100,7 +99,7 @@ class Reassembler {
   ChunkPool pool_;
   uint32_t max_flow_chunks_;
   StreamReceiver* receiver_;
-  std::vector<Stream> streams_;  // 0 is never used; grows to the most connections that ever had payload at once
+  std::vector<Stream> streams_;  // entry 0 is never used; grows to the maximum of concurrent connections with payload
   uint32_t free_head_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Streams as the reassembler delivers them: offsets without holes, nothing after the end; and each byte once, as the
-// first captured copy of it said.
+// Checks the streams that the reassembler delivers: offsets have no holes, nothing follows the end, and each byte comes
+// once, as in its first captured copy.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -44,8 +44,8 @@ class ContractChecker final : public StreamParser {
   }
 };
 
-// The model: for each byte of a side's stream the first copy that was captured. What is delivered must be that, what is
-// skipped for want of a copy must have none.
+// The model: the first captured copy of each byte of a side's stream. Delivered bytes must equal it, and skipped bytes
+// must have no copy.
 class ModelChecker final : public StreamReceiver {
  public:
   static constexpr uint32_t kStreamBytes = 1 << 16;
@@ -95,7 +95,7 @@ class ModelChecker final : public StreamReceiver {
   bool gave_up_ = false;
 };
 
-// The records of fuzz_packets.h as segments of one connection whose handshake was seen.
+// Feeds the records of fuzz_packets.h as segments of one connection whose handshake was seen.
 void check_against_model(std::span<const uint8_t> input) {
   constexpr uint32_t kStart[2] = {0xffffff00, 5000};
   ModelChecker model;

@@ -14,7 +14,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 
-// Writes down both streams: bytes as they are, gaps as <n>, ends as | (FIN), ! (RST) or . (given up).
+// Records both streams: bytes as they are, gaps as <n>, ends as | (FIN), ! (RST) or . (given up).
 class Recorder final : public StreamParser {
  public:
   explicit Recorder(std::string* streams) : streams_(streams) {}
@@ -199,7 +199,7 @@ TEST(Reassembler, WhatIsAcknowledgedAtTheEndAndNeverSeenIsAGap) {
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(10)})).client(), "ab<8>.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), client_data(6, "", tcp_flag::kAck | tcp_flag::kFin)})).client(),
             "ab<4>|");
-  // One byte more may be a FIN that nobody captured; two are not.
+  // One more byte may be a FIN that was not captured; two are not.
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(3)})).client(), "ab.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(4)})).client(), "ab<2>.");
 }
@@ -236,7 +236,7 @@ TEST(Reassembler, FullBuffersGiveUpTheHole) {
   std::vector<Frame> frames =
       opened({client_data(0, "a"), client_data(2, "c"), client_data(4, "e"), client_data(6, "g")});
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
-  // There is room for the hole to fill, but for others' bytes.
+  // There is room for the hole to fill, except for other streams' bytes.
   frames.push_back(client_data(1, "b"));
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
   EXPECT_EQ(reassemble(frames).client(), "abc<1>e<1>g.");
@@ -269,7 +269,7 @@ TEST(Reassembler, RandomSegmentsGiveTheFirstCopyOfEachByte) {
       frames.push_back(client_data(begin, payload));
       frames.back().time_ns = 1'000'003'000'000 + static_cast<int64_t>(frames.size());
     };
-    // What is retransmitted after delivery is dropped, so the model needs no more than "first copy".
+    // Retransmissions after delivery are dropped, so the model needs no more than "first copy".
     for (int i = 0; i < 30; ++i) {
       const uint32_t begin = random() % total;
       add(begin, 1 + random() % (total - begin));

@@ -8,13 +8,13 @@
 
 namespace tapline {
 
-// What the connection table is found by: the same for both directions of a flow, nowhere seen outside, under a key that
-// each process draws for itself, so that nobody can fill one chain of buckets.
+// The hash that finds entries of the connection table: the same for both directions of a flow, never visible outside,
+// and keyed with a random key per process, so that an attacker can't fill one chain of buckets.
 //
-// NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows fall together for at most one in 2^64 keys,
-// whoever chose them, as long as no hash is seen), folded and mixed by one more multiplication, which is
-// fewer operations than SipHash; folding is not covered by that bound. Being no pseudo-random function, it is not what
-// flow_hash could be, which leaves with every tuple.
+// NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows collide for at most one in 2^64 keys, even
+// chosen ones, as long as no hash is seen), folded and mixed by one more multiplication, which takes fewer operations
+// than SipHash; the bound does not cover the folding. It is not a pseudo-random function, so it can't serve as
+// flow_hash, which leaves with every tuple.
 class TableHasher {
  public:
   TableHasher();  // draws the key
@@ -24,7 +24,7 @@ class TableHasher {
   }
 
   uint64_t operator()(const Packet& packet) const {
-    // Nothing else, so that a plain segment hashes alike, without VLAN, tunnel and as TCP.
+    // Uses nothing else, so that a plain segment, without VLAN and tunnel and as TCP, hashes alike.
     const uint64_t rest =
         static_cast<uint64_t>(packet.network_id) << 32 | packet.vlan_key() << 8 | (packet.protocol ^ protocol::kTcp);
     return mix(endpoint(packet.src_ip, packet.src_port), endpoint(packet.dst_ip, packet.dst_port), rest);
@@ -45,7 +45,7 @@ class TableHasher {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint64_t mix(uint64_t source, uint64_t destination, uint64_t rest) const {
-    // No branch: which of the two is smaller nobody can predict where both directions of many flows come mixed.
+    // Has no branch: which of the two is smaller is unpredictable where both directions of many flows are mixed.
     const uint64_t exchange = (source ^ destination) & -static_cast<uint64_t>(source > destination);
     const uint64_t low = source ^ exchange, high = destination ^ exchange;
     return fold(fold(low + key_[0], high + key_[1]) + rest * key_[2], key_[3]);

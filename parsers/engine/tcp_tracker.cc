@@ -1,14 +1,16 @@
 #include "parsers/engine/tcp_tracker.h"
 
+#include "parsers/api/time.h"
+
 namespace tapline {
 namespace {
 
-// A connection that is silent for this long may be replaced by any new SYN.
+// Any new SYN may replace a connection that has been silent for this long.
 constexpr int64_t kSilentNs = 10'000'000'000;
-// A SYN that is captured after the data which it precedes (mirrors reorder) lies at most this far before it.
+// A SYN that is captured after the data that follow it (mirrors reorder) lies at most this far before them.
 constexpr uint32_t kLateSynBytes = 1 << 16;
-constexpr int64_t kLateSynNs = 1'000'000'000;
-// A RST, an acknowledgement or a repeated SYN/ACK further from what the side has sent is somebody else's.
+constexpr int64_t kLateSynNs = kNsPerSecond;
+// A RST, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
 constexpr int32_t kWindowBytes = 1 << 26;
 
 int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
@@ -55,8 +57,8 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-// The same SYN answered twice, by two senders or by a proxy of SYNs. Until the handshake is complete the numbers are
-// compared exactly, later data may have moved the sender's on.
+// The same SYN was answered twice, by two senders or by a SYN proxy. Until the handshake is complete the numbers are
+// compared exactly; later, data may have advanced the sender's.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
   const int32_t sent = distance(packet.tcp_seq + 1, connection.seq_end[side]);
@@ -68,7 +70,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   if (!knows_incarnation(connection)) {
     know_client(connection, client, packet.tcp_ack - 1);
   } else if (client != connection.client_side || packet.tcp_ack - 1 != connection.incarnation) {
-    return 0;  // of a simultaneous open, or of an older connection
+    return 0;  // part of a simultaneous open, or of an older connection
   }
   if (conflicts(connection, packet, side)) {
     connection.syn_acks_conflict = 1;
@@ -79,7 +81,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// Of several SYN/ACKs the one counts that the client acknowledges, or that the server's data follow.
+// Among several SYN/ACKs, the one counts that the client acknowledges, or that the server's data follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;
@@ -87,7 +89,7 @@ void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   connection.seq_end[server] = side == server ? packet.tcp_seq : packet.tcp_ack;
 }
 
-// Where one direction is not captured, what the other one does still shows that the handshake is over.
+// Where one direction is not captured, the other one's packets still show that the handshake is over.
 bool completes_handshake(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kAck)) return false;
   if (connection.tcp_state == TcpState::kSynAnswered) return true;
@@ -99,9 +101,9 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   uint32_t end = packet.tcp_seq + packet.payload_bytes;
   if (packet.has_tcp_flag(tcp_flag::kSyn)) ++end;
   if (packet.has_tcp_flag(tcp_flag::kFin)) ++end;
-  // An acknowledgement that comes before the data that it was sent after must not hide where that begins.
+  // An acknowledgement that comes before the data that preceded it must not hide where these begin.
   const bool moves = packet.payload_bytes > 0 || packet.has_tcp_flag(tcp_flag::kSyn) || !connection.start_known(side);
-  // What the other side acknowledged before it came tells less than the SYN itself.
+  // The acknowledgements that came before it are weaker evidence than the SYN itself.
   const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
   const bool known = has(connection.seq_known, side) && !begins;
   if (!known || (moves && distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
@@ -113,8 +115,7 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
 }
 
 // RFC 9293 section 3.10.7: a SYN is refused only by a RST that acknowledges it. Later the receiver's next sequence
-// number decides, which a tap knows less exactly: a RST near it may be accepted, and whether it was shows what comes
-// after it.
+// number decides, which a tap knows less exactly: a RST near it may be accepted, and later packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -132,7 +133,7 @@ bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
   return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
 }
 
-// From here to the connection's end seq_end stays what had been sent when the RST came: what lies beyond was sent
+// From here to the connection's end, seq_end stays at the end of the data sent before the RST: data beyond were sent
 // later.
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
   if (connection.ended()) return 0;
@@ -149,8 +150,8 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
-// A side that sends more, or acknowledges what was sent after the RST, goes on. A server that was said to have refused
-// does by its SYN/ACK, and its client by anything later.
+// A side that sends more, or acknowledges data sent after the RST, continues. A server that seemed to have refused
+// continues by its SYN/ACK, and its client by anything later.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);
@@ -161,7 +162,7 @@ bool goes_on(const Connection& connection, const Packet& packet, Side side) {
          (packet.has_tcp_flag(tcp_flag::kAck) && is_newer(connection, packet.tcp_ack, other_side(side)));
 }
 
-// The streams of a connection that was open have been ended, so they are joined anew in the middle.
+// The streams of an open connection have been ended, so they are joined anew in the middle.
 uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side) {
   if (!goes_on(connection, packet, side)) return 0;
   if (is_syn_ack(packet)) set(&connection.syn_seen, side);
@@ -189,7 +190,7 @@ uint8_t track_fin(Connection& connection, Side side) {
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side) {
   if (!is_syn(packet)) return false;
   if (!is_syn_ack(packet)) return syn_is_new(connection, packet, side);
-  // The SYN itself was not captured, or was taken for a stray while the old connection looked alive.
+  // The SYN itself was not captured, or was discarded as a stray while the old connection looked alive.
   return knows_incarnation(connection) && side != connection.client_side &&
          packet.tcp_ack - 1 != connection.incarnation && connection.tcp_state >= TcpState::kOpen;
 }

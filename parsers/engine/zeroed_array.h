@@ -7,12 +7,12 @@
 
 namespace tapline {
 
-// Pages that read as zero and cost nothing until they are touched: tables sized for the worst case, paid for as they
-// fill. Large ones ask the kernel for huge pages: random look-ups in pages of 4 KiB would miss the address cache (TLB)
-// more often than the data cache.
+// Pages that read as zero and cost nothing until they are touched, for tables that are sized for the worst case. Large
+// ones ask the kernel for huge pages: random look-ups in pages of 4 KiB would miss the TLB more often than the data
+// cache.
 class ZeroedArray {
  public:
-  // Throws std::bad_alloc if the address space can't be had.
+  // Throws std::bad_alloc if the address space is not available.
   explicit ZeroedArray(size_t bytes) : bytes_(bytes == 0 ? 1 : bytes) {
     data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data_ == MAP_FAILED) throw std::bad_alloc();

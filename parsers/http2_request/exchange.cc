@@ -24,7 +24,7 @@ bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-// The value of a header of HTTP/1.1, without blanks around it; empty if there is none.
+// The value of an HTTP/1.1 header, without surrounding blanks; empty if there is none.
 std::string_view header_of(std::string_view head, std::string_view name) {
   for (size_t line = head.find("\r\n"); line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
     const std::string_view rest = head.substr(line + 2);
@@ -38,7 +38,7 @@ std::string_view header_of(std::string_view head, std::string_view name) {
   return {};
 }
 
-// Of a request of HTTP/1.1 that asks for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2), whole.
+// The whole head of an HTTP/1.1 request that asks for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2).
 struct UpgradeHead {
   std::string_view method, path, host;
   uint32_t body_bytes = 0;
@@ -180,7 +180,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// Other requests of HTTP/1 are none of ours.
+// Other HTTP/1 requests are not ours.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.asked) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
@@ -208,7 +208,7 @@ Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
   return Unit::taken(end + 4);
 }
 
-// The server has said so, or what is sent shows it.
+// The server has agreed, explicitly or by the bytes that are sent.
 void Exchange::agree() {
   if (!upgrade_.asked || upgrade_.agreed) return;
   upgrade_.agreed = true;
@@ -310,7 +310,7 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
     block.whole = !cut;
     return finish_block(side, fragment, end);
   }
-  // Behind what is missing nothing can be read: a reference may be to anything.
+  // Nothing can be read behind missing bytes: a reference may be to anything.
   if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
   if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
   block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;
@@ -331,7 +331,7 @@ void Exchange::finish_block(Side side, std::string_view text, uint64_t end) {
   }
   if (client_ < 0 && headers_.asks()) recognise(side);
   if (client_ < 0 && headers_.status != 0) recognise(other_side(side));
-  // Streams with even numbers are pushed by servers: nobody asked.
+  // Servers push on even stream numbers: there is no request.
   if (client_ < 0 || block.promise || block.stream % 2 == 0) return;
   if (side == client_) {
     request_headers(block, end);
@@ -357,7 +357,7 @@ Request& Exchange::open_request(uint32_t stream, const Segment& first, std::stri
 void Exchange::request_headers(const Block& block, uint64_t end) {
   Request* request = pairing_.find_request(block.stream);
   if (request == nullptr) {
-    // Trailers of what was told already name no method, and streams are opened in order.
+    // Trailers of a reported request name no method either, and streams are opened in order.
     const bool is_new = headers_.asks() || (headers_.unknown && block.stream > halves_[client_].highest_stream);
     if (!is_new || was_closed(block.stream)) return;
     request = &open_request(block.stream, block.first, headers_.method, headers_.authority(), headers_.path);
@@ -371,7 +371,7 @@ void Exchange::response_headers(const Block& block, uint64_t end, int64_t time_n
   if (was_closed(block.stream) || (headers_.status >= 100 && headers_.status < 200)) return;
   Response* response = pairing_.find_response(block.stream);
   if (response == nullptr) {
-    // Without a status these are trailers, whose response was told already or not seen.
+    // Without a status these are trailers, whose response was reported already or not seen.
     if (headers_.status == 0 && !headers_.unknown && !headers_.grpc_status_known) return;
     if (headers_.status == 0 && pairing_.find_request(block.stream) == nullptr) return;
     begin_response(block);
@@ -416,7 +416,7 @@ void Exchange::reset(uint32_t stream, std::string_view outcome) {
   closed_[next_closed_++ % kClosed] = stream;
 }
 
-// The server will not look at streams above the one that it names.
+// The server will ignore streams above the one that it names.
 void Exchange::go_away(Side side, std::string_view payload) {
   if (client_ < 0 || side == client_) return;
   const uint32_t last = big_endian_32(reinterpret_cast<const uint8_t*>(payload.data())) & 0x7fffffff;
@@ -433,7 +433,7 @@ bool Exchange::was_closed(uint32_t stream) const {
 
 // ---- what is missing ----
 
-// A frame says how long it is, so that of one that was cut off the end is known.
+// A frame carries its length, so its end is known even if the frame was cut off.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   if (!halves_[side].frames || bytes.size() < FrameHead::kBytes) return Unit::none();
   const FrameHead head = parse_frame(bytes);
@@ -457,8 +457,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   return true;
 }
 
-// The connection's beginning was not captured, its upgrade was. A server that refuses leaves it HTTP/1.1, whose later
-// requests may ask again.
+// The connection's beginning was not captured, but its upgrade was. If the server refuses, the connection stays
+// HTTP/1.1, and later requests may ask again.
 bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
   if (halves_[0].frames || halves_[1].frames || upgrade_.agreed) return false;
   if (upgrade_.asked && side != client_) {
@@ -474,8 +474,8 @@ bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
          read_upgrade(bytes.substr(0, end + 4), &head);
 }
 
-// Whether the segment begins with frames for certain: a header block that can be read, a stream that is known, or
-// frames one after the other up to the segment's end.
+// True if the segment certainly begins with frames: a readable header block, a known stream, or consecutive frames up
+// to the segment's end.
 bool Exchange::is_chain(Side side, std::string_view bytes) {
   int frames = 0;
   bool certain = false;

@@ -21,7 +21,7 @@ struct Request : RequestHalf {
   uint32_t host_bytes = 0;
   uint64_t bytes = 0;  // header blocks and body
   bool grpc = false;
-  std::string_view outcome = {};  // why it ended without an end
+  std::string_view outcome = {};  // why it ended before its end
 
   std::string_view method() const { return std::string_view(text).substr(0, method_bytes); }
   std::string_view host() const { return std::string_view(text).substr(method_bytes, host_bytes); }
@@ -39,7 +39,7 @@ struct Response : ResponseHalf {
   std::string_view outcome = {};
 };
 
-// The headers of one block that are told of.
+// The headers of one block that are reported.
 class Headers final : public HeaderSink {
  public:
   void clear();
@@ -50,7 +50,7 @@ class Headers final : public HeaderSink {
 
   std::string method, path;
   uint32_t status = 0;
-  bool unknown = false;  // not all of them could be read
+  bool unknown = false;  // some of them could not be read
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;
@@ -60,8 +60,8 @@ class Headers final : public HeaderSink {
   bool asks_ = false;
 };
 
-// Reads both sides of one HTTP/2 connection that is not encrypted: with prior knowledge, upgraded from HTTP/1.1, or
-// joined in the middle.
+// Reads both sides of one unencrypted HTTP/2 connection: with prior knowledge, upgraded from HTTP/1.1, or joined in the
+// middle.
 class Exchange {
  public:
   using Request = http2::Request;
@@ -92,18 +92,18 @@ class Exchange {
   static constexpr size_t kMaxUnitBytes = FrameHead::kBytes + (64 << 10);
   static constexpr size_t kClosed = 32;
 
-  // A header block, which may come in several frames with nothing between them.
+  // A header block, which may span several consecutive frames.
   struct Block {
     bool open = false;
-    bool whole = true;  // nothing of it is missing
+    bool whole = true;  // no part of it is missing
     bool promise = false;
     bool ends_stream = false;
     uint32_t stream = 0;
     uint64_t bytes = 0;
     Segment first = {};
-    std::string text = {};  // of several frames
+    std::string text = {};  // collected if there are several frames
   };
-  // A DATA frame whose payload is being stepped over.
+  // A DATA frame whose payload is being skipped.
   struct Body {
     bool open = false;
     bool ends_stream = false;
@@ -113,12 +113,12 @@ class Exchange {
     HeaderDecoder decoder;
     Block block;
     Body body;
-    bool frames = false;  // what came before frames is over
-    bool middle = false;  // not all of it was captured
+    bool frames = false;  // the frames have begun
+    bool middle = false;  // some of it was not captured
     bool ended = false;
     uint32_t highest_stream = 0;
   };
-  // A request of HTTP/1.1 that asks for HTTP/2. Once the server has agreed it is stream 1's.
+  // An HTTP/1.1 request that asks for HTTP/2. It becomes stream 1 once the server has agreed.
   struct Upgrade {
     bool asked = false;
     bool agreed = false;
@@ -156,7 +156,7 @@ class Exchange {
   Upgrade upgrade_;
   Sink* sink_ = nullptr;
   int client_ = -1;                            // the side, once it is known
-  int64_t hidden_ns_ = INT64_MAX;              // since when streams may wait for what was not captured
+  int64_t hidden_ns_ = INT64_MAX;              // since when streams may wait for bytes that were not captured
   std::array<uint32_t, kClosed> closed_ = {};  // streams that were reset
   size_t next_closed_ = 0;
 };

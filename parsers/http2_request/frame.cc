@@ -8,7 +8,7 @@
 namespace tapline::http2 {
 namespace {
 
-// Nobody is known to allow longer ones.
+// No known implementation allows longer ones.
 constexpr uint32_t kMostBytes = 1 << 20;
 constexpr uint32_t kReservedBit = 0x80000000;
 

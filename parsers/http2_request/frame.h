@@ -6,7 +6,7 @@
 
 namespace tapline::http2 {
 
-// What a client sends first (RFC 9113 section 3.4).
+// The client connection preface (RFC 9113 section 3.4).
 inline constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 enum FrameType : uint8_t {
@@ -33,7 +33,7 @@ struct FrameHead {
   uint32_t length = 0;
   uint8_t type = 0;
   uint8_t flags = 0;
-  uint32_t stream = 0;  // with the reserved bit
+  uint32_t stream = 0;  // including the reserved bit
 
   bool has(uint8_t flag) const { return (flags & flag) != 0; }
   uint64_t bytes() const { return kBytes + length; }
@@ -42,14 +42,14 @@ struct FrameHead {
 // REQUIRES: FrameHead::kBytes readable.
 FrameHead parse_frame(std::string_view bytes);
 
-// Whether length, flags and stream are such as its type has them. Types that we don't know: false.
+// True if length, flags and stream are valid for its type. False for unknown types.
 bool is_plausible(const FrameHead& head);
 
-// Behind the frame's head: where a header block's fragment is in the payload, without padding, priority and promised
-// stream. `payload` may be cut off. False: the lengths contradict each other.
+// Finds the fragment of a header block in the payload behind the frame's head, without padding, priority and promised
+// stream. `payload` may be cut off. Returns false if the lengths contradict each other.
 bool fragment_of(const FrameHead& head, std::string_view payload, std::string_view* fragment);
 
-// "CANCEL", ... of RST_STREAM and GOAWAY; "other" for codes without a name.
+// "CANCEL", ... in RST_STREAM and GOAWAY; "other" for codes without a name.
 std::string_view name_of_error(uint32_t code);
 // "OK", "NOT_FOUND", ...; "other" for codes without a name.
 std::string_view name_of_grpc_status(uint32_t code);

@@ -7,22 +7,22 @@
 namespace tapline::http2 {
 namespace {
 
-// Beside the entries of the table; measured with libnghttp2 1.52.
+// Memory besides the entries of the table; measured with libnghttp2 1.52.
 constexpr size_t kInflaterBytes = 8 << 10;
 constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
-// Instead of a literal that is put into the table under a name that is not known.
+// Replaces a literal that is added to the table under an unknown name.
 constexpr std::string_view kPlaceholder = "\x40\x01?";
 
 // One header, or a change of the table's size (RFC 7541 section 6).
 struct Representation {
   size_t bytes = 0;
-  uint64_t index = 0;       // 0: the name is a literal, or it is a change of size
-  size_t value_offset = 0;  // of a literal; 0: there is none
+  uint64_t index = 0;       // 0: the name is a literal, or this is a change of size
+  size_t value_offset = 0;  // start of a literal value; 0: there is none
   bool enters_table = false;
   bool is_size = false;
 };
 
-// An integer with a prefix of so many bits (section 5.1); moves *at behind it.
+// Reads an integer with a prefix of so many bits (section 5.1); moves *at behind it.
 std::optional<uint64_t> integer(std::string_view block, size_t* at, int prefix_bits) {
   if (*at >= block.size()) return std::nullopt;
   const uint64_t most = (1u << prefix_bits) - 1;
@@ -44,7 +44,7 @@ bool step_over_string(std::string_view block, size_t* at) {
   return true;
 }
 
-// The representation at the beginning of the block; none: it is cut off, or broken.
+// Returns the representation at the beginning of the block, or none if it is cut off or broken.
 std::optional<Representation> next(std::string_view block) {
   const auto first = static_cast<uint8_t>(block[0]);
   Representation result;
@@ -81,7 +81,7 @@ bool HeaderDecoder::start() {
   nghttp2_hd_inflater* inflater = nullptr;
   if (nghttp2_hd_inflate_new(&inflater) != 0) return false;
   inflater_.reset(inflater);
-  // The encoder says itself when its table changes its size: how far the other side allows it is not followed.
+  // The encoder itself signals size changes of its table; the limit that the other side sets is not followed.
   return nghttp2_hd_inflate_change_table_size(inflater, kMaxTableBytes) == 0;
 }
 

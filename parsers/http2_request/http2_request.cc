@@ -7,7 +7,7 @@ using http2::Exchange;
 using http2::Request;
 using http2::Response;
 
-// Requests of HTTP/2 and gRPC with their responses, where they are not encrypted.
+// Pairs unencrypted HTTP/2 and gRPC requests with their responses.
 class Http2Request final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;

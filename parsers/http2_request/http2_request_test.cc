@@ -268,7 +268,7 @@ TEST(Http2Request, LargerTablesAndSmallerOnes) {
   }
 }
 
-// ---- what is missing ----
+// ---- losses ----
 
 TEST(Http2Request, OneWayCaptures) {
   Talk talk;
@@ -282,7 +282,7 @@ TEST(Http2Request, OneWayCaptures) {
   EXPECT_EQ(parse(told), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
-// The table of what came before is not known: what refers to it stays empty, everything else is told.
+// The earlier table is not known: fields that refer to it stay empty, everything else is reported.
 TEST(Http2Request, JoinsInMidStream) {
   Talk talk;
   Conversation conversation;
@@ -314,8 +314,8 @@ TEST(Http2Request, CapturedInPart) {
   EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
-// Each path has a status and a length of body of its own. Whatever is lost: a header that is told is right, and so is
-// each pair.
+// Each path has its own status and body length. Whatever is lost: a header that is reported is right, and so is each
+// pair.
 TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
   Talk talk;
   Conversation conversation;
@@ -382,7 +382,7 @@ TEST(Http2Request, BlocksAreBounded) {
   EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET - 3", "GET /b 5"}));
 }
 
-// An entry whose name is of before takes its place in the table all the same: what lies behind it is still found.
+// An entry whose name is unknown takes its place in the table all the same: entries behind it are still found.
 TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   struct Headers final : http2::HeaderSink {
     void on_header(std::string_view name, std::string_view value) override {

@@ -7,7 +7,7 @@
 #include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
-// What the tests of http_get share.
+// Shared by the tests of http_get.
 namespace tapline::http_test {
 
 using testing::Conversation;

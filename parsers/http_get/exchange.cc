@@ -32,16 +32,16 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   return ExchangeVerdict::kOver;
 }
 
-// The body goes on, but the client has sent another request when it had received just what came before this segment,
-// which begins like a response: a length was read wrong.
+// The body continues, but the client sent another request after it had received exactly the data before this segment,
+// which begins like a response: a length was misread.
 bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const {
   if (requester_ < 0 || is_requester(side)) return false;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return readers_[side].may_be_overtaken(text) && pairing_.asked_at(segment.offset);
 }
 
-// The stream's first bytes are no message. Some requests only their server can read: the connection is HTTP if its
-// answer is.
+// The stream's first bytes are not a message. Some requests are readable only to their server: if its answer is HTTP,
+// so is the connection.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -49,7 +49,7 @@ void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   if (requester_ >= 0) on_hidden(side, segment.offset + bytes);
 }
 
-// The parser was not told of what came before: it was loaded while the connection went on.
+// The parser did not see the earlier data: it was loaded while the connection was open.
 void Exchange::join(Side side) {
   readers_[side].start_in_middle();
   if (requester_ >= 0) on_hidden(side, readers_[side].offset());
@@ -77,7 +77,8 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
     requester_ = head.request ? side : other_side(side);
     sink_->on_client(static_cast<Side>(requester_));
   }
-  // A response where requests belong: the other side's role was misjudged, or somebody plays; its framing still counts.
+  // A response where requests belong: the other side's role was misjudged, or a host misbehaves; the framing still
+  // counts.
   if (head.request != is_requester(side)) {
     if (is_requester(side)) pairing_.forget_reading();
     interim_ = !is_requester(side);
@@ -123,7 +124,7 @@ bool Exchange::on_headless(Side side, const Segment& first) {
   return true;
 }
 
-// `request`: what it answers, or null where that is not known.
+// `request` is the one answered, or null if unknown.
 Framing Exchange::frame_response(const Head& head, const Request* request, const Segment& first) {
   const bool tunnel = head.status / 100 == 2 && is_connect(request);
   if (tunnel || head.status == 101) {

@@ -11,12 +11,12 @@
 
 namespace tapline::http {
 
-// A request that waits for its response. As long as two cache lines, unless its text is long: where many connections
-// wait, each request is a cache miss on its way in and another on its way out. (Not aligned to them: glibc's memory of
-// aligned objects that come and go is full of holes.)
+// A request that waits for its response. It takes two cache lines, unless its text is long: where many connections
+// wait, each request is a cache miss on its way in and another on its way out. (It is not aligned to them: glibc's
+// allocator fragments badly with aligned objects that come and go.)
 struct Request : BareRequestHalf {
   bool simple = false;       // HTTP/0.9: its response may have no head
-  uint8_t method_bytes = 0;  // at most 32: head.cc knows no longer one
+  uint8_t method_bytes = 0;  // at most 32, the limit in head.cc
   uint32_t url_bytes = 0;
   ShortText text = {};  // method, url and host, one after the other
 
@@ -35,18 +35,18 @@ struct Response : ResponseHalf {
   uint32_t status = 0;  // 0: without a head
 };
 
-// Reads both sides of one connection: finds who asks, what frames each message, and what is no HTTP any more. A client
-// that does not pipeline is told right after any gap; see OrderedPairing.
+// Reads both sides of one connection: finds the client, frames each message, and detects the end of HTTP. Transactions
+// of a client that does not pipeline are reported right after any gap; see OrderedPairing.
 class Exchange final : private MessageHandler {
  public:
   using Request = http::Request;
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // The same while nothing shows that the server answers: this many segments with requests went by without a byte of
-  // its stream, captured or acknowledged. So the halves of a one-way mirror come soon, and cost little.
+  // The same limit while nothing shows that the server answers: that many segments with requests have passed without a
+  // byte of its stream, captured or acknowledged. So the halves of a one-way mirror come soon, and cost little.
   static constexpr uint32_t kMaxUnheard = 16;
-  // Joined in mid-stream and nothing like HTTP within this much: another protocol.
+  // A stream joined in the middle that shows no HTTP within this much belongs to another protocol.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;
   static constexpr size_t kMaxMemoryBytes = size_t{512} << 20;
 
@@ -85,12 +85,12 @@ class Exchange final : private MessageHandler {
   OrderedPairing<Request, Response, kMaxPending> pairing_;
   int requester_ = -1;  // side, once known
   bool ended_[2] = {false, false};
-  bool not_http_[2] = {false, false};  // its first bytes were no message
+  bool not_http_[2] = {false, false};  // its first bytes were not a message
   bool over_ = false;
   bool interim_ = false;                  // the response being read is a 1xx
   uint32_t unheard_segments_ = 0;         // see kMaxUnheard
   int64_t request_segment_ns_ = 0;        // of the latest request
-  uint64_t request_peer_offset_ = ~0ull;  // what the client had received when it sent the latest request
+  uint64_t request_peer_offset_ = ~0ull;  // how much the client had received when it sent the latest request
   Sink* sink_ = nullptr;                  // during a call
 };
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kUsualMethods = {"GET ",     "POST ",
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Two bits for each byte, since these questions are asked of every byte of a request line.
+// Two bits per byte, since every byte of a request line is tested for both.
 constexpr uint8_t kToken = 1, kControl = 2;
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> classes = {};
@@ -71,7 +71,8 @@ struct RequestLine {
   bool versioned;
 };
 
-// `line` without its end. The URL is everything between the first and the last blank: some clients leave blanks in it.
+// `line` comes without its end. The URL is everything between the first and the last blank: some clients leave blanks
+// in it.
 RequestLine split_request_line(std::string_view line) {
   const size_t method_end = std::min(line.find(' '), line.size());
   std::string_view rest = trim(line.substr(method_end));
@@ -86,7 +87,8 @@ bool is_usual_method(std::string_view method) {
                      [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
 }
 
-// Without a version only what can hardly be another protocol's command: servers answer such lines (RFC 9112 section 3).
+// Without a version, accepts only lines that can hardly be another protocol's command: servers answer such lines (RFC
+// 9112 section 3).
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))
@@ -104,7 +106,7 @@ Look look_at_request_line(std::string_view bytes) {
   if (method_end == 0 || bytes[method_end] != ' ') return Look::kNot;
   const size_t line_end = bytes.find('\n', method_end);
   const std::string_view line = bytes.substr(0, line_end);
-  // Some clients send control characters in URLs: where everything else is HTTP, they are.
+  // Some clients send control characters in URLs. They are accepted if everything else is HTTP.
   const bool controls = std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); });
   if (controls && !is_usual_method(line.substr(0, method_end))) return Look::kNot;
   if (line_end == std::string_view::npos) return Look::kMaybe;
@@ -156,7 +158,7 @@ void take_coding(std::string_view codings, Head* head) {
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Most fields are not among the three that matter: their first letter tells.
+// Few fields are among the three that matter: the first letter rules most out.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';
@@ -189,8 +191,8 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
-// The line that begins at `begin`: its end, without and with what ends it. False where it has no end, or controls
-// within.
+// The line that begins at `begin`: its end, without and with its terminator. False if it has no end, or contains
+// control characters.
 struct Line {
   size_t end;
   size_t next;

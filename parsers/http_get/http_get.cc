@@ -7,7 +7,7 @@ using http::Exchange;
 using http::Request;
 using http::Response;
 
-// HTTP/1 requests and responses of every method, paired, with time to first byte and in all.
+// Pairs HTTP/1 requests and responses of every method, with time to first byte and total time.
 class HttpGet final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;

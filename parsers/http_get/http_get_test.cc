@@ -120,7 +120,7 @@ TEST(HttpGet, Http10KeepAlive) {
 
 TEST(HttpGet, NeitherLengthNorChunksMeansUntilTheClose) {
   const std::string answer = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
-  // What was asked behind it is never answered.
+  // The request behind it is never answered.
   expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", answer,
                       {whole("GET h /a 200", kGet, answer), "GET h /b - " + size(kGet) + " - request"});
   // A coding that does not end in chunks goes before a length (RFC 9112 section 6.3).
@@ -157,7 +157,7 @@ TEST(HttpGet, LongTrailers) {
                       {whole("GET h /a 200", kGet, answer), whole("GET h /a 200", kGet, kOk)});
 }
 
-// Content is not looked at, whatever it holds.
+// Content is not examined, whatever it holds.
 TEST(HttpGet, CompressedBodiesAreSteppedOver) {
   const std::string gzip = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\r\n\r\n", 14) + std::string(kOk) +
                            "\r\n0\r\n\r\n" + std::string(kGet) + '\0' + "\xff";
@@ -217,7 +217,7 @@ TEST(HttpGet, RefusedUpgradesStayHttp) {
                        whole("GET h /a 200", kGet, kOk)});
 }
 
-// What comes after 101 is of another protocol, however much it looks like HTTP.
+// Bytes after 101 are of another protocol, however much they look like HTTP.
 TEST(HttpGet, NothingIsToldBehindAnUpgrade) {
   const std::string upgrade =
       "GET /h2 HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
@@ -298,7 +298,7 @@ TEST(HttpGet, LongHeads) {
   }
 }
 
-// A server that is tired of waiting answers what nobody asked.
+// A server that is tired of waiting sends an unrequested answer.
 TEST(HttpGet, UnaskedResponse) {
   const std::string timeout = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n";
   Conversation conversation;

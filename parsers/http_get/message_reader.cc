@@ -104,7 +104,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// Not what a message begins with. Where no message was ever seen, the connection is of another protocol.
+// The bytes do not begin a message. If no message was ever seen, the connection is of another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
   drop_head();
   if (!recognised_ && !resumed_) {
@@ -141,9 +141,10 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// As look_at() of the head so far, of which `before` bytes were looked at: each byte of a long line once.
+// Same as look_at() of the head so far, of which `before` bytes were examined already: each byte of a long line is
+// examined once.
 Look MessageReader::look_again(size_t before) {
-  constexpr size_t kBegun = 64;  // longer than a method, or all that a status line is known by
+  constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != Look::kMaybe) return known_;
   const std::string_view more = std::string_view(head_).substr(before);
   if (before >= kBegun && more.find('\n') == std::string_view::npos) {
@@ -250,7 +251,7 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// A gap that begins here goes on behind the body: its length still says where it ended, if there was one at all.
+// A gap that begins here extends beyond the body: its length still says where it ended, if there was a body at all.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;
@@ -258,7 +259,7 @@ void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   handler.on_hidden(side_, offset_);
 }
 
-// Where messages begin is no longer known.
+// Message boundaries are no longer known.
 void MessageReader::lose_step(MessageHandler& handler) {
   const bool body = in_body();
   drop_head();

@@ -14,10 +14,10 @@ enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque }
 struct Framing {
   BodyKind kind = BodyKind::kNone;
   uint64_t length = 0;     // of kLength
-  bool uncertain = false;  // a body may in truth be absent: the answer to a HEAD that was not seen
+  bool uncertain = false;  // there may be no body: the answer to a HEAD that was not seen
 };
 
-// Told of messages by the reader of one side. Offsets are of that side's stream.
+// Receives the messages of one side from its reader. Offsets refer to that side's stream.
 class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
@@ -28,13 +28,13 @@ class MessageHandler {
   // Messages may lie unseen before this offset.
   virtual void on_hidden(Side side, uint64_t offset) = 0;
   virtual void on_head_too_long(Side side) = 0;
-  // The stream begins with what is no message. True: it is the body of a response that has no head (HTTP/0.9).
+  // The stream does not begin with a message. Returns true if it is the body of a response without a head (HTTP/0.9).
   virtual bool on_headless(Side side, const Segment& first) = 0;
 };
 
-// Finds the messages in one side's stream. Heads that lie in one piece are parsed where they are, others are collected
-// in a buffer of at most kMaxHeadBytes; bodies are stepped over. After a gap that may hide a message it resumes at the
-// next piece that begins like a head.
+// Finds the messages in one side's stream. Heads in one piece are parsed in place, others are collected in a buffer of
+// at most kMaxHeadBytes; bodies are skipped. After a gap that may hide a message it resumes at the next piece that
+// begins like a head.
 class MessageReader {
  public:
   static constexpr size_t kMaxHeadBytes = 64 << 10;
@@ -45,34 +45,34 @@ class MessageReader {
 
   // For a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
-  // CONNECT or Upgrade took effect: what follows is another protocol.
+  // CONNECT or Upgrade took effect: another protocol follows.
   void become_opaque() { mode_ = Mode::kOpaque; }
   bool recognised() const { return recognised_; }
 
-  // kNotHttp: the stream's very first bytes are no HTTP message.
+  // Returns kNotHttp if the stream's very first bytes are not an HTTP message.
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, MessageHandler& handler);
   void gap(uint64_t bytes, const Segment& segment, MessageHandler& handler);
   void end(MessageHandler& handler);
-  // A body is being read, and this would begin a message if it were none of it.
+  // True if a body is being read, and these bytes would begin a message if they were not part of it.
   bool may_be_overtaken(std::string_view bytes) const {
     return in_body() && bytes.front() == 'H' && may_resume_at(bytes);
   }
-  // What was being read ended before the next byte, whatever its head said.
+  // Ends the message being read before the next byte, whatever its head says.
   void overtake(MessageHandler& handler) { lose_step(handler); }
-  // The other side answers: if a line without a version is all that came, it was a whole request.
+  // The other side answers: if only a line without a version has come, it was a whole request.
   void answered(MessageHandler& handler) {
     if (mode_ == Mode::kHead) [[unlikely]]
       finish_simple_request(handler);
   }
-  // As after construction.
+  // Resets to the state after construction.
   void recycle() {
     drop_head();
     *this = MessageReader(side_);
   }
 
-  // Of the next byte.
+  // Offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // No message that begins before this offset is still to be told of.
+  // No message that begins before this offset will be reported any more.
   uint64_t settled_offset() const {
     return mode_ == Mode::kStart || mode_ == Mode::kSeek || mode_ == Mode::kOpaque ? offset_ : first_.offset;
   }
@@ -109,10 +109,10 @@ class MessageReader {
   void end_in_gap(uint64_t gap_begin, MessageHandler& handler);
   void lose_step(MessageHandler& handler);
   void consume(std::string_view& text, size_t bytes);
-  // A head in several pieces is rare, and sooner or later each of a million connections would keep room for one.
+  // A head in several pieces is rare, but over time each of a million connections would keep room for one.
   void drop_head() {
     if (!head_.empty()) [[unlikely]]
-      std::string().swap(head_);  // an empty string that is assigned keeps its memory
+      std::string().swap(head_);  // assigning an empty string would keep its memory
   }
   bool in_body() const { return mode_ >= Mode::kLength && mode_ <= Mode::kUntilClose; }
 
@@ -131,9 +131,9 @@ class MessageReader {
   int64_t last_byte_ns_ = 0;
   Segment segment_ = {};  // the current piece's
   Segment first_ = {};    // of the message's first byte
-  size_t resume_ = 0;     // where to search head_ for its end
+  size_t resume_ = 0;     // where to resume the search for the end of head_
   std::string head_;
-  std::string scratch_;  // of a folded field; empty between calls
+  std::string scratch_;  // for a folded field; empty between calls
 };
 
 }  // namespace tapline::http

@@ -85,8 +85,7 @@ TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
     for (size_t first = 0; first < frames; ++first) {
       for (size_t second = first + 1; second < frames; ++second) {
         Harness run({"http_get"});
-        // Responses carry no number of their own, so a pair is right if its times are: each takes 1 ms to the first
-        // byte.
+        // Responses carry no number, so a pair is right if its times are: each takes 1 ms to the first byte.
         run.all(three_with_lost({first, second}, response_cut));
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
@@ -97,7 +96,7 @@ TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
   }
 }
 
-// Transactions that each say which they are, in segments of at most `cut` bytes, and whose each frame is.
+// Transactions that each identify themselves, in segments of at most `cut` bytes, and the transaction of each frame.
 std::vector<Frame> told_apart(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
   Conversation conversation;
   conversation.handshake();
@@ -247,7 +246,7 @@ TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
       for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
         expected.push_back("/" + std::to_string(number));
       }
-      // The one that was going on may be whole: then its last skipped byte ended the one before.
+      // The transaction in progress may be whole: then its last skipped byte ended the one before.
       if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
       EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
     }

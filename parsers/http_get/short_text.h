@@ -8,7 +8,7 @@
 
 namespace tapline::http {
 
-// Text that lies within the object itself while it is at most kInside bytes long, and on the heap beyond.
+// A text that is stored inside the object while it is at most kInside bytes long, and on the heap beyond.
 class ShortText {
  public:
   static constexpr size_t kInside = 80;
@@ -23,7 +23,7 @@ class ShortText {
   }
   ~ShortText() { clear(); }
 
-  // The three, one after the other. REQUIRES: less than 4 GiB.
+  // Concatenates the three. REQUIRES: less than 4 GiB.
   void assign(std::string_view first, std::string_view second, std::string_view third) {
     clear();
     const size_t bytes = first.size() + second.size() + third.size();
@@ -57,7 +57,7 @@ class ShortText {
   }
 
   uint32_t bytes_ = 0;
-  char inside_[kInside];  // the text, or where it is
+  char inside_[kInside];  // the text, or a pointer to it
 };
 
 }  // namespace tapline::http

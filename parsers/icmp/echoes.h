@@ -28,7 +28,7 @@ struct EchoReply : ResponseHalf {
   IpAddress asker;
 };
 
-// The echo requests and replies of two hosts, paired by identifier and sequence number (RFC 792, RFC 4443 section 4).
+// Pairs the echo requests and replies of two hosts by identifier and sequence number (RFC 792, RFC 4443 section 4).
 class Echoes {
  public:
   using Request = EchoRequest;
@@ -38,7 +38,7 @@ class Echoes {
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
   static constexpr int64_t kPatienceNs = kTimeoutNs;
 
-  // `asker` sends the requests: it is the sender of a request, the receiver of a reply.
+  // `asker` sends the requests: it is the sender of a request and the receiver of a reply.
   void message(Side side, const IpAddress& asker, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
     const Segment segment = {.time_ns = time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
     if (message.kind == Kind::kEchoRequest) {

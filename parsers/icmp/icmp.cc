@@ -38,7 +38,7 @@ class EndpointText {
   size_t size_ = 0;
 };
 
-// ICMP messages of both versions: echoes paired, errors with what they are about.
+// ICMP messages of both versions: pairs echoes, and reports errors with the packets they are about.
 class Icmp final : public TransactionParser<icmp::Echoes> {
  public:
   const Schema& schema() const override;
@@ -58,7 +58,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
  protected:
   void tell(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Seen seen,
             Emitter& out) override {
-    // Either host may ask the other: the source is the one that does.
+    // Either host may ask the other, so the source is the one that asks.
     TupleHeader turned = header;
     if ((request != nullptr ? request->asker : response->asker) != turned.src_ip) turn(&turned);
     const Message& message = request != nullptr ? request->message : response->message;
@@ -72,7 +72,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     if (!icmp::read(packet.payload(), packet.protocol == protocol::kIcmpV6, &message)) return;
     if (message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply) {
       Connection& flow = *packet.connection;
-      // There are no ports, by which Connection::side_of() would do.
+      // There are no ports for Connection::side_of() to go by.
       const Side side = packet.src_ip == flow.ip[0] ? Side{0} : Side{1};
       with_exchange(flow, out, [&](icmp::Echoes& echoes, icmp::Echoes::Sink& sink) {
         const IpAddress& asker = message.kind == Kind::kEchoRequest ? packet.src_ip : packet.dst_ip;

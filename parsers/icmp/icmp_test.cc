@@ -66,7 +66,7 @@ TEST(Icmp, BothHostsMayAsk) {
 TEST(Icmp, HalvesAndRepetitions) {
   EXPECT_EQ(seen({testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart)}, {"type", "rtt_ns", "partial"}),
             Lines{"10.0.0.1>10.0.0.2 0 - response"});
-  // Every second for ever, and nobody answers: told after ten seconds.
+  // Requests every second for ever without a reply: reported after ten seconds.
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 30; ++i) frames.push_back(testing::icmp_frame(kA, kB, echo(8, 7, i), kStart + i * kSecond));
   Harness harness({"icmp"});

@@ -78,7 +78,7 @@ void quote_ports(Bytes transport, Quoted* quoted) {
   quoted->dst_port = big_endian_16(transport.data() + 2);
 }
 
-// The beginning of the packet that caused an error. Extension headers of IPv6 are not followed.
+// Reads the beginning of the packet that caused an error. IPv6 extension headers are not followed.
 void quote(Bytes packet, Quoted* quoted) {
   if (packet.size() >= 20 && packet[0] >> 4 == 4) {
     const size_t header_bytes = (packet[0] & 0x0f) * 4u;

@@ -23,13 +23,13 @@ struct Message {
   Kind kind = Kind::kOther;
   uint8_t type = 0, code = 0;
   std::string_view name;          // "echo", "unreachable", …; "" for types without a name here
-  std::string_view reason;        // of errors: "port", "host", …; "" for codes without a name here
-  uint16_t id = 0, sequence = 0;  // of echoes
-  uint32_t mtu = 0;               // of the link that the packet was too big for
-  Quoted quoted;                  // of errors
+  std::string_view reason;        // set for errors: "port", "host", …; "" for codes without a name here
+  uint16_t id = 0, sequence = 0;  // set for echoes
+  uint32_t mtu = 0;               // MTU of the link that the packet was too big for
+  Quoted quoted;                  // set for errors
 };
 
-// `bytes` begin with the message's type. False if there are too few of them to be one.
+// `bytes` begin with the message's type. Returns false if there are too few of them for a message.
 bool read(std::span<const uint8_t> bytes, bool v6, Message* message);
 
 }  // namespace tapline::icmp

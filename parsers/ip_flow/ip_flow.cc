@@ -7,14 +7,14 @@
 namespace tapline {
 namespace {
 
-// IANA's keywords, in lower case, of the protocols that are met in networks.
+// IANA's keywords, in lower case, of the protocols that occur in practice.
 constexpr std::array<std::pair<uint8_t, std::string_view>, 22> kNames = {
     {{1, "icmp"},        {2, "igmp"},   {4, "ipv4"},      {8, "egp"},         {17, "udp"},  {33, "dccp"},
      {41, "ipv6"},       {46, "rsvp"},  {47, "gre"},      {50, "esp"},        {51, "ah"},   {58, "ipv6-icmp"},
      {59, "ipv6-nonxt"}, {88, "eigrp"}, {89, "ospf"},     {97, "etherip"},    {103, "pim"}, {112, "vrrp"},
      {115, "l2tp"},      {132, "sctp"}, {136, "udplite"}, {137, "mpls-in-ip"}}};
 
-// One tuple when a flow is first seen in each second of packet time, as tcp_flow_key does of TCP.
+// Emits one tuple when a flow is first seen in each second of packet time, as tcp_flow_key does for TCP.
 class IpFlow final : public Parser {
  public:
   const Schema& schema() const override {
@@ -47,7 +47,7 @@ class IpFlow final : public Parser {
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next reported
-    uint64_t told;             // queries that know of it in this interval
+    uint64_t told;             // queries that were given the flow in this interval
   };
 
   void tell(const Packet& packet, Emitter& out) {
@@ -63,7 +63,7 @@ class IpFlow final : public Parser {
     out.emit(header, {Value::string(name_of(packet))});
   }
 
-  // GRE in UDP under DTLS (RFC 8086 section 4) is a tunnel that nobody can look into: records of DTLS 1.0 or 1.2.
+  // GRE in UDP under DTLS (RFC 8086 section 4) is an opaque tunnel: records of DTLS 1.0 or 1.2.
   static bool is_encrypted_gre(const Packet& packet) {
     constexpr uint16_t kPort = 4755;
     const std::span<const uint8_t> record = packet.payload();

@@ -10,11 +10,11 @@ namespace tapline::kafka {
 namespace {
 
 constexpr int16_t kNever = Api::kNever;
-// The commonest beginnings of an answer.
+// The most common beginnings of an answer.
 constexpr std::string_view kError = "E", kThrottledError = "4 E";
 constexpr std::string_view kTopicErrors = "4 [ s [ 4 E";
 
-// After Kafka's own descriptions of its messages (clients/src/main/resources/common/message), by key.
+// Derived from Kafka's own message descriptions (clients/src/main/resources/common/message), by key.
 constexpr Api kApis[] = {
     {"Produce", 13, 9, "s@3 A 4 [ T@0-12 U@13", "[ s@0-12 u@13 [ 4 E"},
     {"Fetch", 18, 12, "4@0-14 4 4 4@3 1@4 4@7 4@7 [ T@0-12 U@13", "4@1 E@7 4@7 [ s@0-12 u@13 [ 4 E"},
@@ -250,7 +250,7 @@ constexpr std::string_view kErrors[] = {
     "SHARE_SESSION_LIMIT_REACHED",
 };
 
-// Takes bytes off the front of a body. Once something did not fit, nothing does any more.
+// Takes bytes off the front of a body. Once a field did not fit, no later one does.
 class Body {
  public:
   Body(std::string_view bytes, bool flexible) : bytes_(bytes), flexible_(flexible) {}
@@ -284,7 +284,7 @@ class Body {
  private:
   static const uint8_t* unsigned_of(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-  // Flexible versions write one more than the length, 0 for null; others -1 for null.
+  // Flexible versions write the length plus one, and 0 for null; others write -1 for null.
   uint32_t length(uint64_t bytes) {
     if (flexible_) {
       const uint32_t more = varint();
@@ -320,7 +320,7 @@ struct Step {
 
   bool is_in(int16_t version) const { return version >= from && version <= to; }
 
-  // The path's next one. REQUIRES: !path.empty()
+  // Takes the path's next step. REQUIRES: !path.empty()
   static Step next(std::string_view& path) {
     Step step{path[0]};
     path.remove_prefix(1);
@@ -388,7 +388,7 @@ class Walk {
     }
   }
 
-  // A name is told rather than a UUID; where it has none, the UUID is all zeros, or the name is empty.
+  // Reports a name rather than a UUID; if the request has none, the UUID is all zeros, or the name is empty.
   void topic(std::string_view text, bool is_id) {
     if (body_.failed() || text.empty() || text.find_first_not_of('\0') == std::string_view::npos) return;
     if (is_id && !findings_.topic.empty()) return;
@@ -409,7 +409,7 @@ class Walk {
     ended_ = count == 0;
   }
 
-  // The path's steps up to ')', as often as there are elements.
+  // Skips the path's steps up to ')', as often as there are elements.
   void step_over(std::string_view& path) {
     const size_t end = path.find(')');
     const std::string_view element = path.substr(0, end);
@@ -427,7 +427,7 @@ class Walk {
   Body body_;
   int16_t version_;
   Findings findings_;
-  uint32_t elements_ = 0;  // of the latest array
+  uint32_t elements_ = 0;  // elements of the latest array
   bool ended_ = false;
 };
 

@@ -5,24 +5,24 @@
 
 namespace tapline::kafka {
 
-// A kind of request, by its key. `latest` is the last version whose bodies are read: of later ones only the header is.
+// A kind of request, by its key. `latest` is the last version whose bodies are read: for later ones only the header is.
 //
-// Where a body names its topic and its error is said by a path of steps, done one after the other while there are
-// bytes:
+// A path of steps tells where a body names its topic and its error; the steps are done one after the other while there
+// are bytes:
 //
 //   1 2 4 8   an integer of that many bytes        s   a string, null or not          u   a UUID
-//   A         the int16 that says who must confirm a Produce: 0 = it is never answered
+//   A         the int16 of who must confirm a Produce: 0 = it is never answered
 //   T  U      the topic's name, or its UUID        E   an error code; the first that is not 0 counts
-//   [         an array, of which the first element is gone into; its length counts as the number of topics if T or U
+//   [         an array, whose first element is entered; its length counts as the number of topics if T or U
 //             comes next
-//   ( )       an array, whose elements are all stepped over
+//   ( )       an array, whose elements are all skipped
 //   @a  @a-b  behind a step: only in versions from a (to b)
 //
-// From version `flexible` on lengths are varints, and structures end with tagged fields.
+// From version `flexible` on, lengths are varints, and structures end with tagged fields.
 struct Api {
   std::string_view name;
   int16_t latest;
-  int16_t flexible;  // kNever: none is
+  int16_t flexible;  // kNever: no version is
   std::string_view request;
   std::string_view response;
 
@@ -32,13 +32,13 @@ struct Api {
 
 inline constexpr int16_t kProduceKey = 0, kControlledShutdownKey = 7, kSaslHandshakeKey = 17, kApiVersionsKey = 18;
 
-// Null: no such key.
+// Null if there is no such key.
 const Api* api_of(int16_t key);
 
-// "NONE", "UNKNOWN_TOPIC_OR_PARTITION", ...; empty: a code that we don't know.
+// "NONE", "UNKNOWN_TOPIC_OR_PARTITION", ...; empty for unknown codes.
 std::string_view name_of_error(int16_t code);
 
-// What a path found. Views are of the body.
+// The results of following a path. Views point into the body.
 struct Findings {
   std::string_view topic = {};
   bool topic_is_id = false;  // 16 bytes, not text
@@ -47,10 +47,10 @@ struct Findings {
   int16_t error = 0;
   bool acks_known = false;
   int16_t acks = 0;
-  bool whole = false;  // the bytes sufficed, and none contradicted
+  bool whole = false;  // there were enough bytes, and none contradicted the path
 };
 
-// Reads as far as the bytes go, of a body in this version.
+// Reads a body of this version as far as the bytes go.
 Findings follow(std::string_view path, std::string_view body, int16_t version, bool flexible);
 
 }  // namespace tapline::kafka

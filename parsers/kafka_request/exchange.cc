@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kKeptEarlyBytes = 256;
-constexpr size_t kMaxEarly = 4;  // answers, while nothing was asked
+constexpr size_t kMaxEarly = 4;  // answers accepted before any request
 
 std::string_view message_of(std::string_view bytes, uint64_t message) {
   return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
@@ -25,7 +25,7 @@ void fill(Request& request, const RequestHead& head, const Findings& found) {
   request.never_answered = head.key == kProduceKey && found.acks_known && found.acks == 0;
 }
 
-// All that is there of a message that is not looked at, and what it still has to come.
+// Skips the bytes of a message that is not examined, and the rest of it that is still to come.
 Unit stepped_over(std::string_view bytes, uint64_t message) {
   const uint64_t seen = std::min<uint64_t>(bytes.size(), message);
   return Unit::taken(seen, message - seen);
@@ -43,7 +43,7 @@ bool is_topic(std::string_view name) {
   });
 }
 
-// Whether these bytes, of a connection of which nothing is known, are a request for certain.
+// True if these bytes, on a connection of which nothing is known, are certainly a request.
 bool is_certain(const RequestHead& head, std::string_view bytes) {
   if (head.version > head.api->latest) return false;
   const std::string_view message = message_of(bytes, head.bytes);
@@ -56,7 +56,7 @@ bool is_certain(const RequestHead& head, std::string_view bytes) {
 
 }  // namespace
 
-// Lets through what is known to be of this protocol.
+// Forwards transactions that are known to be of this protocol.
 class Exchange::Filter final : public Sink {
  public:
   Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
@@ -133,7 +133,8 @@ void Exchange::recycle() {
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   if (may_ask(side)) return request(side, bytes, first);
-  // The handshake told who asks, though nothing was asked yet: the first answers may have come before their questions.
+  // The handshake identified the client, though there was no request yet: the first answers may have come before their
+  // requests.
   const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
   return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
 }
@@ -146,7 +147,7 @@ Unit Exchange::request(Side side, std::string_view bytes, const Segment& first) 
       return Unit::more(wanted);
     case Parsed::kNone:
       if (is_token(bytes)) return token(side, bytes);
-      // The other side may be the one that asks, and what it asked was not captured.
+      // The other side may be the client, and its requests may not have been captured.
       return client_ < 0 && middle_[other_side(side)] ? unasked(bytes) : Unit::none();
     case Parsed::kRequest:
       break;
@@ -184,8 +185,8 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   sink_->on_transaction(&request, nullptr);
 }
 
-// Two open requests with one number: it can't be said which of them is answered, until the client has counted up for a
-// while.
+// Two open requests have the same number, so it is unclear which of them is answered, until the client has counted up
+// for a while.
 void Exchange::note_id(int32_t id) {
   if (distrust_ > 0) distrust_ = int64_t{id} == int64_t{latest_id_} + 1 ? distrust_ - 1 : kDistrusted;
   latest_id_ = id;
@@ -233,7 +234,7 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   response.error = found.error;
 }
 
-// The rest of the message, behind the bytes that were seen, is stepped over.
+// Skips the rest of the message behind the bytes that were seen.
 Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
   if (seen < message) return Unit::taken(seen, message - seen);
   close(side, first.offset + message, readers_[side].time_ns());
@@ -250,7 +251,7 @@ void Exchange::close(Side side, uint64_t end, int64_t time_ns, bool complete) {
   }
 }
 
-// A response while nobody is known to have asked. It is not told: its number alone says nothing.
+// A response while no client is known. It is not reported: its number alone carries no information.
 Unit Exchange::unasked(std::string_view bytes) const {
   if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
   const uint64_t message = message_bytes(bytes);
@@ -258,7 +259,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   return stepped_over(bytes, message);
 }
 
-// Tokens are answered one by one, and are not told: they hold passwords.
+// Tokens are answered one by one, and are not reported: they hold passwords.
 bool Exchange::is_token(std::string_view bytes) const {
   if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
   return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;
@@ -272,7 +273,7 @@ Unit Exchange::token(Side side, std::string_view bytes) {
 
 void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
 
-// A message says how long it is, so that of one that was cut off the end is known.
+// A message carries its length, so its end is known even if it was cut off.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   RequestHead head;
   size_t wanted = 0;

@@ -33,15 +33,15 @@ struct Response : ResponseHalf {
   uint64_t bytes = 0;
   bool error_known = false;
   int16_t error = 0;
-  std::string early = {};  // its first bytes, if its request was not read yet, which says where the error stands
+  std::string early = {};  // its first bytes, which locate the error, if its request was not read yet
 };
 
 // Reads both sides of one connection to a Kafka broker.
 //
-// A connection is Kafka's once a request was read that is plausible in all that we read of it and bears a text, or a
-// response that bears the number of a request. Requests without any text (an empty client id, no topic) are told once
-// they are answered. Which side asks the handshake tells; else responses must not be taken for requests, and the first
-// 17 of a connection look like the head of a Produce.
+// A connection is Kafka's once a request was read that is plausible in everything we read of it and carries a text, or
+// a response that carries the number of a request. Requests without any text (an empty client id, no topic) are
+// reported once they are answered. The handshake identifies the client; otherwise responses must not be taken for
+// requests, and the first 17 of a connection look like the head of a Produce.
 class Exchange {
  public:
   using Request = kafka::Request;
@@ -50,7 +50,7 @@ class Exchange {
   static constexpr bool kAnswersBearNumbers = true;
 
   void start_in_middle(Side side);
-  // Who opened the connection: brokers never ask.
+  // The side that opened the connection: brokers never send requests.
   void set_client(Side side) { expected_ = side; }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
@@ -97,13 +97,13 @@ class Exchange {
 
   UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
   IdPairing<int32_t, Request, Response, 512> pairing_;
-  Request alone_;  // of requests that are told at once
+  Request alone_;  // a request that is reported at once
   Sink* sink_ = nullptr;
   Open open_[2];
   int expected_ = -1;  // the side that opened the connection
   int client_ = -1;    // the side, once a request was seen
   bool confirmed_ = false;
-  uint32_t distrust_ = 0;  // requests to come before numbers prove anything again: they repeated
+  uint32_t distrust_ = 0;  // requests to come before numbers prove anything again, since they repeated
   int32_t latest_id_ = 0;
   bool middle_[2] = {};  // not all of the side was captured
   bool ended_[2] = {};

@@ -26,7 +26,7 @@ struct TopicId {
   }
 };
 
-// Requests to Kafka's brokers and their responses.
+// Pairs requests to Kafka brokers with their responses.
 class KafkaRequest final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;

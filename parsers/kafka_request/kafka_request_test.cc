@@ -183,7 +183,7 @@ TEST(KafkaRequest, Times) {
   EXPECT_EQ(parse(conversation.frames(), {"first_byte_ns", "response_time_ns"}), Lines{"52000000 73000000"});
 }
 
-// ---- what is missing ----
+// ---- losses ----
 
 TEST(KafkaRequest, OneWayCaptures) {
   std::vector<Frame> asked, told;
@@ -215,7 +215,7 @@ TEST(KafkaRequest, CapturedInPart) {
   EXPECT_EQ(parse(frames), Lines{"Produce 7 me 1 orders NONE "});
 }
 
-// Each topic is asked for once and its response has a length of its own, so a wrong pair shows.
+// Each topic is requested once and its response has a unique length, so a wrong pair shows.
 TEST(KafkaRequest, NeverPairsWrongWhicheverFramesAreLost) {
   for (const int batch : {1, 3}) {
     Conversation conversation;
@@ -243,7 +243,7 @@ TEST(KafkaRequest, NeverPairsWrongWhicheverFramesAreLost) {
           if (!tuple["partial"].empty()) continue;
           ++pairs;
           EXPECT_EQ(std::stoul(tuple["response_bytes"]), least + std::stoul(tuple["correlation_id"]));
-          // A request whose middle was lost may be told without its topic.
+          // A request whose middle was lost may be reported without its topic.
           if (!tuple["topic"].empty()) {
             EXPECT_EQ(tuple["topic"], "topic" + tuple["correlation_id"]);
           }
@@ -276,8 +276,8 @@ std::string name_of(const nlohmann::json& row) {
          row["correlation_id"].dump();
 }
 
-// What the clients wrote of their requests is what was seen of them. Of sizes only librdkafka writes, without a
-// response's length and number.
+// The clients' logs of their requests match the tuples. Only librdkafka logs sizes, without a response's length and
+// number.
 TEST(KafkaRequest, TellsWhatTheClientsLogged) {
   const std::string folder = TAPLINE_SOURCE_DIR "/parsers/kafka_request/captures/";
   Harness run({"kafka_request"});

@@ -8,7 +8,7 @@ namespace tapline::kafka {
 namespace {
 
 constexpr size_t kFixedBytes = 14;  // up to the client id's text
-// Brokers newer than we know bring versions that we don't.
+// Newer brokers use versions that are unknown here.
 constexpr int16_t kNewerVersions = 4;
 constexpr int16_t kMaxClientIdBytes = 512;
 
@@ -20,7 +20,7 @@ bool is_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x20 && c != 0x7f; });
 }
 
-// Tagged fields are almost always none, one byte of 0; others are not read, and what follows them is not found.
+// Tagged fields are almost always empty, one byte of 0; others are not read, so the data behind them are not found.
 size_t behind_tags(std::string_view bytes, size_t offset) {
   return offset < bytes.size() && bytes[offset] == 0 ? offset + 1 : 0;
 }
@@ -40,7 +40,7 @@ Parsed parse_request(std::string_view bytes, RequestHead* head, size_t* wanted) 
   *wanted = kFixedBytes;
   if (bytes.size() >= kLengthBytes) {
     head->bytes = message_bytes(bytes);
-    // Of version 0 of ControlledShutdown the header has no client id.
+    // The header of ControlledShutdown version 0 has no client id.
     if (head->bytes > kMaxRequestBytes || head->bytes < kFixedBytes - 2) return Parsed::kNone;
     *wanted = std::min<size_t>(head->bytes, kFixedBytes);
   }

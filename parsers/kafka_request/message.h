@@ -11,33 +11,32 @@ namespace tapline::kafka {
 // id (int32), client id (int16 and text, or -1), tagged fields in flexible versions; for responses correlation id, and
 // tagged fields in flexible versions of all but ApiVersions.
 inline constexpr size_t kLengthBytes = 4, kResponseHeadBytes = 8;
-// Up to here a message is looked at: header, acks, the first topic, the first errors.
+// Messages are examined up to here: header, acks, the first topic, the first errors.
 inline constexpr size_t kLookedAtBytes = 1024;
-// The broker's own default bound of a request (socket.request.max.bytes). Responses may be as long as a client asks
-// for.
+// The broker's default limit for a request (socket.request.max.bytes). Responses may be as long as a client asks for.
 inline constexpr uint32_t kMaxRequestBytes = 100 << 20;
 inline constexpr uint32_t kMaxResponseBytes = 1 << 30;
 
 struct RequestHead {
-  uint32_t bytes = 0;  // of the message, with its length
+  uint32_t bytes = 0;  // length of the message, with its length field
   int16_t key = 0;
   int16_t version = 0;
   int32_t correlation_id = 0;
   const Api* api = nullptr;
   std::string_view client_id = {};
-  size_t head_bytes = 0;  // up to the body; 0: the body's beginning was not found
+  size_t head_bytes = 0;  // length up to the body; 0: the body's beginning was not found
 };
 
 enum class Parsed : uint8_t { kMore, kRequest, kNone };
 
-// kMore: may become one, but *wanted bytes are needed to tell.
+// kMore: this may become a request, but *wanted bytes are needed to decide.
 Parsed parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
 
 // REQUIRES: kLengthBytes readable.
 uint32_t message_bytes(std::string_view bytes);
 int32_t int32_at(std::string_view bytes, size_t offset);
 
-// Behind a response's correlation id: the body, without tagged fields before it.
+// The body behind a response's correlation id and tagged fields.
 std::string_view response_body(std::string_view bytes, int16_t key, bool flexible);
 
 }  // namespace tapline::kafka

@@ -18,7 +18,7 @@ constexpr uint64_t kLineEnd = 2;
 constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
 // Answers of several lines.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
-// No other protocol begins a line so.
+// No other protocol has lines that begin like this.
 constexpr uint32_t kCertainAnswers = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
                                      bit(Answer::kNotFound) | bit(Answer::kDeleted) | bit(Answer::kTouched) |
                                      bit(Answer::kStat) | bit(Answer::kEnd) | bit(Answer::kMetaValue);
@@ -67,7 +67,7 @@ void fill(Request& request, const BinaryHead& head, std::string_view key) {
   request.opcode = head.opcode;
   request.opaque = head.opaque;
   request.key_hash = key.empty() ? 0 : hash_of(key);
-  // What a client sends with SASL is a secret, and its length is nobody's business either.
+  // A client's SASL data are a secret, and so is their length.
   request.value_bytes = command.command.group == Group::kWrite ? head.value_bytes() : 0;
 }
 
@@ -110,8 +110,8 @@ bool Request::contradicts(const Response& response) const {
   return !named;
 }
 
-// Behind a gap, the end of a get's answer, or a value that is not of its first key, is its beginning if it stands where
-// the client had received all that came before.
+// The response is behind a gap, and is the end of a get's answer, or a value that is not that of its first key. It is
+// taken for the answer's beginning if it stands where the client had received everything before.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// A gap in an answer that may go on behind it: left open. False: it is another kind of answer.
+// Leaves open an answer with a gap that may continue behind it. Returns false if it is another kind of answer.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -238,8 +238,8 @@ bool Exchange::tear(Side side) {
   return true;
 }
 
-// Whether a line is of the torn answer, and no message is hidden then: a key that was asked for, or the end, sent when
-// the server had received this request and nothing behind it.
+// True if a line belongs to the torn answer, and no message is hidden: it has a key that was requested, or is the end,
+// and was sent when the server had received this request and nothing behind it.
 bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
@@ -249,7 +249,7 @@ bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   return named;
 }
 
-// It did not go on.
+// The torn answer did not continue.
 void Exchange::end_torn() {
   if (!std::exchange(torn_, false)) return;
   end_answer(torn_end_, torn_ns_, false);
@@ -321,7 +321,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
 }
 
-// Where a torn answer goes on: the head of a value that was asked for, whose value has the end that values have.
+// Finds where a torn answer continues: the head of a requested value whose value ends as values do.
 size_t Exchange::resume_within(Side side, std::string_view bytes) const {
   constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
   if (!torn_ || side == client_) return std::string_view::npos;
@@ -446,7 +446,7 @@ void Exchange::datagram_answer(uint16_t id, uint16_t number, std::string_view me
   datagrams_.end_response(id, message.size(), segment.time_ns, *sink_);
 }
 
-// The lines of a datagram's answer. True: it is whole.
+// Reads the lines of a datagram's answer. Returns true if it is complete.
 bool Exchange::read_lines(Response& response, std::string_view text) {
   BinaryHead head;
   if (response.answer == Answer::kNone && text.size() >= BinaryHead::kBytes && may_be_binary(text) &&

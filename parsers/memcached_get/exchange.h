@@ -16,43 +16,43 @@ namespace tapline::memcached {
 
 struct Response;
 
-// Its text is its keys, a blank between two.
+// Its text is its keys, separated by blanks.
 struct Request : RequestHalf {
   const Command* command = nullptr;
   bool binary = false;
   bool quiet = false;
   bool never_answered = false;
   uint8_t opcode = 0;
-  uint32_t opaque = 0;       // of the binary protocol; of meta commands its hash, 0 = none
-  uint32_t key_hash = 0;     // of the only key; 0: none, or several
-  uint64_t value_bytes = 0;  // that are sent with it
+  uint32_t opaque = 0;       // of the binary protocol; for meta commands its hash, 0 = none
+  uint32_t key_hash = 0;     // hash of the only key; 0: none, or several
+  uint64_t value_bytes = 0;  // bytes of value sent with it
 
   bool contradicts(const Response& response) const;
-  // The response may lack values before it.
+  // True if the response may lack values before it.
   bool may_lack_head(const Response& response) const;
   bool may_be_silent() const { return quiet; }
 };
 
-// A key that an answer has a value for; or a gap in the answer, with a hash of 0.
+// A key for which an answer has a value; or, with a hash of 0, a gap in the answer.
 struct Found {
   uint32_t key_hash;
   uint32_t value_bytes;
 };
 
 struct Response : ResponseHalf {
-  Answer answer = Answer::kNone;  // the latest line's, but for kEnd
+  Answer answer = Answer::kNone;  // of the latest line other than kEnd
   bool binary = false;
-  bool cut = false;        // not all of it was captured
-  bool after_gap = false;  // what was read may not be its beginning
+  bool cut = false;        // some of it was not captured
+  bool after_gap = false;  // it may lack its beginning
   uint8_t opcode = 0;
   uint16_t status = 0;
   uint32_t opaque = 0;            // as in Request
-  uint32_t key_hash = 0;          // of the first key that it names, 0 = none
-  uint32_t first_bytes = 0;       // of that key's value
-  uint64_t value_bytes = 0;       // of all values
-  std::string key = {};           // the first one, where no request is known
-  std::vector<Found> found = {};  // behind the first
-  // Of a datagram's answer: what is still to come.
+  uint32_t key_hash = 0;          // hash of the first key that it names, 0 = none
+  uint32_t first_bytes = 0;       // length of that key's value
+  uint64_t value_bytes = 0;       // length of all values
+  std::string key = {};           // the first one, if no request is known
+  std::vector<Found> found = {};  // those behind the first
+  // The rest of a datagram's answer that is still to come.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;
   std::string line = {};  // begun in the datagram before
@@ -62,8 +62,8 @@ uint32_t hash_of(std::string_view key);
 
 // Reads both sides of one memcached connection, in the text, meta or binary protocol, or the datagrams of one flow.
 //
-// Nothing is told before the bytes were recognised for certain: a well-formed command with arguments or an answer that
-// no other protocol has at the stream's beginning; in mid-stream both sides, or three in a row.
+// Nothing is reported until the bytes are recognised for certain: at the stream's beginning by a well-formed command
+// with arguments or an answer that no other protocol has; in mid-stream by both sides, or three in a row.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024> {
  public:
   void visit_pending(Sink& sink) const;
@@ -74,9 +74,9 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   size_t memory_bytes() const { return OrderedExchange::memory_bytes() + datagrams_.memory_bytes(); }
   void recycle();
 
-  // Whether the payload begins like a datagram of memcached.
+  // True if the payload begins like a memcached datagram.
   static bool may_be_datagram(std::string_view payload);
-  // REQUIRES: may_be_datagram(payload), or an earlier one of the flow was.
+  // REQUIRES: may_be_datagram(payload), now or for an earlier one of the flow.
   void datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink);
 
   // For the UnitReader.
@@ -111,13 +111,13 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   bool was_answered(uint16_t id) const;
 
   IdPairing<uint16_t, Request, Response> datagrams_;
-  Request unanswered_;                 // being told; its memory is used again
-  bool in_value_[2] = {false, false};  // the value behind a unit is being stepped over
-  // The answer being read, that to a get of several keys, has a gap: it may go on behind it, or have ended there.
+  Request unanswered_;                 // being reported; its memory is reused
+  bool in_value_[2] = {false, false};  // the value behind a unit is being skipped
+  // The answer being read, to a get of several keys, has a gap: it may continue behind it, or have ended there.
   bool torn_ = false;
-  uint64_t torn_end_ = 0;  // what was seen before
+  uint64_t torn_end_ = 0;  // end of the bytes seen before the gap
   int64_t torn_ns_ = 0;
-  std::array<uint16_t, 8> answered_ = {};  // numbers of the datagrams that were answered last, 0 = none
+  std::array<uint16_t, 8> answered_ = {};  // numbers of the latest datagrams answered, 0 = none
   size_t answered_count_ = 0;
 };
 

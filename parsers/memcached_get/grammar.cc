@@ -114,8 +114,8 @@ constexpr BinaryCommand kBinaryCommands[] = {
 // The line without its end, cut into words: the first ones, and the rest of the line.
 struct Words {
   std::string_view word[kMaxTokens];
-  size_t count = 0;          // of words; more than kMaxTokens are counted and not kept
-  std::string_view rest[2];  // from the second word on, from the third word on
+  size_t count = 0;          // number of words; only the first kMaxTokens are kept
+  std::string_view rest[2];  // from the second word on; from the third word on
 };
 
 std::string_view without_end(std::string_view line) {
@@ -149,7 +149,7 @@ bool is_number(std::string_view text) {
   return parse_number(text, &number);
 }
 
-// The protocol forbids control characters, servers store keys with them.
+// The protocol forbids control characters, but servers store keys that contain them.
 bool is_key(std::string_view key) {
   if (key.empty() || key.size() > kMaxKeyBytes) return false;
   return std::none_of(key.begin(), key.end(), [](char c) { return c == ' ' || c == '\0' || c == '\r' || c == '\n'; });
@@ -405,7 +405,7 @@ std::string_view status_of(Group group, uint16_t binary_status) {
     case 0x20:
       return "client_error";
     case 0x21:
-      return "ok";  // authentication goes on
+      return "ok";  // authentication continues
     case 0x81:
       return "error";
     case 0x85:

@@ -5,10 +5,10 @@
 
 namespace tapline::memcached {
 
-// What a command does, whichever protocol says it.
+// The effect of a command, in any of the protocols.
 enum class Group : uint8_t { kRead, kWrite, kRemove, kArithmetic, kTouch, kOther };
 
-// What a text command is followed by.
+// The arguments of a text command.
 enum class Form : uint8_t {
   kKeys,      // get <key>*
   kTimeKeys,  // gat <seconds> <key>*
@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   kPlain  // anything
 };
 
-// What a text answer begins with. Several answers may be for one command: bits of a set.
+// The beginning of a text answer. One command may have several answers: bits of a set.
 enum class Answer : uint8_t {
   kValue,
   kEnd,
@@ -57,13 +57,13 @@ struct Command {
   std::string_view name;
   Group group;
   Form form;
-  uint32_t answers;  // bits of the answers that it may get, errors aside
+  uint32_t answers;  // bits of the answers that it may get, apart from errors
 };
 
 // A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
 struct TextRequest {
-  const Command* command = nullptr;  // null: none is like this
-  std::string_view keys = {};        // separated by single or more blanks; one or none but for Form::kKeys, kTimeKeys
+  const Command* command = nullptr;  // null: not a command
+  std::string_view keys = {};        // separated by one or more blanks; at most one except for Form::kKeys, kTimeKeys
   uint64_t value_bytes = 0;          // of the value that follows the line
   bool has_value = false;
   bool never_answered = false;   // noreply, quit
@@ -71,14 +71,14 @@ struct TextRequest {
   std::string_view opaque = {};  // meta flag O
 };
 
-// `line` with its end. Strict: what is not well-formed is of another protocol, or out of step.
+// `line` includes its end. Strict: a line that is not well-formed is of another protocol, or out of step.
 TextRequest parse_request(std::string_view line);
-// Whether a line that begins like this might still become a request.
+// True if a line that begins like this might still become a request.
 bool may_become_request(std::string_view bytes);
 
 // A line of an answer. Views point into the line.
 struct TextAnswer {
-  Answer kind = Answer::kNone;   // kNone: none is like this
+  Answer kind = Answer::kNone;   // kNone: not an answer
   std::string_view key = {};     // of VALUE, of the meta flag k
   std::string_view opaque = {};  // of the meta flag O
   uint64_t value_bytes = 0;
@@ -119,27 +119,27 @@ struct BinaryHead {
 
   uint64_t value_bytes() const { return body_bytes - extra_bytes - key_bytes; }
   uint64_t bytes() const { return kBytes + uint64_t{body_bytes}; }
-  // The head with extras and key.
+  // Length of the head with extras and key.
   uint64_t unit_bytes() const { return kBytes + extra_bytes + key_bytes; }
 };
 
 struct BinaryCommand {
   Command command;
-  bool quiet;           // not answered where there is nothing to say
-  uint8_t extra_bytes;  // that its request has
+  bool quiet;           // not answered if there is nothing to report
+  uint8_t extra_bytes;  // length of its request's extras
 };
 
-// Whether the bytes, as far as they are there, begin like a message of the binary protocol.
+// True if the available bytes begin like a message of the binary protocol.
 bool may_be_binary(std::string_view bytes);
-// REQUIRES: may_be_binary(bytes), and 24 of them. False: lengths that contradict each other.
+// REQUIRES: may_be_binary(bytes), and 24 of them. Returns false if the lengths contradict each other.
 bool parse_head(std::string_view bytes, BinaryHead* head);
 // Null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);
 
-// What a status says, in one vocabulary for all protocols.
+// The meaning of an answer, in one vocabulary for all protocols.
 std::string_view status_of(Group group, Answer answer);
 std::string_view status_of(Group group, uint16_t binary_status);
-// What silence says of a quiet command.
+// The meaning of silence after a quiet command.
 std::string_view status_of_silence(Group group);
 
 }  // namespace tapline::memcached

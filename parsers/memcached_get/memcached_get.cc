@@ -14,9 +14,9 @@ using memcached::Response;
 
 enum class Says : uint8_t { kHit, kMiss, kNothing };
 
-// What an answer says of each key of its request, asked in their order. Values come in that order, so a key that is
-// passed over was missed, unless a gap is there. Where values come otherwise (a proxy stands between), a key is looked
-// for in all of them, and a gap anywhere may hide it.
+// Finds the outcome of each key of a request in the answer, in the request's order. Values come in that order, so a key
+// that is passed over was missed, unless there is a gap. If values come in another order (a proxy stands between), each
+// key is searched in all of them, and a gap anywhere may hide it.
 class Finder {
  public:
   Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
@@ -60,11 +60,11 @@ class Finder {
   const Response& response_;
   bool torn_;
   bool ordered_ = false;
-  bool gap_ = false;  // between the latest that was found and next_
+  bool gap_ = false;  // between the last value found and next_
   size_t next_ = 0;
 };
 
-// Commands of memcached and what they were answered: text, meta and binary protocol, over TCP and UDP.
+// Pairs memcached commands with their answers: text, meta and binary protocol, over TCP and UDP.
 class MemcachedGet final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;
@@ -91,7 +91,7 @@ class MemcachedGet final : public TransactionParser<Exchange> {
     std::string_view command = {};
     std::string_view key = {};
     bool asked = true;     // the request was seen
-    bool answered = true;  // what became of the key is known
+    bool answered = true;  // the outcome for the key is known
     bool hit = false;
     std::string_view status = {};
     Value value_bytes = Value::absent(FieldType::kU64);
@@ -148,7 +148,7 @@ void MemcachedGet::tell(const TupleHeader& header, const Request* request, const
   if (response != nullptr) row.status = status_of(group, *response);
   row.hit = row.status == "hit";
   if (row.hit) {
-    row.value_bytes = Value::u64(response->value_bytes);  // as its head says
+    row.value_bytes = Value::u64(response->value_bytes);  // according to its head
   } else if (group != Group::kRead || response != nullptr) {
     row.value_bytes = Value::u64(request->value_bytes);
   }

@@ -1,6 +1,6 @@
 #include "parsers/testing/fuzz_packets.h"
 
-// The first bit of the input says whether it is of connections or of datagrams.
+// The first bit of the input selects connections or datagrams.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   if ((data[0] & 1) != 0) {

@@ -183,15 +183,15 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
       EXPECT_EQ(last, 1u) << lost << " and " << again << " lost";
-      // Without its head an answer is nobody's. A segment holds the heads of two values at most, between which one was
-      // missed.
+      // Without its head an answer can't be attributed. A segment holds the heads of two values at most, between which
+      // one was missed.
       if (lost == first_answer) continue;
       EXPECT_LE(unknown, lost == again ? 3u : 6u) << lost << " and " << again << " lost";
     }
   }
 }
 
-// Of an answer whose value was lost, END alone is left: that is no miss.
+// If an answer's value was lost, only END is left: that is not a miss.
 TEST(MemcachedGet, AnEndBehindAGapIsNoMiss) {
   for (const char* request : {"get a\r\n", "get a b\r\n"}) {
     Conversation conversation;
@@ -230,7 +230,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"- - 0 stored - response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
 }
 
-// Each key is asked for once and has a value of its own length, so a wrong pair shows.
+// Each key is requested once and has a value of unique length, so a wrong pair shows.
 std::vector<Frame> told_apart(bool is_binary, int batch) {
   Conversation conversation;
   conversation.handshake();

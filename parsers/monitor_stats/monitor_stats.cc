@@ -3,7 +3,7 @@
 namespace tapline {
 namespace {
 
-// The monitor's own figures as tuples, each second of packet time: so that a query can watch the watchers.
+// Emits the monitor's own figures as tuples, each second of packet time, so that queries can watch the monitors.
 class MonitorStats final : public Parser {
  public:
   const Schema& schema() const override {

@@ -43,17 +43,17 @@ constexpr std::array<std::string_view, 0x22> kKinds = {"",
                                                        "clone",
                                                        "subscribe_group_replication"};
 
-constexpr uint32_t kKeptOfOthers = 36;  // a login as far as its filler
+constexpr uint32_t kKeptOfOthers = 36;  // a login up to its filler
 constexpr uint32_t kTlsRequestBytes = 32;
 constexpr size_t kMaxAttributes = 1024;
-constexpr size_t kLeastSegmentBytes = 500;  // a segment that is cut within a command is not shorter
+constexpr size_t kLeastSegmentBytes = 500;  // a segment that ends within a command is not shorter
 constexpr std::string_view kQuotes = "'\"";
 
 bool is_internal(uint8_t command) {
   return command == 0x0b || command == 0x0f || command == 0x10 || command == 0x14 || command == 0x1d;
 }
 
-// Bytes of a parameter's value in the binary protocol; npos: it says so itself.
+// Bytes of a parameter's value in the binary protocol; npos: the value carries its length.
 size_t value_bytes(uint8_t type) {
   switch (type) {
     case 0x01:  // TINY
@@ -113,7 +113,7 @@ Bytes without_attributes(Bytes text, uint32_t capabilities, bool capabilities_kn
 void read_text(const Packet& packet, Bytes bytes, Command* command, std::string* text) {
   command->cut = packet.cut || packet.payload.size() < packet.length;
   text->assign(text_of(bytes));
-  // A field list names a table, then columns.
+  // A field list names a table, followed by columns.
   if (command->code == code::kFieldList) text->resize(std::min(text->find('\0'), text->size()));
   sql::hide_secrets(*text, kQuotes, command->cut);
 }

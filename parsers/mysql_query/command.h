@@ -17,57 +17,57 @@ inline constexpr uint8_t kNone = 0x00, kQuit = 0x01, kInitDb = 0x02, kQuery = 0x
                          kFetch = 0x1c, kBinlogDumpGtid = 0x1e, kResetConnection = 0x1f, kBulkExecute = 0xfa;
 }  // namespace code
 
-// Bits of what client and server are capable of, as far as they change how packets are read.
+// Capability bits of client and server, those that affect how packets are read.
 namespace capability {
 inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 11, kZstd = 1 << 26,
                           kQueryAttributes = 1 << 27, kDeprecateEof = 1 << 24;
 }  // namespace capability
 
-// Longer texts are cut: what a tuple's string may hold.
+// Longer texts are cut to the limit of a tuple's string.
 inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
-// The last statement prepared, to servers that take an execute before they have answered the prepare.
+// Denotes the last statement prepared, for servers that accept an execute before they have answered the prepare.
 inline constexpr uint32_t kLatestStatement = 0xffffffff;
 
-// As in the field `kind`; empty for no command.
+// The value of the field `kind`; empty if this is not a command.
 std::string_view kind_of(uint8_t command);
 bool has_text(uint8_t command);         // its payload is the statement, or a name
 bool is_answered(uint8_t command);      // by the server
 bool names_statement(uint8_t command);  // by its id
-bool runs_statement(uint8_t command);   // or goes on with it
-// How much of a client's packet is kept, told by its first byte.
+bool runs_statement(uint8_t command);   // or continues it
+// How much of a client's packet is kept, by its first byte.
 uint32_t kept_of_command(uint8_t first);
 
-// What a client asked for.
+// A client's request.
 struct Command : RequestHalf {
-  static constexpr bool kMayOverlap = false;  // nobody asks again before the answer is there
+  static constexpr bool kMayOverlap = false;  // a client waits for the answer before it asks again
 
   uint8_t code = 0;
-  uint8_t sequence = 0;  // of its first packet
+  uint8_t sequence = 0;  // number of its first packet
   uint8_t parts = 1;     // packets, 255: or more
-  bool cut = false;      // its text goes on
+  bool cut = false;      // the text was longer
   uint32_t statement_id = 0;
-  uint64_t more_bytes = 0;  // that the client sent for it later: a file, or what it knows of a password
+  uint64_t more_bytes = 0;  // bytes that the client sent for it later: a file, or its proof of a password
 
   uint64_t bytes() const { return end - begin + more_bytes; }
-  // Sequence numbers count on from the command to the response.
+  // Sequence numbers continue from the command to the response.
   bool contradicts(const Response& response) const {
     return response.sequence != static_cast<uint8_t>(sequence + parts) && parts < UINT8_MAX;
   }
 };
 
-// Fills in the command's own fields, and in *text the statement without what may be a password. Query attributes stand
-// before the text if the capabilities say so, or if these are unknown and the text begins like some.
+// Fills in the command's own fields, and sets *text to the statement without anything that may be a password. Query
+// attributes precede the text if the capabilities say so, or if these are unknown and the text begins like attributes.
 void read_command(const Packet& packet, uint32_t capabilities, bool capabilities_known, Command* command,
                   std::string* text);
 
-// The capabilities in a client's first packet; false if it is no such packet. Nothing else is taken from it: what
-// follows them is a name and a password.
+// Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else: a
+// name and a password follow.
 bool read_login(const Packet& packet, uint32_t* capabilities);
-// Whether it is only the beginning of one, and the rest comes encrypted.
+// True if the packet is only the beginning of a login, whose rest comes encrypted.
 bool is_tls_request(const Packet& packet);
 
-// Whether the bytes begin with a command that ends where they do, goes on behind their end, or is followed by another.
-// `strong`: nothing else looks like it.
+// True if the bytes begin with a command that ends with them, extends beyond them, or is followed by another. `strong`:
+// nothing else looks like it.
 bool looks_like_command(Bytes bytes, bool* strong);
 
 }  // namespace tapline::mysql

@@ -9,7 +9,7 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// Joined in mid-stream and nothing like the protocol within this much: another one.
+// A stream joined in the middle that shows none of the protocol within this much belongs to another one.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
       on_packet(side, packet, teller);
       break;
     case PacketReader::Gap::kOutOfStep:
-      // Of a command that is cut off, its head still says where it ends.
+      // If a command is cut off, its head still tells where it ends.
       if (is_client(side) && early_ == 0 && stream.reader.begun(&packet)) on_packet(side, packet, teller);
       lose_step(side);
       break;
@@ -135,7 +135,7 @@ void Exchange::recycle() {
   *this = std::move(fresh);
 }
 
-// The parser was not told of what came before: it was loaded while the connection went on.
+// The parser did not see the earlier data: it was loaded while the connection was open.
 void Exchange::join(Side side, const Segment& segment, Sink& /*sink*/) {
   sides_[side].offset = segment.offset;
   lose_step(side);
@@ -147,7 +147,7 @@ void Exchange::lose_step(Side side) {
   hide(side);
 }
 
-// Messages of this side may lie unseen from here on. While nobody knows who asks, it may be either's.
+// Messages of this side may lie unseen from here on. While the client is unknown, they may be of either kind.
 void Exchange::hide(Side side) {
   if (!is_client(side)) {
     pairing_.hide_responses();
@@ -161,7 +161,7 @@ void Exchange::hide(Side side) {
   }
 }
 
-// What is being read goes on although the other side has answered it, or asked again: a length was read wrong.
+// The message being read continues although the other side has answered it, or asked again: a length was misread.
 bool Exchange::is_overtaken(Side side, const Piece& piece) {
   if (!piece.segment.peer_offset_known || client_ < 0) return false;
   bool strong = false;
@@ -175,7 +175,7 @@ bool Exchange::is_overtaken(Side side, const Piece& piece) {
   return looks_like_response(piece.bytes, first_sequence(piece), &strong);
 }
 
-// Of the response that these bytes may begin.
+// The sequence number of the response that these bytes may begin.
 uint8_t Exchange::first_sequence(const Piece& piece) const {
   return logging_in_ && piece.bytes.size() > 3 ? piece.bytes[3] : uint8_t{1};
 }
@@ -217,7 +217,7 @@ void Exchange::prove(uint8_t weight, Sink& sink) {
   if (proven()) sink.on_client(static_cast<Side>(client_));
 }
 
-// The handshake's packets were not captured, but what comes first after it was.
+// The handshake's packets were not captured, but the first packet after it was.
 bool Exchange::resume_first(Side side, Piece piece) {
   PacketReader reader(kept_of_first);
   Packet packet;
@@ -248,7 +248,7 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// A response to what was asked before the one that was seen last can't begin now, nor can any in its middle.
+// Neither a response to a request before the latest one, nor the middle of any response, can begin now.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -266,7 +266,7 @@ bool Exchange::answers_latest(const Segment& segment) {
   return latest != nullptr && latest->complete && segment.peer_offset_known && segment.peer_offset == latest->end;
 }
 
-// The first packet of a stream can be long in coming, and tells early what it is not.
+// The first packet of a stream can take long to complete, but shows early what it is not.
 void Exchange::check_first(Side side) {
   Packet packet;
   if (!sides_[side].reader.begun(&packet)) return;
@@ -293,7 +293,7 @@ void Exchange::on_first_packet(Side side, const Packet& packet, Sink& sink) {
     set_client(side);
     prove(kProof, sink);
   } else if (!is_client(side) || !read_login(packet, &capabilities)) {
-    // Where the other side is known for what it is, this stream does not begin where it seems to.
+    // If the other side is known to be of the protocol, this stream does not begin where it seems to.
     if (proven()) return lose_step(side);
     not_mysql_ = true;
     return;
@@ -356,7 +356,7 @@ void Exchange::on_client_packet(Side side, const Packet& packet, Sink& sink) {
 void Exchange::on_command(const Packet& packet, Sink& sink) {
   if (std::exchange(early_, 0) != 0) return pairing_.end_request(packet.end);
   logging_in_ = false;
-  // It has the whole of the last response, of which nobody here knows where it ended.
+  // The client has the whole of the last response, whose end was not found here.
   const bool server_lost = sides_[other_side(static_cast<Side>(client_))].mode == Mode::kSeek;
   if (server_lost && pairing_.response() != nullptr) end_response(sink, false);
   is_answered(packet.payload[0]) ? ask(packet, sink) : tell_unanswered(packet, sink);
@@ -381,7 +381,7 @@ void Exchange::tell_unanswered(const Packet& packet, Sink& sink) {
   sink.on_transaction(&command, nullptr);
 }
 
-// A statement may be executed before the response that gives it its id was seen, or even sent.
+// A statement may be executed before the response with its id was seen, or even sent.
 void Exchange::name_statement(const Command& command) {
   if (!runs_statement(command.code)) return;
   if (const StatementTable::Statement* statement = statements_.find(command.statement_id)) {
@@ -416,7 +416,7 @@ bool Exchange::swallow_eof(const Packet& packet) {
   return belongs;
 }
 
-// Sequence numbers count on from the command; a server that closes a connection of its own accord begins at 0.
+// Sequence numbers continue from the command; a server that closes a connection unasked begins at 0.
 bool Exchange::may_begin_response(const Packet& packet) const {
   if (packet.sequence == 1 || logging_in_) return true;
   if (packet.sequence == 0) return !packet.payload.empty() && packet.payload[0] == 0xff;
@@ -435,7 +435,7 @@ void Exchange::begin_response(const Packet& packet, Sink& sink) {
   response_acked_known_ = packet.first.peer_offset_known;
 }
 
-// A server may refuse a command before it has the whole of it.
+// A server may refuse a command before it has received all of it.
 void Exchange::read_command_early(const Packet& response, Sink& sink) {
   const Stream& client = sides_[client_];
   if (pairing_.next_request() != nullptr || client.mode != Mode::kInStep || client.reader.between_packets()) return;

@@ -14,14 +14,14 @@
 
 namespace tapline::mysql {
 
-// Reads both sides of one connection: which is the server its first packet tells, or in mid-stream what looks like a
-// command or a response.
+// Reads both sides of one connection. The server is identified by its first packet, or in mid-stream by bytes that look
+// like a command or a response.
 //
-//   server: greeting ─▶ client: login ─▶ both: what proves who it is ─▶ OK ─▶ client: command ─▶ server: response ─▶ …
+//   server: greeting ─▶ client: login ─▶ both: authentication ─▶ OK ─▶ client: command ─▶ server: response ─▶ …
 //
-// Commands begin with sequence number 0 and servers never send it again after the greeting, so a client's packets with
-// other numbers (passwords, files) are stepped over. Where packets are lost a side is out of step until a segment
-// begins like a command or, on the server's side, like a response to a command that was sent since.
+// Commands begin with sequence number 0, which servers never send again after the greeting, so a client's packets with
+// other numbers (passwords, files) are skipped. If packets are lost, a side is out of step until a segment begins like
+// a command or, on the server's side, like a response to a command that was sent since.
 class Exchange {
  public:
   using Request = Command;
@@ -59,8 +59,8 @@ class Exchange {
     uint64_t seek_bytes = 0;
   };
 
-  // Sees what the pairing tells before anybody else does: keeps the texts of statements, and keeps quiet until the
-  // connection is known to be of this protocol.
+  // Sees the pairing's output first: keeps the texts of statements, and suppresses transactions until the connection is
+  // known to be of this protocol.
   class Teller;
 
   bool is_client(Side side) const { return client_ == side; }
@@ -120,12 +120,12 @@ class Exchange {
   bool commands_known_ = false;  // all since the login
   uint8_t next_sequence_ = 0;    // of the response being read, or of what may follow the last one
   uint32_t server_capabilities_ = 0;
-  uint32_t capabilities_ = 0;           // of both
-  uint32_t early_ = 0;                  // number of the command that was begun before all of it was there
-  uint32_t unanswered_statements_ = 0;  // prepared, their ids still to come
-  uint32_t latest_id_ = 0;              // of the latest statement that has one
-  uint64_t response_acked_ = 0;         // what the latest response's first segment acknowledged
-  std::string latest_text_;             // of the latest statement to be prepared
+  uint32_t capabilities_ = 0;           // common to both sides
+  uint32_t early_ = 0;                  // number of a command that was begun before it was complete
+  uint32_t unanswered_statements_ = 0;  // prepared statements whose ids are still to come
+  uint32_t latest_id_ = 0;              // id of the latest statement that has one
+  uint64_t response_acked_ = 0;         // acknowledgement in the latest response's first segment
+  std::string latest_text_;             // text of the latest statement to be prepared
   std::string text_;                    // scratch
 };
 

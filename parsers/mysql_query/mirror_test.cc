@@ -28,7 +28,7 @@ bool is_right(const testing::Tuple& tuple) {
   if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
   const std::string& statement = tuple["statement"];
   if (statement == "-") return tuple["rows"] == "2" || tuple["rows"] == "-";  // its PREPARE was not seen
-  // Where rows were lost, it does not say how many there were.
+  // If rows were lost, the tuple does not say how many there were.
   const std::string rows = statement.substr(7, 1);
   return tuple["rows"] == rows || (tuple["cut"] == "true" && tuple["rows"] == "-");
 }
@@ -113,7 +113,7 @@ TEST(MysqlQuery, JoinsInMidStream) {
   }
 }
 
-// With or without EOF packets, nobody said which: the first result set does.
+// The choice of EOF packets was not captured: the first result set shows it.
 TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
   for (const bool eof_packets : {true, false}) {
     const Dialogue dialogue = {{true, prepare("SELECT ?")},  {false, prepared(1, 1, 0, eof_packets)},
@@ -152,7 +152,7 @@ TEST(MysqlQuery, RowsLostAreSaid) {
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"statement", "cut", "partial"}), (Lines{" false ", "SELECT a true ", "SELECT b false "}));
   EXPECT_EQ(run.tuples()[1]["rows"], "-");
-  // Where the answer ended is not known, so neither are its size and its time.
+  // The answer's end is unknown, and so are its size and its time.
   EXPECT_EQ(run.tuples()[1]["response_bytes"], "-");
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "-");
 }

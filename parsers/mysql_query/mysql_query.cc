@@ -33,18 +33,18 @@ std::string_view kind_of(const Command* command, const Response* response) {
   return response->greeting ? mysql::kind_of(mysql::code::kConnect) : "";
 }
 
-// Of a statement that was prepared before the capture, or in a gap, nobody knows the text.
+// The text of a statement that was prepared before the capture, or in a gap, is unknown.
 bool knows_text(const Command* command) {
   return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
 }
 
-// What nobody answers is whole without an answer.
+// A command without an answer is whole by itself.
 Seen seen_of(const Command* command, Seen seen) {
   const bool never_answered = command != nullptr && !mysql::is_answered(command->code);
   return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;
 }
 
-// Commands of MySQL and MariaDB with their responses, paired.
+// Pairs MySQL and MariaDB commands with their responses.
 class MysqlQuery final : public TransactionParser<mysql::Exchange> {
  public:
   const Schema& schema() const override;

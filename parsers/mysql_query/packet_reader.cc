@@ -14,7 +14,7 @@ uint32_t length_in(const uint8_t* header) {
 
 }  // namespace
 
-// Most packets lie whole in a piece.
+// Most packets lie whole in one piece.
 bool PacketReader::whole(Piece& piece, Packet* packet) {
   if (piece.bytes.size() < kHeaderBytes) return false;
   const uint8_t* header = piece.bytes.data();
@@ -69,7 +69,7 @@ void PacketReader::keep(Bytes bytes) {
     first_byte_known_ = true;
     wanted_ = kept_bytes_(bytes[0]);
   }
-  // Behind a hole nothing is kept: it would look as if it belonged to what lies before it.
+  // Keeps nothing behind a hole, since it would appear to belong to the bytes before it.
   if (cut_ || kept_.size() >= wanted_) return;
   kept_.append(text_of(bytes.first(std::min<size_t>(bytes.size(), wanted_ - kept_.size()))));
 }

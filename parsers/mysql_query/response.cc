@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, kEofHeader = 0xfe, kErrorHeader = 0xff;
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
-constexpr uint32_t kMaxColumns = 4096;        // of any table or select
-constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: an error packet that is none
+constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
+constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is none
 constexpr size_t kHeaderBytes = 4;
 constexpr size_t kLeastOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
-constexpr size_t kMaxCountBytes = 4;  // of columns, and whether they follow
+constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag whether they follow
 constexpr size_t kPreparedBytes = 12;
 constexpr uint16_t kLeastErrorCode = 1000;
 
@@ -48,7 +48,7 @@ bool is_ok_shape(Bytes payload) {
   return cursor.ok() && server_status < 0x8000 && warnings < 0x1000;
 }
 
-// Whether packet follows on packet, numbered one after the other, as far as the bytes go.
+// True if packet follows packet, with consecutive numbers, as far as the bytes go.
 bool is_chain(Bytes bytes) {
   for (uint8_t sequence = bytes[3]; bytes.size() >= kHeaderBytes; ++sequence) {
     if (bytes[3] != sequence) return false;
@@ -69,7 +69,7 @@ bool is_prepared_shape(const Packet& packet) {
   return cursor.u8() == 0 && id != 0 && columns <= kMaxColumns;
 }
 
-// Of an OK of this length, what follows the warnings is readable text; of a prepared statement it is numbers.
+// In an OK of this length readable text follows the warnings; in a prepared statement numbers do.
 bool is_ok_rather(const Packet& packet) {
   Cursor cursor(packet.payload.subspan(1));
   cursor.length_encoded();
@@ -179,7 +179,7 @@ ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* re
   }
 }
 
-// Requests to go on with another way, or more of the same: the client answers, and then the server.
+// Requests to authenticate in another way, or to continue: the client answers, and then the server.
 ResponseReader::Progress ResponseReader::login(const Packet& packet, Response* response) {
   switch (header_of(packet)) {
     case kOkHeader:
@@ -229,7 +229,7 @@ ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Res
   return Progress::kMore;
 }
 
-// The count, and from some servers whether columns follow at all: | [follow] | count | or | count | [follow] |.
+// The count, and from some servers a flag whether columns follow at all: | [follow] | count | or | count | [follow] |.
 ResponseReader::Progress ResponseReader::column_count(const Packet& packet) {
   Cursor cursor(packet.payload);
   uint64_t count = cursor.length_encoded();
@@ -255,7 +255,7 @@ ResponseReader::Progress ResponseReader::column(const Packet& packet, Response* 
   return Progress::kMore;
 }
 
-// A result's end that is like OK has more than 5 bytes: what has 5 here ends the columns.
+// An OK at a result's end has more than 5 bytes: a packet of 5 here ends the columns.
 ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Response* response) {
   step_ = Step::kRows;
   if (!is_eof_packet(packet)) {
@@ -266,7 +266,7 @@ ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Respo
   Cursor cursor(packet.payload);
   cursor.skip(3);
   const uint16_t server_status = cursor.u16();
-  // The rows of a cursor are fetched by other commands.
+  // Other commands fetch the rows of a cursor.
   if ((server_status & kCursorExists) != 0) return result_done(server_status, response);
   return Progress::kMore;
 }
@@ -276,7 +276,7 @@ ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* res
   if (is_error(packet)) return error(packet, response);
   if (header_of(packet) == kEofHeader && packet.length < PacketReader::kMaxPartBytes) return eof(packet, response);
   if (packet.payload.empty() && packet.cut) {
-    // Short as it is, it may have been the end.
+    // The short packet may have been the end.
     response->cut = true;
     if (packet.length <= kMaxEofBytes) return Progress::kMore;
   }

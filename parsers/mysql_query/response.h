@@ -9,13 +9,13 @@ namespace tapline::mysql {
 
 enum class Status : uint8_t { kNone, kOk, kError, kTls, kCompressed };
 
-// What the server answered to one command.
+// The server's answer to one command.
 struct Response : ResponseHalf {
   Status status = Status::kNone;
-  bool greeting = false;  // instead of it: the server refuses the connection
-  bool cut = false;       // part of it was not captured: more rows, results or an error may be in it
-  bool prepared = false;  // a statement, which is called statement_id from now on
-  uint8_t sequence = 0;   // of its first packet
+  bool greeting = false;  // in place of the greeting: the server refuses the connection
+  bool cut = false;       // some of it was not captured, perhaps with more rows, results or an error
+  bool prepared = false;  // a statement, whose id is now statement_id
+  uint8_t sequence = 0;   // number of its first packet
   uint32_t statement_id = 0;
   uint32_t error_code = 0;
   uint32_t results = 0;  // result sets and counts of affected rows
@@ -25,18 +25,18 @@ struct Response : ResponseHalf {
   int64_t last_row_ns = 0;
 };
 
-// Whether the server ends lists of columns, and rows, by an EOF packet (as all did) or not (DEPRECATE_EOF).
+// Lists of columns, and rows, end with an EOF packet (as they all once did) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
-// How the answer to a command is read.
+// How to read the answer to a command.
 enum class Expected : uint8_t {
   kUnknown,  // the command was not seen
   kResult,   // OK, an error, or result sets
   kPrepared,
-  kRows,    // without a head: what was fetched, a replica's events
+  kRows,    // without a head: fetched rows, a replica's events
   kFields,  // columns without a head
   kText,    // one packet
-  kLogin,   // what both sides say until the server agrees, or not
+  kLogin,   // both sides' messages until the server agrees or refuses
 };
 Expected expected_of(uint8_t command);
 
@@ -44,21 +44,21 @@ Expected expected_of(uint8_t command);
 //
 //   head ─▶ columns ─▶ [EOF] ─▶ rows ─▶ EOF or OK: more results follow ─▶ head …
 //   head ─▶ parameters ─▶ [EOF] ─▶ columns ─▶ [EOF]                  (a statement was prepared)
-//   head ─▶ what the client sends of a file ─▶ head                  (LOAD DATA LOCAL)
+//   head ─▶ the client's data of a file ─▶ head                      (LOAD DATA LOCAL)
 class ResponseReader {
  public:
   enum class Progress : uint8_t {
     kMore,
     kDone,
-    kMaybeDone,  // an EOF packet may follow that belongs to it
-    kNot,        // no server says that here
+    kMaybeDone,  // an EOF packet that belongs to it may follow
+    kNot,        // not a server's packet here
   };
 
   void begin(Expected expected);
   Progress read(const Packet& packet, Response* response);
 
   bool in_rows() const { return step_ == Step::kRows; }
-  // The client has to send something before the server goes on: sequence numbers jump.
+  // The client has to send data before the server continues: sequence numbers jump.
   bool client_speaks() const { return client_speaks_; }
   bool takes_file() const { return takes_file_; }
 
@@ -92,14 +92,15 @@ class ResponseReader {
   uint32_t next_definitions_ = 0;  // columns, after the parameters
 };
 
-// An EOF packet as sent after columns and rows, 5 bytes, or 1 by servers older than 4.1.
+// True for an EOF packet as sent after columns and rows: 5 bytes, or 1 from servers older than 4.1.
 bool is_eof_packet(const Packet& packet);
 
-// Whether a server's stream may be read from here on, where what came before was lost: the bytes begin with the first
-// packet of a response, which has this sequence number. `strong`: nothing else looks like it.
+// True if a server's stream can be read from here on after a loss: the bytes begin with the first packet of a response,
+// which has this sequence number. `strong`: nothing else looks like it.
 bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
 
-// A server's first packet. False if it is none; its capabilities else, 0 where the connection is refused.
+// Reads a server's first packet. Returns false if this is not one; otherwise sets its capabilities, 0 if it refuses the
+// connection.
 bool read_greeting(const Packet& packet, uint32_t* capabilities);
 
 }  // namespace tapline::mysql

@@ -33,7 +33,7 @@ void StatementTable::clear() {
   text_bytes_ = 0;
 }
 
-// Two ids that differ share no place any more once there are enough of them, and none that were apart come together.
+// With enough slots, two ids that differ share none, and ids that had separate slots keep separate ones.
 void StatementTable::grow() {
   std::vector<Statement> wider(places_.empty() ? 4 : places_.size() * 2);
   for (Statement& each : places_) {

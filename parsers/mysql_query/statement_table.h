@@ -7,9 +7,9 @@
 
 namespace tapline::mysql {
 
-// The texts of a connection's prepared statements, by the ids that the server gave them. Servers count ids up, so a
-// place by the id's lowest bits is nearly always free; where it isn't, the table doubles until it has kMaxPlaces, and
-// then the newer statement takes the place. Not thread-safe.
+// The texts of a connection's prepared statements, by the ids that the server gave them. Servers count ids up, so the
+// slot of an id's lowest bits is nearly always free; if it isn't, the table doubles until it has kMaxPlaces slots, and
+// then the newer statement takes the slot. Not thread-safe.
 class StatementTable {
  public:
   static constexpr size_t kMaxPlaces = 1024;
@@ -21,7 +21,7 @@ class StatementTable {
     std::string text = {};
   };
 
-  // Null if there is none: it was prepared before the capture began, or had to give way.
+  // Null if there is none: the statement was prepared before the capture began, or was evicted.
   const Statement* find(uint32_t id) const;
   void put(uint32_t id, std::string_view text, bool cut);
   void forget(uint32_t id);
@@ -34,7 +34,7 @@ class StatementTable {
   Statement& place_of(uint32_t id) { return places_[id & (places_.size() - 1)]; }
   void grow();
 
-  std::vector<Statement> places_;  // a power of two, or none
+  std::vector<Statement> places_;  // size is a power of two, or 0
   size_t text_bytes_ = 0;
 };
 

@@ -24,7 +24,7 @@ class Cursor {
     bytes_ = bytes_.subspan(static_cast<size_t>(count));
   }
 
-  // Little-endian, of 1 to 8 bytes.
+  // Reads a little-endian number of 1 to 8 bytes.
   uint64_t number(size_t size) {
     if (size > bytes_.size()) {
       fail();
@@ -39,7 +39,7 @@ class Cursor {
   uint16_t u16() { return static_cast<uint16_t>(number(2)); }
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
 
-  // A length-encoded integer: one byte up to 250, else a byte that says how many follow.
+  // Reads a length-encoded integer: one byte up to 250, else a byte that gives the number of bytes that follow.
   uint64_t length_encoded() {
     const uint8_t first = u8();
     switch (first) {

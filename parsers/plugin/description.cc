@@ -12,7 +12,7 @@ constexpr size_t kLongestName = 63;
 constexpr size_t kLongestText = 1000;
 constexpr uint32_t kMostFields = 64;
 constexpr uint32_t kMostStateBytes = 4096;
-// Of plug-ins made before fields could be optional.
+// The size that plug-ins use that were built before fields could be optional.
 constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
 constexpr uint32_t kKnownNeeds =
     TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_INTERVALS;
@@ -25,7 +25,7 @@ bool is_name(std::string_view text) {
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-// Reads at most a byte more than may be.
+// Reads at most one byte more than allowed.
 bool read_text(const char* from, size_t longest, std::string* text) {
   text->clear();
   if (from == nullptr) return true;

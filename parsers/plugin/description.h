@@ -1,4 +1,4 @@
-// What a plug-in says of one of its parsers, checked: nothing that it points to is believed to be right.
+// A plug-in's description of one of its parsers, checked: no pointer or length in it is trusted.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace tapline {
 struct ParserDescription {
   Schema schema;
   Needs needs;
-  tapline_parser callbacks;  // as far as the plug-in knows them; what it does not know is zero
+  tapline_parser callbacks;  // those that the plug-in knows; all others are zero
 };
 
-// Null and a reason in *error if something is missing, too long, contradicts itself or comes from a newer version.
+// Returns nullopt and a reason in *error if a part is missing, too long, contradictory or of a newer version.
 std::optional<ParserDescription> describe(const tapline_parser* parser, std::string* error);
 
 }  // namespace tapline

@@ -11,7 +11,7 @@
 namespace tapline {
 namespace {
 
-// A description without fault, for tests to break.
+// A valid description, for tests to break.
 struct Described {
   std::vector<tapline_field> fields = {{"url", nullptr, "A name", TAPLINE_STRING, 0},
                                        {"size", "bytes", nullptr, TAPLINE_U64, 1}};
@@ -62,7 +62,7 @@ TEST(Description, IsTakenOver) {
   EXPECT_FALSE(read->needs.connections);
 }
 
-// Later versions append to the structures: what is unknown here is stepped over.
+// Later versions append to the structures: unknown parts are skipped.
 TEST(Description, LargerStructuresAreStillRead) {
   struct LargerField {
     tapline_field known;

@@ -12,8 +12,8 @@ namespace tapline {
 
 class Plugin {
  public:
-  // Null and a sentence in *error if the file is no plug-in, is one for another version, or describes its parsers
-  // wrongly. All of the object's code that runs is marked with `index`.
+  // Returns null and a sentence in *error if the file is not a plug-in, is one for another version, or describes its
+  // parsers wrongly. All code of the object runs marked with `index`.
   static std::unique_ptr<Plugin> load(const std::string& path, uint32_t index, std::string* error);
 
   std::span<const ParserDescription> parsers() const { return parsers_; }

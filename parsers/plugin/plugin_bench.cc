@@ -1,6 +1,6 @@
-// What it costs to hand a packet to a parser: one that is built in, one behind the C interface in the same process, and
-// one in a process of its own over a ring in shared memory (the paper's way). The parser itself does next to nothing.
-// TSC cycles per packet, the least of many short runs, so that a busy machine shows less.
+// Measures the cost of passing a packet to a parser: a built-in one, one behind the C interface in the same process,
+// and one in a separate process over a ring in shared memory (the paper's way). The parser itself does next to nothing.
+// Reports TSC cycles per packet, the minimum of many short runs, to reduce the effect of a busy machine.
 //
 // usage: plugin_bench
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ class NoSink final : public TupleSink {
 
 uint64_t looked_at = 0;
 
-// Frames as a receive burst leaves them, in `memory`.
+// Frames in `memory` as a receive burst leaves them.
 std::vector<Packet> Packets(uint8_t* memory) {
   std::vector<Packet> packets(kBurst);
   for (size_t i = 0; i < kBurst; ++i) {
@@ -84,8 +84,8 @@ tapline_parser Described() {
   return parser;
 }
 
-// One producer, one consumer; each polls. The packets' bytes lie in memory that both map: only what is known of a
-// packet is copied, as the C structure has it.
+// One producer, one consumer; each polls. The packets' bytes lie in memory that both map: only the metadata of a packet
+// is copied, in the layout of the C structure.
 struct Ring {
   static constexpr uint64_t kPlaces = 1024;
   alignas(64) std::atomic<uint64_t> head{0};
@@ -124,7 +124,7 @@ void Produce(std::span<const Packet> packets, Ring* ring) {
   ring->head.store(head + packets.size(), std::memory_order_release);
 }
 
-// A burst and back: what a parser whose tuples must come in the order of the packets has to wait for.
+// A burst and back: the wait for a parser whose tuples must come in the order of the packets.
 void RoundTrip(std::span<const Packet> packets, Ring* ring) {
   Produce(packets, ring);
   while (ring->tail.load(std::memory_order_acquire) != ring->head.load(std::memory_order_relaxed)) _mm_pause();

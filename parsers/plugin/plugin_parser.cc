@@ -12,18 +12,18 @@
 
 namespace {
 
-constexpr size_t kMostPackets = 64;  // handed over at once
+constexpr size_t kMostPackets = 64;  // per call
 constexpr size_t kMostValues = 64;
-constexpr size_t kLongestText = 32'768;  // a batch keeps no more
+constexpr size_t kLongestText = 32'768;  // the limit of a batch
 
 }  // namespace
 
-// One instance's window on Tapline. The first kMostPackets connections are those of the packets, the last one is that
-// of a stream's callback.
+// One instance's window on Tapline. The first kMostPackets connections belong to the packets, the last one to a
+// stream's callback.
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
   tapline::Emitter* emitter = nullptr;
-  uint64_t queries = ~0ull;  // that a tuple may be for
+  uint64_t queries = ~0ull;  // those that a tuple may be for
   const tapline::Packet* packets = nullptr;
   size_t packet_count = 0;
   std::array<tapline_packet, kMostPackets> packet_views = {};
@@ -41,7 +41,7 @@ thread_local tapline_out* current_out = nullptr;
 
 bool usable(const tapline_out* out) { return out != nullptr && out == current_out && out->emitter != nullptr; }
 
-// Index of an element that a pointer from outside points to exactly, or `count`.
+// Index of the element that a foreign pointer points to exactly, or `count`.
 template <typename T>
 size_t index_in(const T* first, size_t count, const T* element) {
   const auto begin = reinterpret_cast<uintptr_t>(first), at = reinterpret_cast<uintptr_t>(element);
@@ -103,7 +103,7 @@ struct Values {
   }
 };
 
-// Gives the tuple on, or counts it as invalid. REQUIRES: unmarked.
+// Forwards the tuple, or counts it as invalid. REQUIRES: unmarked.
 int emit_checked(tapline_out& out, TupleHeader header, const Values& values) {
   header.queries &= out.queries;
   if (!values.right) {
@@ -205,7 +205,7 @@ void host_lose(tapline_out* out, const tapline_connection* view, tapline_loss re
   out->emitter->lose(kReasons[index], count, connection->queries & out->queries);
 }
 
-// Gives access to the one rule of claiming.
+// Gives access to the shared rule of claiming.
 struct Claim : StreamParser {
   using StreamParser::claim_client;
 };
@@ -270,7 +270,7 @@ tapline_segment show(const Segment& segment) {
   return {segment.time_ns, segment.offset, segment.peer_offset, segment.peer_offset_known, 0};
 }
 
-// Lets `out` be used by this thread for the time of a call.
+// Allows this thread to use `out` for the duration of a call.
 class OutOfCall {
  public:
   OutOfCall(tapline_out* out, Emitter* emitter, uint64_t queries) : out_(out), outer_(current_out) {
@@ -291,7 +291,7 @@ class OutOfCall {
   tapline_out* outer_;
 };
 
-// Base is Parser or StreamParser: the engine tells them apart by their class.
+// Base is Parser or StreamParser: the engine distinguishes them by their class.
 template <typename Base>
 class PluginParser : public Base {
  public:
@@ -338,7 +338,7 @@ class PluginParser : public Base {
   }
 
  protected:
-  // Exceptions end the process while it is marked.
+  // Exceptions end the process while the call is marked.
   template <typename Function>
   auto call(Function function) noexcept {
     MarkedCall marked(plugin_);

@@ -102,7 +102,7 @@ TEST(PluginParser, WrongTuplesAreCountedAndNotEmitted) {
   EXPECT_EQ(harness.lost(LossReason::kInvalidTuple), 5u);
 }
 
-// A sink that looks who is marked while it is called.
+// A sink that checks which plug-in is marked while it is called.
 class MarkWatcher final : public TupleSink {
  public:
   void emit(uint32_t, const TupleHeader&, std::span<const Value>) override { look(); }

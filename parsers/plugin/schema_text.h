@@ -1,4 +1,5 @@
-// A schema as text and back: what a process that is started anew is told of a parser that it must not load.
+// Converts a schema to text and back: a restarted process learns the schema of a parser that it must not load from
+// this.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 namespace tapline {
 
 std::string schema_to_text(const Schema& schema);
-// Null if the text is not what schema_to_text() makes.
+// Returns nullopt if the text is not the output of schema_to_text().
 std::optional<Schema> schema_of_text(std::string_view text);
 
 }  // namespace tapline

@@ -7,9 +7,9 @@
 namespace tapline::postgres {
 namespace {
 
-// Joined in mid-stream and nothing like the protocol within this much: another one.
+// A stream joined in the middle that shows none of the protocol within this much belongs to another one.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
-// The server's, before anything of the client's.
+// Limit for the server's bytes that precede all of the client's.
 constexpr size_t kMaxAheadBytes = 8 << 10;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -39,7 +39,7 @@ bool Request::contradicts(const Response& response) const {
   }
 }
 
-// Keeps quiet until the connection is known to be of this protocol.
+// Suppresses transactions until the connection is known to be of this protocol.
 class Exchange::Filter final : public Exchange::Sink {
  public:
   Filter(Exchange& exchange, Sink& out) : exchange_(exchange), out_(out) {}
@@ -56,7 +56,7 @@ class Exchange::Filter final : public Exchange::Sink {
   }
 
  private:
-  // Emits it as answered by the error before it.
+  // Emits the request as answered by the error before it.
   void skip(const Request& request) {
     const Response& failed = exchange_.failed_;
     Response response;
@@ -140,7 +140,7 @@ void Exchange::prove(uint8_t weight) {
   if (proven()) sink_->on_client(static_cast<Side>(client_));
 }
 
-// A message goes on although the other side has answered it, or asked again: its length was read wrong.
+// A message continues although the other side has answered it, or asked again: its length was misread.
 bool Exchange::is_overtaken(Side side, std::string_view bytes, const Segment& segment) const {
   if (client_ < 0 || !segment.peer_offset_known || segment.peer_offset <= unit_acked_[side]) return false;
   if (is_server(side) && acked_known_ && segment.peer_offset <= acked_) return false;
@@ -179,7 +179,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   }
   if ((is_client(side) && proven()) || !looks_like_responses(bytes, &strong)) return false;
   if (!strong && !is_server(side)) return false;
-  // A response to what was asked before the one that was seen last can't begin now, nor can any in its middle.
+  // Neither a response to a request before the latest one, nor the middle of any response, can begin now.
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();
@@ -209,13 +209,13 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   if (is_client(side)) return client_unit(side, bytes, first);
   if (is_server(side)) return server_unit(side, bytes, first);
   if (bytes[0] == '\0') return startup_unit(side, bytes, first);
-  // Only what the server says may have been captured, or captured first: how the client is to prove who it is.
+  // The server's side may be the only one captured, or be captured first: it requests the client's authentication.
   constexpr uint64_t kAuthenticationBytes = 9;
   const uint64_t answers = bytes[0] == 'N' ? 1 : 0;
   if (bytes.size() < answers + kAuthenticationBytes)
     return is_in(bytes[0], "RSGN") ? Unit::more(answers + kAuthenticationBytes) : Unit::none();
   const bool encrypted = bytes[0] == 'S' && bytes[1] == kTlsHandshake;
-  if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // what the client asked for may come late
+  if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // the client's request may come late
   const std::string_view message = bytes.substr(answers);
   Head head;
   if (message[0] != 'R' || !read_server_head(message, &head) || head.total > kMaxNameBytes) return Unit::none();
@@ -225,7 +225,7 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   return server_unit(side, bytes, first);
 }
 
-// What there is of a message is looked at as if it were whole.
+// Examines the available part of a message as if it were the whole.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   Head head;
   if (bytes.size() < kHeadBytes || client_ < 0 || (is_client(side) && starting_)) return Unit::none();

@@ -19,9 +19,9 @@ enum class Status : uint8_t { kNone, kOk, kError, kSkipped, kSuspended, kTls, kG
 
 struct Response : ResponseHalf {
   Status status = Status::kNone;
-  char first_type = 0;     // of its first message
-  bool cut = false;        // part of it was not captured
-  bool after_gap = false;  // what was read may not be its beginning
+  char first_type = 0;     // type of its first message
+  bool cut = false;        // some of it was not captured
+  bool after_gap = false;  // it may lack its beginning
   char sqlstate[6] = {};
   uint32_t results = 0;  // statements that were run
   uint64_t rows = 0;
@@ -30,25 +30,25 @@ struct Response : ResponseHalf {
   int64_t last_row_ns = 0;
   int64_t failed_ns = 0;  // 0: no error
 
-  // What was asked in the same batch behind an error is passed over.
+  // Later requests in the same batch as an error are skipped.
   bool answers_one() const { return status != Status::kError; }
 };
 
-// What a client asked for: a query, or of the extended protocol the messages from Parse or Bind up to Execute. Its text
-// is the statement.
+// A client's request: a query, or in the extended protocol the messages from Parse or Bind up to Execute. Its text is
+// the statement.
 struct Request : RequestHalf {
   Kind kind = Kind::kNone;
   bool parses = false;   // its first message is a Parse
   bool binds = false;    // it has a Bind
   bool copies = false;   // it sent rows
-  bool cut = false;      // its text goes on
+  bool cut = false;      // the text was longer
   bool skipped = false;  // an earlier request of its batch failed
-  uint32_t batch = 0;    // those between two Syncs have the same number
+  uint32_t batch = 0;    // requests between two Syncs have the same number
 
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;
   bool may_be_silent() const { return skipped; }
-  // The response's beginning was lost: whoever copies was asked to.
+  // True if the response's beginning was lost: a client copies only when asked to.
   bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
 };
 
@@ -58,7 +58,7 @@ struct Request : RequestHalf {
 //           or, several at once:        client: P B D E … S ─▶ server: 1 2 T D… C … Z;  after an error all up to S is
 //           skipped
 //
-// Notices, parameters and notifications come at any time and belong to nothing.
+// Notices, parameters and notifications may come at any time and belong to no request.
 class Exchange {
  public:
   using Request = postgres::Request;
@@ -137,32 +137,32 @@ class Exchange {
   UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
   OrderedPairing<Request, Response> pairing_;
   NamedTexts statements_, portals_;
-  Request unanswered_;    // being told; its memory is used again
+  Request unanswered_;    // being reported; its memory is reused
   Sink* sink_ = nullptr;  // during a call
   int client_ = -1;       // side, once known
   uint8_t proof_ = 0;
   bool over_ = false;
   bool starting_ = true;           // the client's next message has no type
-  bool connecting_ = false;        // a connect was begun; it may be over
-  bool startup_late_ = false;      // what the client asked before may have been lost: for encryption
+  bool connecting_ = false;        // a connection attempt has begun, and may be over
+  bool startup_late_ = false;      // earlier requests of the client, for encryption, may have been lost
   bool encryption_asked_ = false;  // by the client's latest message
-  bool encrypting_ = false;        // the client is; the server's agreement may come late
-  bool answering_ = true;          // the server has sent no message, but perhaps answers of one byte
-  bool described_ = false;         // what a prepared statement returns comes next, and belongs to nothing
+  bool encrypting_ = false;        // the client encrypts; the server's agreement may come late
+  bool answering_ = true;          // the server has sent no message, except perhaps answers of one byte
+  bool described_ = false;         // a prepared statement's description comes next, and belongs to no request
   bool failed_known_ = false;      // requests of failed_batch_ that are still to come will be skipped
-  bool executed_ = false;          // the latest portal, although its Execute is still to come: it is late
+  bool executed_ = false;          // the latest portal was, although its Execute is still to come, late
   bool in_row_ = false;
   char response_type_ = 0;  // of the first message of the response being read
   bool acked_known_ = false;
   bool ended_[2] = {false, false};
-  bool middle_[2] = {false, false};  // joined there, and nothing read of an answer since
+  bool middle_[2] = {false, false};  // joined in the middle, and no answer was read since
   uint32_t batch_ = 0;               // of the client's messages
   uint32_t failed_batch_ = 0;
   Response failed_;                  // the error that failed it
-  uint64_t acked_ = 0;               // by the latest response's first segment
-  uint64_t unit_end_[2] = {0, 0};    // of the message that was begun last
-  uint64_t unit_acked_[2] = {0, 0};  // by its first segment
-  Segment segment_ = {};             // at hand
+  uint64_t acked_ = 0;               // acknowledgement in the latest response's first segment
+  uint64_t unit_end_[2] = {0, 0};    // end of the message that was begun last
+  uint64_t unit_acked_[2] = {0, 0};  // acknowledgement in its first segment
+  Segment segment_ = {};             // the current one
   std::string latest_parsed_;        // name of a statement
   std::string latest_bound_;         // name of a portal
   std::string text_;                 // scratch

@@ -1,4 +1,4 @@
-// What the server says.
+// The server's messages.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace tapline::postgres {
 namespace {
 
-// Before its first message the server sends nothing else that begins so.
+// Before its first message the server sends no other byte that begins like these.
 constexpr std::string_view kEncryptionAnswers = "NSG";
 
 }  // namespace
@@ -26,8 +26,8 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// One byte: whether the client may go on encrypted. It, or the client's question, may come so late that the client has
-// gone on meanwhile.
+// One byte: whether the client may continue encrypted. It, or the client's request, may come so late that the client
+// has continued meanwhile.
 Unit Exchange::encryption_answer(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
@@ -92,7 +92,7 @@ Response& Exchange::answer(char type, const Segment& first) {
 
 void Exchange::end_answer(uint64_t end) { pairing_.end_response(end, segment_.time_ns, *sink_); }
 
-// Where no request is known, the response's first message tells which protocol it is of.
+// If no request is known, the response's first message tells which protocol it belongs to.
 bool Exchange::ends_at_ready() const {
   if (const Request* request = pairing_.answered()) return !request->is_extended();
   return !is_in(response_type_, "12");
@@ -100,7 +100,7 @@ bool Exchange::ends_at_ready() const {
 
 void Exchange::parsed(const Segment& first, uint64_t end) {
   described_ = false;
-  // Nobody knows the last one's request: it was a prepare alone.
+  // The last response's request is unknown: it was a prepare alone.
   if (pairing_.response() != nullptr && pairing_.answered() == nullptr) end_answer(first.offset);
   answer('1', first);
   const Request* request = pairing_.answered();
@@ -109,14 +109,14 @@ void Exchange::parsed(const Segment& first, uint64_t end) {
   end_answer(end);
 }
 
-// Nobody knows the request of what was read before, but it was another one.
+// The request of the messages read before is unknown, but it was another one.
 void Exchange::bound(const Segment& first) {
   const Response* response = pairing_.response();
   if (response != nullptr && pairing_.answered() == nullptr && response->results > 0) end_answer(first.offset);
   answer('2', first);
 }
 
-// What a statement takes and returns is told after it was prepared, or before its rows.
+// The server describes a statement's parameters and results after it was prepared, or before its rows.
 void Exchange::described(char type, const Segment& first, uint64_t end) {
   const bool after_prepare = std::exchange(described_, type == 't');
   if (pairing_.response() != nullptr || after_prepare || type != 'T') return;
@@ -152,8 +152,8 @@ void Exchange::failed(std::string_view fields, const Segment& first, uint64_t en
   if (request != nullptr && (request->is_extended() || request->kind == Kind::kConnect)) end_answer(end);
 }
 
-// After an error the server reads on to the next Sync and does nothing of what is asked before that, also of what it
-// receives later, or what is seen later here.
+// After an error the server reads up to the next Sync and skips all requests before it, including those that it
+// receives, or that are seen here, later.
 void Exchange::note_failure(const Request& request, const Response& response) {
   if (response.status != Status::kError || !request.is_extended()) return;
   failed_ = response;

@@ -7,14 +7,14 @@
 namespace tapline::postgres {
 namespace {
 
-constexpr uint64_t kMaxMessageBytes = 1 << 30;  // as the server has it
+constexpr uint64_t kMaxMessageBytes = 1 << 30;  // the server's limit
 constexpr uint32_t kMaxStartupBytes = 10'000;   // the same
 constexpr uint32_t kTlsCode = 80877103, kGssCode = 80877104, kCancelCode = 80877102, kMajorVersion = 3;
 constexpr uint64_t kMaxErrorBytes = 1024;
 
 const uint8_t* data_of(std::string_view bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-// Lengths as they stand in messages: without the type.
+// Lengths as messages carry them: without the type.
 bool client_length_fits(char type, uint64_t length) {
   if (is_in(type, "SHXc")) return length == 4;
   if (is_in(type, "DC")) return length >= 6;

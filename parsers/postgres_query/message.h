@@ -6,9 +6,9 @@
 
 namespace tapline::postgres {
 
-// Longer texts are cut: what a tuple's string may hold.
+// Longer texts are cut to the limit of a tuple's string.
 inline constexpr uint64_t kMaxStatementBytes = 32 << 10;
-// Longer names of statements and portals are not told apart; the server itself cuts most names at 63.
+// Longer names of statements and portals are not distinguished; the server itself cuts most names at 63.
 inline constexpr uint64_t kMaxNameBytes = 256;
 
 inline bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
@@ -18,14 +18,15 @@ inline constexpr uint64_t kHeadBytes = 5;
 
 struct Head {
   char type = 0;
-  uint64_t total = 0;  // bytes, the type's too
+  uint64_t total = 0;  // length including the type
 };
 
-// False: no client (server) sends a message with such a head. REQUIRES: kHeadBytes readable.
+// Returns false if no client (server) sends a message with such a head. REQUIRES: kHeadBytes readable.
 bool read_client_head(std::string_view bytes, Head* head);
 bool read_server_head(std::string_view bytes, Head* head);
 
-// How many bytes of a message its reader looks at; the rest is stepped over. Of passwords, rows and copied data none.
+// The number of bytes of a message that its reader examines; the rest is skipped. None for passwords, rows and copied
+// data.
 uint64_t looked_at(const Head& head, bool from_client);
 
 // The client's first message has no type:   | length (4) | version or code (4) | … |
@@ -33,22 +34,21 @@ enum class Startup : uint8_t { kNot, kConnect, kTls, kGss, kCancel };
 inline constexpr uint64_t kStartupHeadBytes = 8;
 Startup read_startup(std::string_view bytes, uint64_t* total);
 
-// How many whole messages follow on each other from the first byte on, as far as the bytes go. 0 if any is none.
+// The number of consecutive whole messages from the first byte on, as far as the bytes go. 0 if any is invalid.
 int count_messages(std::string_view bytes, bool from_client);
-// Whether a client's (server's) stream may be read from here on, where what came before was lost. `strong`: nothing
-// else looks like it.
+// True if a client's (server's) stream can be read from here on after a loss. `strong`: nothing else looks like it.
 bool looks_like_requests(std::string_view bytes, bool* strong);
 bool looks_like_responses(std::string_view bytes, bool* strong);
 
-// Up to the first NUL, which is taken off the rest too; all that there is without one.
+// Takes the text up to the first NUL, and removes both from *rest; without a NUL, takes all of it.
 std::string_view take_name(std::string_view* rest);
 
-// "INSERT 0 5": 5. Rows that were returned are not affected.
+// "INSERT 0 5": 5. Returned rows do not count as affected.
 uint64_t affected_rows(std::string_view tag);
 // The five characters of an error's code; empty if it was cut off.
 std::string_view sqlstate(std::string_view error_fields);
 
-// Which characters begin a string in the statement: dollar quotes only where there are any, since $1 is a parameter.
+// The characters that begin a string in the statement: dollar quotes only if there are any, since $1 is a parameter.
 std::string_view quotes_in(std::string_view statement);
 
 }  // namespace tapline::postgres

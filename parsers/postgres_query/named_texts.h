@@ -8,7 +8,7 @@
 
 namespace tapline::postgres {
 
-// Texts by name, at most kMaxTexts: beyond these some other one has to give way. Not thread-safe.
+// Texts by name, at most kMaxTexts: beyond these, another one is evicted. Not thread-safe.
 class NamedTexts {
  public:
   static constexpr size_t kMaxTexts = 1024;

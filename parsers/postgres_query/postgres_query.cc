@@ -37,7 +37,7 @@ std::string_view name_of(Kind kind) {
   return "";
 }
 
-// What was bound and completed was executed, whether that was seen or not.
+// A statement that was bound and completed was executed, whether that was seen or not.
 Kind kind_of(const Request* request, const Response* response) {
   if (request == nullptr) return Kind::kNone;
   return request->kind == Kind::kBind && response != nullptr && response->results > 0 ? Kind::kExecute : request->kind;
@@ -63,20 +63,20 @@ std::string_view name_of(Status status) {
   return "";
 }
 
-// Of a statement that was prepared before the capture, or in a gap, nobody knows the text.
+// The text of a statement that was prepared before the capture, or in a gap, is unknown.
 bool knows_text(const Request* request) {
   const bool bound = request != nullptr && (request->kind == Kind::kBind || request->kind == Kind::kExecute);
   return request != nullptr && (!bound || !request->text.empty());
 }
 
-// What nobody answers is whole without an answer.
+// A request without an answer is whole by itself.
 Seen seen_of(const Request* request, Seen seen) {
   const bool never_answered =
       request != nullptr && (request->kind == Kind::kCancel || request->kind == Kind::kTerminate);
   return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;
 }
 
-// Queries and prepared statements of PostgreSQL with their responses, paired.
+// Pairs PostgreSQL queries and prepared statements with their responses.
 class PostgresQuery final : public TransactionParser<postgres::Exchange> {
  public:
   const Schema& schema() const override;
@@ -91,7 +91,7 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
-    // The answer to a login's password looks like that to its first message, which stands behind one byte at most.
+    // The answer to a login's password looks like that to its first message, which follows at most one byte.
     const bool begins_late = asked && request->kind == Kind::kConnect && answer.after_gap &&
                              (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);

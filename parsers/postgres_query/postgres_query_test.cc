@@ -27,7 +27,7 @@ std::string message(char type, const std::string& payload = "") {
   return type + number(payload.size() + 4, 4) + payload;
 }
 
-// The client's.
+// Messages of the client.
 std::string startup() {
   const std::string payload = number(196608, 4) + text("user") + text("eve") + '\0';
   return number(payload.size() + 4, 4) + payload;
@@ -45,7 +45,7 @@ std::string execute(const std::string& portal = "") { return message('E', text(p
 std::string describe(char what, const std::string& name = "") { return message('D', what + text(name)); }
 const std::string kSync = message('S'), kTerminate = message('X');
 
-// The server's.
+// Messages of the server.
 const std::string kReady = message('Z', "I"), kParsed = message('1'), kBound = message('2'), kNoData = message('n');
 std::string columns() { return message('T', number(1, 2) + text("id") + number(0, 18)); }
 std::string rows(int count) {

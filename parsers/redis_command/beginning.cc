@@ -12,20 +12,20 @@ using Kind = Beginning::Kind;
 
 constexpr size_t kMaxLineBytes = 512;
 
-// The first line with its LF; empty: there is none.
+// The first line with its LF; empty if there is none.
 std::string_view line_of(std::string_view bytes) {
   return bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1);
 }
 
-// Other protocols have lines that begin with +OK or -ERR, and go on with sentences.
+// Other protocols have lines that begin with +OK or -ERR, and continue with sentences.
 bool is_of_redis(std::string_view line) {
   const std::string_view word = first_word(line.substr(1));
   if (line.front() == '+') return word.size() + 1 + kLineEndBytes == line.size();
   return line.front() != '-' || std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-// The bulk strings that follow the head of an array, as far as they are there. Of an answer some may be no bulk
-// strings.
+// The bulk strings that follow the head of an array, as far as they are there. In an answer some elements may not be
+// bulk strings.
 Beginning array_of(std::string_view bytes, uint64_t count) {
   Beginning result{.kind = Kind::kOther, .type = '*'};
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {

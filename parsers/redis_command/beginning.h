@@ -6,12 +6,12 @@
 
 namespace tapline::redis {
 
-// What a segment begins with, if it begins where a message does.
+// The beginning of a segment, read as that of a message.
 struct Beginning {
   enum class Kind : uint8_t {
-    kOther,    // no message, or too little of it
-    kCommand,  // one that Redis has, with as many arguments as it takes
-    kArray,    // of bulk strings: an answer, or a command that we don't know
+    kOther,    // not a message, or too little of it
+    kCommand,  // a command of Redis, with a valid number of arguments
+    kArray,    // of bulk strings: an answer, or an unknown command
     kAnswer,   // no command looks like it
   };
   Kind kind = Kind::kOther;

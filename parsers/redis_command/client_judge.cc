@@ -10,7 +10,7 @@
 namespace tapline::redis {
 namespace {
 
-// Commands whose answers we don't know may be answered by anything.
+// Commands whose answers are unknown here may be answered by anything.
 bool may_answer(char type, std::string_view command) {
   const std::string_view types = answers_of(command);
   return types.empty() || types.find(type) != std::string_view::npos;
@@ -39,8 +39,8 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
   return turn;
 }
 
-// The other side had received all that came before when it sent its latest segment, and this side has spoken since. Of
-// one direction alone: it has received something since its own latest segment.
+// The other side had received everything before when it sent its latest segment, and this side has spoken since. If
+// only one direction is seen: it has received data since its own latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& other = seen_[other_side(side)];
   if (other.any) return other.acked_known && other.acked == segment.offset;
@@ -48,7 +48,7 @@ bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   return own.acked_known && segment.peer_offset_known && own.acked < segment.peer_offset;
 }
 
-// Evidence towards side 0. `begins`: with it, the side begins to speak.
+// Evidence towards side 0. `begins`: the side begins to speak with it.
 int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
   Beginning beginning = beginning_of(bytes);
   using Kind = Beginning::Kind;
@@ -74,7 +74,7 @@ void ClientJudge::decide() {
   const int lead = strong_ + weak_ + suggested_;
   if (std::abs(lead) < kCertain) return;
   const Side client = lead > 0 ? 0 : 1;
-  // Where one side is all that is seen, stored commands that are read look like commands.
+  // If only one side is seen, stored commands that are read look like commands.
   const bool both = seen_[0].any && seen_[1].any;
   if (seen_[client].asked && (both || guess_ == client)) client_ = client;
 }

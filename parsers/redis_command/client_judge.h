@@ -9,32 +9,33 @@
 
 namespace tapline::redis {
 
-// Tells who asks, of a connection that was joined in the middle, by what its segments begin with. An answer that is an
-// array of bulk strings may look like any command, so one segment proves nothing: what is weighed is the commands that
-// Redis has, answers that no command looks like, and answers that the command before can't have. Segments count in
-// full where the sides take turns, by what they acknowledge; elsewhere a segment may be of a value's middle.
+// Identifies the client of a connection that was joined in the middle, by the beginnings of its segments. An answer
+// that is an array of bulk strings may look like any command, so one segment proves nothing. The evidence is commands
+// that Redis has, answers that no command looks like, and answers that the command before can't have. Segments count in
+// full where the sides take turns, according to their acknowledgements; elsewhere a segment may come from the middle of
+// a value.
 //
-// It is never so certain that it could not be convinced of the contrary.
+// It is never so certain that further evidence could not change its mind.
 class ClientJudge {
  public:
-  // Whom the query, or an earlier guess, takes for the client. `weight`: of as many commands.
+  // The side that the query, or an earlier guess, takes for the client. `weight`: of as many commands.
   void suggest(Side client, bool by_query);
-  // The next segment of this side. Returns whether the side begins to speak with it.
+  // Examines the next segment of this side. Returns true if the side begins to speak with it.
   bool see(Side side, std::string_view bytes, const Segment& segment);
-  // -1: not certain.
+  // -1 if uncertain.
   int client() const { return client_; }
 
  private:
   static constexpr int kCertain = 3;
-  static constexpr int kFull = 2;  // weight of what begins a turn
+  static constexpr int kFull = 2;  // weight of the beginning of a turn
   static constexpr int kMostWeak = kCertain - 1, kMostStrong = 4 * kCertain;
 
   struct Seen {
     bool any = false;
-    bool asked = false;        // something that may be a command
+    bool asked = false;        // it sent something that may be a command
     bool acked_known = false;  // of the latest segment
     uint64_t acked = 0;
-    std::string command = {};  // that its turn began with
+    std::string command = {};  // the one that its turn began with
   };
 
   bool begins_turn(Side side, const Segment& segment) const;
@@ -42,9 +43,9 @@ class ClientJudge {
   void decide();
 
   Seen seen_[2];
-  // Evidence that side 0 asks, less that side 1 does.
+  // Evidence that side 0 is the client, less the evidence for side 1.
   int strong_ = 0, weak_ = 0, suggested_ = 0;
-  int guess_ = -1;  // who is thought the client otherwise
+  int guess_ = -1;  // the presumed client otherwise
   int client_ = -1;
 };
 

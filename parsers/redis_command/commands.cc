@@ -11,8 +11,8 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Words, the name among them: so many, or, below 0, at least so many. `answers`: the types of the values that it is
-// answered with, in RESP2 and RESP3, of those that are sent most; empty: any.
+// The number of words, including the name, or, if negative, the minimum number. `answers`: the types of its answers'
+// values, in RESP2 and RESP3, for the most frequent commands; empty: any.
 struct Known {
   std::string_view name;
   int words;
@@ -272,7 +272,7 @@ const Known* find(std::string_view name) {
   return found != std::end(kKnown) && found->name == name ? found : nullptr;
 }
 
-// Of the modules that are part of Redis 8, or were of Redis Stack.
+// Commands of modules that are part of Redis 8, or were part of Redis Stack.
 bool is_of_module(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {"BF.", "CF.", "CMS.", "FT.", "JSON.", "TDIGEST.", "TOPK.", "TS."};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),

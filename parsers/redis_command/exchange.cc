@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::read_held(Sink& sink) {
   return ExchangeVerdict::kFine;
 }
 
-// Client and server were taken for each other: nothing that was read is right.
+// Client and server were confused: everything read so far is wrong.
 void Exchange::begin_again() {
   ClientJudge judge = std::move(judge_);
   HeldPieces held = std::move(held_);
@@ -99,7 +99,7 @@ void Exchange::recycle() {
   *this = std::move(fresh);
 }
 
-// A command whose name is still to come is none yet.
+// A command whose name is still to come does not count yet.
 uint64_t Exchange::settled_offset() const {
   const bool unnamed = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
   return unnamed ? request_first_.offset : OrderedExchange::settled_offset();
@@ -203,7 +203,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// The command's name is known, and whether it will be answered.
+// The command's name is known, and so is whether it will be answered.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);
@@ -230,8 +230,7 @@ void Exchange::keep_key(std::string_view key) {
   }
 }
 
-// CLIENT REPLY ON is answered, OFF and SKIP are not; SKIP says nothing while it is off.
-// No other protocol has such a line.
+// CLIENT REPLY ON is answered, OFF and SKIP are not; SKIP has no effect in OFF mode. No other protocol has such a line.
 void Exchange::begin_reply_mode(std::string_view word) {
   std::string mode;
   append_upper(&mode, word);
@@ -242,7 +241,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
   skips_ = mode == "SKIP" && !silent_;
 }
 
-// All of the command was read.
+// The command was read completely.
 void Exchange::element_read(uint64_t end) {
   asking_ = Asking::kStart;
   if (!begun_) return;
@@ -256,7 +255,7 @@ void Exchange::element_read(uint64_t end) {
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == Answering::kFirstElement) return first_element(side, bytes, first);
   if (!is_type(bytes.front())) return Unit::none();
-  // A server never speaks first. (What it answers may be seen first.)
+  // A server never speaks first, though its answers may be seen first.
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
   if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
   const size_t line_bytes = readers_[side].line_end(bytes);
@@ -275,7 +274,7 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
     const bool may_push =
         type == '>' || (type == '*' && count >= 2 && count <= 4 && (subscribed_ || pairing_.next_request() == nullptr));
     answering_ = may_push ? Answering::kFirstElement : Answering::kResponse;
-    if (type == '|') answering_ = Answering::kPush;  // attributes, before the value that they are of
+    if (type == '|') answering_ = Answering::kPush;  // attributes, before the value that they describe
     if (answering_ == Answering::kResponse) begin_response();
   }
   --values_;
@@ -285,7 +284,7 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   return Unit::taken(line_bytes, bulk ? static_cast<uint64_t>(count) + kLineEndBytes : 0);
 }
 
-// Messages to subscribers say so in their first element.
+// Messages to subscribers are identified by their first element.
 Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& first) {
   const size_t line_bytes = readers_[side].line_end(bytes);
   if (line_bytes == std::string_view::npos) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();
@@ -304,7 +303,7 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
   return Unit::taken(whole);
 }
 
-// Whether an array, or a push, that begins with this word is an answer.
+// True if an array, or a push, that begins with this word is an answer.
 bool Exchange::answers(std::string_view word) {
   if (!is_confirmation(word)) {
     return response_.type != '>' && word != "message" && word != "pmessage" && word != "smessage";
@@ -340,8 +339,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// The inside of a value may look like anything: a command is resumed where the client asks anew, an answer where one
-// has to begin.
+// The inside of a value may look like anything: reading resumes with a command where the client asks anew, and with an
+// answer where one has to begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;
@@ -349,7 +348,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1), &count)) return false;
-  // The client's own bytes may come later than what answers them.
+  // The client's own bytes may come later than their answers.
   const bool late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || late || boundary_ == 0 || is_boundary(segment_.offset);
 }

@@ -18,7 +18,7 @@ struct Response;
 // Its text is the command's name in upper case, with its subcommand, then its key.
 struct Request : RequestHalf {
   uint32_t name_bytes = 0;
-  uint32_t arguments = 0;   // behind the name
+  uint32_t arguments = 0;   // those behind the name
   bool unanswered = false;  // CLIENT REPLY
 
   std::string_view name() const { return std::string_view(text).substr(0, name_bytes); }
@@ -31,8 +31,8 @@ struct Response : ResponseHalf {
 
   char type = 0;           // the first byte of the value
   bool null = false;       // $-1, *-1, _
-  bool cut = false;        // not all of it was captured
-  uint8_t word_bytes = 0;  // of a status, or of the code of an error: OK, WRONGTYPE, …
+  bool cut = false;        // some of it was not captured
+  uint8_t word_bytes = 0;  // length of a status, or of an error's code: OK, WRONGTYPE, …
   char word[kMaxWordBytes] = {};
 
   bool is_error() const { return type == '-' || type == '!'; }
@@ -40,12 +40,12 @@ struct Response : ResponseHalf {
 };
 
 // Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Answers come in the order of the
-// commands, but for pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
-// answer nothing. SUBSCRIBE and its like are answered once for each channel; the first answer is taken.
+// commands, except pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
+// answer nothing. SUBSCRIBE and similar commands are answered once for each channel; the first answer counts.
 //
-// Nothing is read before it is certain who asks: by the handshake, or by ClientJudge, which may change its mind; what
-// was read the other way round is forgotten then. Nothing is told before the bytes were recognised for certain: an
-// array of bulk strings, or both sides.
+// Nothing is read until the client is known: from the handshake, or from ClientJudge, which may change its mind;
+// everything read in the wrong roles is then forgotten. Nothing is reported until the bytes are recognised for certain:
+// an array of bulk strings, or both sides.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
   static constexpr size_t kMaxKeyBytes = 1024;
@@ -69,9 +69,9 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   uint64_t settled_offset() const;
 
  private:
-  // Which element of a command is next.
+  // The next element of a command.
   enum class Asking : uint8_t { kStart, kName, kSubcommand, kArgument };
-  // What the value being read is.
+  // The kind of value being read.
   enum class Answering : uint8_t { kStart, kFirstElement, kResponse, kPush };
 
   ExchangeVerdict read(Side side, std::span<const uint8_t> bytes, const Segment& segment, bool begins, Sink& sink);
@@ -92,32 +92,33 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   void value_read(Side side, uint64_t end);
   bool is_boundary(uint64_t offset) const;
 
-  bool judging_ = true;  // the handshake did not tell who asks
+  bool judging_ = true;  // the handshake did not identify the client
   ClientJudge judge_;
   HeldPieces held_;
   uint64_t judged_bytes_ = 0;
   bool silent_ = false;  // CLIENT REPLY OFF
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
   bool subscribed_ = false;
-  uint32_t confirmations_ = 0;  // still to come for a SUBSCRIBE of several channels
+  uint32_t confirmations_ = 0;  // confirmations still to come for a SUBSCRIBE of several channels
   Asking asking_ = Asking::kStart;
-  bool begun_ = false;     // the command's request is with the pairing
+  bool begun_ = false;     // the pairing has the command's request
   bool answered_ = false;  // and it will be answered
   bool wants_key_ = false;
-  uint64_t elements_ = 0;  // of the command, still to come
+  uint64_t elements_ = 0;  // elements of the command still to come
   uint32_t arguments_ = 0;
   Segment request_first_ = {};
-  Request request_;   // until it is begun, or not to be
-  std::string name_;  // of the command being read, with its subcommand
+  Request request_;   // until it is begun or discarded
+  std::string name_;  // name of the command being read, with its subcommand
   Answering answering_ = Answering::kStart;
-  uint64_t values_ = 0;  // of the answer, still to come
+  uint64_t values_ = 0;  // values of the answer still to come
   Segment value_first_ = {};
   Response response_;     // until it is begun
-  Segment segment_ = {};  // at hand
-  // Where the client had received all that came before, of its latest segments: there, an answer begins.
+  Segment segment_ = {};  // the current one
+  // The offsets in the answers up to which the client had received everything, at its latest segments: an answer begins
+  // at each.
   std::array<uint64_t, 16> boundaries_ = {};
   size_t boundary_ = 0;
-  bool asks_anew_ = false;  // the client's segment at hand is the first since it received something
+  bool asks_anew_ = false;  // the client's current segment is the first since it received data
 };
 
 }  // namespace tapline::redis

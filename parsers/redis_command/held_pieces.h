@@ -11,14 +11,14 @@
 
 namespace tapline::redis {
 
-// What came of a connection while nobody knew who asks, to be read once that is known: the latest of it.
+// Holds the latest pieces of a connection while its client is unknown, to be read once it is known.
 class HeldPieces {
  public:
   struct Piece {
     Side side = 0;
     Segment segment = {};
     bool begins = false;   // the side begins to speak
-    uint64_t missing = 0;  // so many bytes were lost, instead of
+    uint64_t missing = 0;  // that many bytes were lost, in place of data
     std::string bytes = {};
   };
   static constexpr size_t kMaxBytes = 16 << 10, kMaxPieces = 64;
@@ -36,7 +36,7 @@ class HeldPieces {
     pieces_.push_back({side, segment, false, missing, {}});
   }
 
-  // All of them, oldest first; afterwards there are none.
+  // Takes all of them, oldest first, and leaves none.
   std::vector<Piece> take() {
     bytes_ = 0;
     from_first_ = false;

@@ -1,4 +1,4 @@
-// Connections joined anywhere, and what mirrors do to them: who asks is found out, and nothing keeps a connection from
+// Connections joined anywhere, and degraded by mirrors: the client is identified, and nothing keeps a connection from
 // being paired right afterwards.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string array(const Words& words) {
 }
 std::string bulk(const std::string& value) { return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n"; }
 
-// Every key that is asked for is called key:NUMBER; what is stored is never called so.
+// Every requested key is called key:NUMBER; stored values are never called so.
 std::string key(int number) { return "key:" + std::to_string(number); }
 
 struct Exchanged {
@@ -77,7 +77,7 @@ std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>&
 
 constexpr size_t kHandshake = 3;
 
-// A value is never told as a key, and who asks never as who answers.
+// A value is never reported as a key, and the client never as the server.
 void expect_nothing_stored(const Harness& run, const std::string& what) {
   for (const Tuple& tuple : run.tuples()) {
     EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << what << ": " << tuple["key"];
@@ -104,8 +104,8 @@ TEST(RedisCommand, ArraysAreAnswersWhereverItJoins) {
   }
 }
 
-// The same answers over and over: each kind of them on its own. Where either side's arrays could answer the other's,
-// only the query tells.
+// The same answers over and over, each kind of them separately. If either side's arrays could answer the other's, only
+// the query decides.
 TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
   for (int kind = 0; kind < 9; ++kind) {
     for (const bool low_client : {false, true}) {
@@ -156,7 +156,7 @@ TEST(RedisCommand, CommandsWithinValuesAreNone) {
   }
 }
 
-// Of one direction alone nothing tells stored commands from sent ones, but the ports may.
+// With one direction alone, nothing distinguishes stored commands from sent ones, but the ports may.
 TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotTold) {
   const std::vector<Frame> frames = arrays_of(18, false);
   std::vector<Frame> answers;

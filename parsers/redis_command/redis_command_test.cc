@@ -94,7 +94,7 @@ TEST(RedisCommand, RepliesTurnedOff) {
                        "SET b unanswered - ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
 }
 
-// The same as inline commands; SKIP says nothing while answers are off, and ON is answered whatever came before.
+// The same as inline commands; SKIP has no effect while answers are off, and ON is answered in any state.
 TEST(RedisCommand, RepliesTurnedOffInline) {
   expect_at_every_cut(
       "PING\r\nCLIENT REPLY OFF\r\nPING\r\nclient reply skip\r\nPING\r\nCLIENT REPLY ON\r\nPING x\r\n"
@@ -168,7 +168,7 @@ TEST(RedisCommand, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 
-// Each command's answer has a length of its own, so a wrong pair shows.
+// Each command's answer has a unique length, so a wrong pair shows.
 std::vector<Frame> told_apart(int batch) {
   Conversation conversation;
   conversation.handshake();
@@ -211,7 +211,7 @@ TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
   }
 }
 
-// Inline commands, whichever frame is lost, and with answers that are seen before what they answer.
+// Inline commands, whichever frame is lost, and with answers that are seen before their commands.
 TEST(RedisCommand, InlineCommandsAfterAGap) {
   Conversation conversation;
   conversation.handshake();

@@ -11,7 +11,8 @@
 namespace tapline {
 namespace {
 
-// What clients ask SOCKS proxies for. What goes through the proxy afterwards is for the parsers of its protocol.
+// Reports clients' requests to SOCKS proxies. The traffic through the proxy afterwards is left to the parsers of its
+// protocol.
 class SocksRequest final : public StreamParser {
  public:
   const Schema& schema() const override;
@@ -58,7 +59,7 @@ class SocksRequest final : public StreamParser {
 
   struct Handshake {
     socks::Step step = socks::Step::kStart;
-    uint8_t version = 0;  // 0: nothing asked yet
+    uint8_t version = 0;  // 0: no request yet
     uint8_t command = 0;
     uint16_t port = 0;
     int64_t begin_ns = 0;

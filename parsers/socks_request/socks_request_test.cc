@@ -55,7 +55,7 @@ TEST(SocksRequest, LeavesOtherStreamsAlone) {
   EXPECT_EQ(asked({std::string(500, '\4'), std::string(500, '\5')}), Lines{});
 }
 
-// Every parser sees what goes through the proxy, also in the segment of the last reply.
+// Every parser sees the traffic through the proxy, also in the segment of the last reply.
 TEST(SocksRequest, WhatGoesThroughIsParsed) {
   const Lines handshakes[] = {{"\5\1\0"s, "\5\0"s, kName5, kGranted5},
                               {"\4\1\0\x50\x0a\0\0\1\0"s, "\0\x5a\0\0\0\0\0\0"s}};

@@ -5,13 +5,13 @@
 
 namespace tapline::sql {
 
-// Whether a statement may hold a password: it says so in one of the words that introduce or name one (IDENTIFIED,
-// PASSWORD, MASTER_PASSWORD, passwd, …), in any case, wherever it stands.
+// True if a statement may hold a password: it contains one of the words that introduce or name one (IDENTIFIED,
+// PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
 bool may_hold_secret(std::string_view statement);
 
-// If the statement may hold a password, everything from its first quote to its last one becomes '***'; to its end, if
-// it was cut short. Which quotes open and which close depends on the server's mode (backslashes, nested dollar quotes),
-// and a guess that is wrong would show the password, so nothing between them is kept. `quotes` are the characters that
+// If the statement may hold a password, replaces everything from its first quote to its last one by '***'; up to its
+// end, if it was cut short. Which quotes open and which close depends on the server's mode (backslashes, nested dollar
+// quotes), and a wrong guess would show the password, so nothing between them is kept. `quotes` are the characters that
 // may begin a string.
 void hide_secrets(std::string& statement, std::string_view quotes, bool cut);
 

@@ -1,12 +1,13 @@
 #include <vector>
 
 #include "parsers/api/parser.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
 
-// Beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Exactly one end event
-// (fin, rst or timeout) for each connection; the time between two events is the processors' business.
+// Reports the beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Emits exactly
+// one end event (fin, rst or timeout) for each connection; processors compute the time between two events.
 //
 // A RST that looks right is held back for a while: one that was forged, and that both sides ignore, ends nothing.
 class TcpConnTime final : public Parser {
@@ -46,7 +47,7 @@ class TcpConnTime final : public Parser {
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
-    // Backwards: the last one takes the place of one that goes.
+    // Iterates backwards, since the last element replaces one that is removed.
     for (size_t i = held_.size(); i-- > 0;) {
       Connection& connection = *held_[i];
       State& state = state_of<State>(connection);
@@ -69,8 +70,8 @@ class TcpConnTime final : public Parser {
   void on_release(Connection& connection) override { let_go(state_of<State>(connection)); }
 
  private:
-  // So long may both sides be silent after a RST that neither of them heeds.
-  static constexpr int64_t kPatienceNs = 1'000'000'000;
+  // The time that both sides may be silent after a RST that both ignore.
+  static constexpr int64_t kPatienceNs = kNsPerSecond;
 
   struct State {
     int64_t rst_ns;
@@ -137,7 +138,7 @@ class TcpConnTime final : public Parser {
     return state == TcpState::kHalfClosed ? "half-closed" : "open";
   }
 
-  std::vector<Connection*> held_;  // those whose RST is held back
+  std::vector<Connection*> held_;  // connections whose RST is held back
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation&
 }
 constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
 
-// A SYN, what an attacker answers, then the true answer and all the rest.
+// A SYN, an attacker's answer, then the true answer and all the rest.
 Lines after_forged_answer(uint32_t seq, uint32_t ack, uint8_t flags) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);
@@ -106,7 +106,7 @@ TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNoEnd) {
   EXPECT_EQ(lines[3], "fin closed 0");
 }
 
-// What was on its way when the RST came, and retransmissions, contradict nothing.
+// Packets in flight when the RST came, and retransmissions, contradict nothing.
 TEST(TcpConnTime, OneSideThatGoesOnDoesNotUndoAReset) {
   Conversation conversation;
   conversation.handshake().client("x").server("y");

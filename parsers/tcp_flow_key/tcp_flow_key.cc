@@ -3,7 +3,7 @@
 namespace tapline {
 namespace {
 
-// One tuple when a flow is first seen in each second of packet time (NetAlytics section 3.1, Table 1).
+// Emits one tuple when a flow is first seen in each second of packet time (NetAlytics section 3.1, Table 1).
 class TcpFlowKey final : public Parser {
  public:
   const Schema& schema() const override {
@@ -33,8 +33,8 @@ class TcpFlowKey final : public Parser {
 
  private:
   struct State {
-    int64_t next_interval_ns;  // start of the interval in which the flow is next told of
-    uint64_t told;             // queries that know of it in this interval
+    int64_t next_interval_ns;  // start of the interval in which the flow is next reported
+    uint64_t told;             // queries that were given the flow in this interval
   };
 
   void tell(const Packet& packet, Emitter& out) {

@@ -5,10 +5,11 @@
 namespace tapline {
 namespace {
 
-// Packets and wire bytes of each TCP flow, both directions together: one tuple for each second of packet time in which
-// it had packets (NetAlytics section 3.1, Table 1, per interval instead of per packet).
+// Counts packets and wire bytes of each TCP flow, both directions together: one tuple for each second of packet time in
+// which it had packets (NetAlytics section 3.1, Table 1, per interval instead of per packet).
 //
-// Flows with something to tell are chained through a vector, so an interval's end costs only what was active in it.
+// Flows with something to report are chained through a vector, so an interval's end costs only as much as was active in
+// it.
 class TcpPktSize final : public Parser {
  public:
   const Schema& schema() const override {
@@ -60,7 +61,7 @@ class TcpPktSize final : public Parser {
   }
 
  private:
-  // What is counted here goes with what the connection counts of packets not shown.
+  // These counts go together with the connection's counts of packets that the parser was not shown.
   struct State {
     uint64_t queries;  // those that wanted the packets counted here
     uint64_t bytes;
@@ -85,7 +86,7 @@ class TcpPktSize final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries came or went within the second: each is told of just the packets that it wanted.
+      // Queries were added or removed within the second: each is given just the packets that it wanted.
       out.header_of(packet);  // moves the clock
       tell(*packet.connection, state.queries, out);
       restart(state, packet);

@@ -7,14 +7,14 @@
 
 namespace tapline::testing {
 
-// The frames of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst, as far as its records
-// are whole. Aborts on any other file: what users feed is read by monitors/capture.
+// Reads the frames of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst, as far as its
+// records are whole. Aborts on any other file: users' files are read by packet_io/capture.
 std::vector<Frame> read_capture(const std::string& path);
 
 // Lines of a text file or of its .zst.
 std::vector<std::string> read_lines(const std::string& path);
 
-// TAPLINE_CAPTURES/name, or "" where there are no reference captures.
+// TAPLINE_CAPTURES/name, or "" if there are no reference captures.
 std::string reference_capture(const std::string& name);
 
 }  // namespace tapline::testing

@@ -10,7 +10,7 @@
 
 namespace tapline::testing {
 
-// What two sides of one connection say to each other, one after the other.
+// The messages of both sides of one connection, one after the other.
 struct Message {
   bool from_client;
   std::string bytes;
@@ -19,18 +19,19 @@ using Dialogue = std::vector<Message>;
 
 Dialogue operator+(Dialogue first, const Dialogue& second);
 
-// As a conversation with that port. Each message in segments: its first `cut` bytes and the rest, or, `repeatedly`, of
-// `cut` bytes each.
+// The dialogue as a conversation with that port. Each message is sent in segments: its first `cut` bytes and the rest,
+// or, with `repeatedly`, of `cut` bytes each.
 Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
                     bool handshake = true);
 
 using Lines = std::vector<std::string>;
 using Parse = std::function<Lines(const std::vector<Frame>&)>;
 
-// What a stream means doesn't depend on where it is cut: every message cut in two at each place, and into single bytes.
+// The meaning of a stream doesn't depend on where it is cut: tests every message cut in two at each position, and into
+// single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 
-// The same where all requests come before all responses; one side at a time is cut.
+// The same with all requests before all responses; one side at a time is cut.
 void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
                          const Lines& expected);
 

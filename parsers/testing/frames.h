@@ -38,11 +38,11 @@ struct TcpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// Layers, from the inside out: each wraps what it is given. Lengths are right, checksums are zero.
+// Layers, from the inside out: each wraps its argument. Lengths are correct, checksums are zero.
 Bytes tcp_segment(const TcpSpec& spec);
 Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
 Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);
-// An IPv4 datagram as it is, but with the right checksum in its header.
+// Sets the correct checksum in an IPv4 datagram's header.
 Bytes with_checksum(Bytes ip);
 Bytes ip_v6(const std::string& src, const std::string& dst, uint8_t next_header, const Bytes& payload);
 Bytes ethernet(uint16_t type, const Bytes& payload, const std::vector<uint16_t>& vlans = {});
@@ -59,7 +59,7 @@ struct UdpSpec {
 // An Ethernet frame around the segment, IPv4 or IPv6 by its addresses.
 Frame tcp_frame(const TcpSpec& spec, int64_t time_ns);
 Frame udp_frame(const UdpSpec& spec, int64_t time_ns);
-// The message, from its type on, as ICMP between IPv4 addresses, as ICMPv6 between others.
+// Wraps the message, which begins with its type, in ICMP between IPv4 addresses, in ICMPv6 between others.
 Frame icmp_frame(const std::string& src, const std::string& dst, std::string_view message, int64_t time_ns);
 
 }  // namespace tapline::testing

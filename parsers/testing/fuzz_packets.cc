@@ -9,7 +9,7 @@ namespace tapline::testing {
 namespace {
 
 constexpr uint8_t kFromServer = 1, kMoved = 2, kFin = 4, kRst = 8, kSyn = 16, kCut = 32, kOther = 64, kJump = 128;
-constexpr uint8_t kIcmp = 2, kV6 = 4;  // of datagrams
+constexpr uint8_t kIcmp = 2, kV6 = 4;  // flags of datagrams
 
 class CheckingSink final : public TupleSink {
  public:
@@ -19,7 +19,7 @@ class CheckingSink final : public TupleSink {
     if (values.size() != fields.size() || header.queries == 0 || header.time_ns < last_ns_) std::abort();
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i].type() != fields[i].type) std::abort();
-      // Reads every byte, so that a sanitizer sees strings that are gone.
+      // Reads every byte, so that a sanitizer notices strings that were freed.
       if (values[i].type() == FieldType::kString) {
         for (const char c : values[i].as_string()) sum_ = sum_ + static_cast<uint8_t>(c);
       }

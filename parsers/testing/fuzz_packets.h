@@ -10,10 +10,10 @@
 
 namespace tapline::testing {
 
-// Reads a fuzz input as packets of a few TCP connections and runs them through parsers. Aborts where the engine or a
-// parser breaks its contract: time going back, values unlike the schema, something left over after the end.
+// Reads a fuzz input as packets of a few TCP connections and runs them through parsers. Aborts if the engine or a
+// parser breaks its contract: time goes back, values don't match the schema, or state is left over after the end.
 //
-// The input is a row of records:
+// The input is a sequence of records:
 //
 //   ┌───────┬───────────┬─────────────────┬─────────┐
 //   │ flags │ parameter │ payload bytes   │ payload │

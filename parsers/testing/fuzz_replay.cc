@@ -1,5 +1,5 @@
 // Runs a fuzz target without libFuzzer: over each file of the corpus, each prefix of it, and mutations with a fixed
-// seed; over each file that libFuzzer found, as it is, for there are hundreds.
+// seed. The files that libFuzzer found are only run as they are, since there are hundreds.
 //
 // usage: TARGET CORPUS… [--found CORPUS…]    (folders or files)
 #include <algorithm>
@@ -20,7 +20,7 @@ using Input = std::vector<uint8_t>;
 constexpr int kMutationsPerFile = 300;
 constexpr size_t kMaxPrefixes = 300;
 
-// A copy on the heap of just the right size, so that a sanitizer sees each byte read beyond it.
+// Copies the input to a heap block of exactly its size, so that a sanitizer notices each read beyond it.
 void run(const Input& input) {
   const Input exact(input);
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
@@ -66,7 +66,7 @@ void run_with_variants(const Input& input, std::mt19937& random) {
   for (int i = 0; i < kMutationsPerFile; ++i) run(mutated(input, random));
 }
 
-// The file itself, or the files of the folder in the order of their names; none where there is no such path.
+// The file itself, or the files of the folder sorted by name; none if the path does not exist.
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
   if (std::filesystem::is_regular_file(path)) return {path};
   if (!std::filesystem::is_directory(path)) return {};

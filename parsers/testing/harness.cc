@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
-
+#include "parsers/api/bits.h"
 #include "parsers/registry.h"
 
 namespace tapline::testing {
@@ -36,8 +35,8 @@ void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const
   const std::vector<Field>& fields = engine_->parser(parser).schema().fields;
   ASSERT_EQ(values.size(), fields.size());
   EXPECT_NE(header.queries, 0u);
-  for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
-    int64_t& last_ns = last_ns_[std::countr_zero(bits)];
+  for (uint32_t query : SetBits(header.queries)) {
+    int64_t& last_ns = last_ns_[query];
     EXPECT_GE(header.time_ns, last_ns);
     last_ns = header.time_ns;
   }
@@ -101,7 +100,7 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   return decoded;
 }
 
-// False: not to be decoded, or a fragment whose datagram lacks others.
+// Returns false if the frame can't be decoded, or is a fragment whose datagram is incomplete.
 bool Harness::whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
   const DecodeOutcome outcome = decode(frame.raw(), hasher, packet);
   if (outcome != DecodeOutcome::kFragment) return outcome == DecodeOutcome::kOk;

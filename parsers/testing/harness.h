@@ -17,7 +17,7 @@ namespace tapline::testing {
 
 inline constexpr HashKey kTestKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
-// A tuple with its own values by field name, as text.
+// A tuple, with the parser's own values as text, by field name.
 struct Tuple {
   uint32_t parser = 0;
   TupleHeader header;
@@ -28,15 +28,15 @@ struct Tuple {
   std::string endpoints() const;
 };
 
-// Keeps everything. Fails the test where a tuple breaks the contract: time going back, values not as the schema says,
-// no query.
+// Keeps everything. Fails the test if a tuple breaks the contract: time goes back, values don't match the schema, or
+// there is no query.
 class Collector final : public TupleSink {
  public:
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
 
   void watch(const Engine* engine) { engine_ = engine; }
-  // One line a tuple: the named fields' values, joined by spaces.
+  // One line per tuple: the named fields' values, joined by spaces.
   std::vector<std::string> lines(const std::vector<std::string>& fields) const;
 
   std::vector<Tuple> tuples;
@@ -47,7 +47,7 @@ class Collector final : public TupleSink {
   std::array<int64_t, 64> last_ns_ = {};  // by query
 };
 
-// An engine over parsers by name (or given), and what comes out of it.
+// An engine with parsers given by name or as objects, and its output.
 class Harness {
  public:
   explicit Harness(const std::vector<std::string>& parsers, const EngineOptions& options = small());
@@ -56,11 +56,11 @@ class Harness {
   // Bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
-  // All frames in bursts of `burst`, fragments put together, each packet wanted by `queries`. Returns how many packets
-  // there were.
+  // Feeds all frames in bursts of `burst`, fragments reassembled, each packet wanted by `queries`. Returns the number
+  // of packets.
   size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
               ToSide to_side = ToSide::kUnknown);
-  // feed() and end().
+  // Calls feed() and end().
   Harness& all(const std::vector<Frame>& frames);
 
   Engine& engine() { return engine_; }

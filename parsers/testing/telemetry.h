@@ -1,4 +1,4 @@
-// Frames with in-band telemetry, as docs/reference/in-band-telemetry.md draws it.
+// Builds frames with in-band telemetry in the format of docs/reference/in-band-telemetry.md.
 #pragma once
 
 #include "parsers/api/telemetry.h"
@@ -7,14 +7,14 @@
 namespace tapline::testing {
 
 struct IntSpec {
-  std::vector<Hop> hops;           // in the order of the way
+  std::vector<Hop> hops;           // in path order
   uint16_t instructions = 0xb400;  // switch ID, latency, queue, egress time; the ingress time is that minus latency_ns
   uint8_t flags = 0;               // of the first byte: 4 too many hops, 2 too long for the link
 };
 
 // The shim, the INT-MD header and the stack.
 Bytes telemetry(const IntSpec& spec, uint16_t next);
-// Ethernet, tags, telemetry, and behind it a packet of this type.
+// Ethernet, tags, telemetry, and then a packet of this type.
 Frame telemetry_frame(const IntSpec& spec, const TcpSpec& tcp, int64_t time_ns);
 Bytes with_telemetry(const IntSpec& spec, uint16_t type, const Bytes& packet, const std::vector<uint16_t>& vlans = {});
 

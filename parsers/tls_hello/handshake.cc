@@ -6,12 +6,12 @@ namespace tapline::tls {
 namespace {
 
 constexpr uint8_t kFatal = 2;
-// Protected records of TLS 1.3 tell themselves apart by their length alone (RFC 8446 sections 4.4.4, 5.2, 6): what is
-// behind it, the byte of the real type, and the tag. Shorter than a Finished are an empty Certificate and the end of
-// early data, too, which come before it.
+// Protected records of TLS 1.3 can be told apart only by their length (RFC 8446 sections 4.4.4, 5.2, 6): the content,
+// the byte of the real type, and the tag. An empty Certificate and the end of early data are also shorter than a
+// Finished, and come before it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kLeastFinishedBytes = 4 + 32 + 1 + 8;
-// What one side sends at most before what the other one should have sent meanwhile is taken for not captured.
+// If one side has sent this much since the other one's bytes were due, those are taken for not captured.
 constexpr uint64_t kPatienceBytes = 64 << 10;
 
 }  // namespace
@@ -34,7 +34,7 @@ void Handshake::gap(Side side, uint64_t bytes, const Segment& segment) {
   settle_if_lost();
 }
 
-// Whether what this side sends comes after the other one's ClientHello.
+// True if this side's data come after the other one's ClientHello.
 bool Handshake::is_answer(Side side, const Segment& segment) const {
   return client_seen_ && side != client_ && segment.peer_offset_known && segment.peer_offset > client_hello_offset_;
 }
@@ -44,7 +44,7 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) heard_[side] = std::max(heard_[side], segment.peer_offset);
 }
 
-// Whether this side, whose hello was seen, had received more than was captured of the other: then the other's hello is
+// True if this side, whose hello was seen, had received more of the other than was captured: then the other's hello is
 // late.
 bool Handshake::is_hello_late(Side side) const {
   const bool seen = side == client_ ? client_seen_ : server_seen_;
@@ -122,7 +122,7 @@ void Handshake::on_protected(Side side, ContentType type, uint32_t bytes, const 
   finished_ = static_cast<uint8_t>(finished_ | 1u << side);
   if (!client_seen_ || !server_seen_) return;
   if (is_13_) {
-    // What the client sends before it knows of the ServerHello is early data.
+    // A client's data before it has the ServerHello are early data.
     const bool after_server = !segment.peer_offset_known || segment.peer_offset > server_hello_offset_;
     if (side != client_ || type != ContentType::kApplicationData || !after_server) return;
     if (bytes <= kAlertBytes) return settle(Outcome::kAlert);

@@ -12,15 +12,15 @@ namespace tapline::tls {
 
 // How a handshake ended, as far as it was seen.
 enum class Outcome : uint8_t {
-  kNone,      // it goes on
-  kComplete,  // both sides protect what they send
+  kNone,      // it continues
+  kComplete,  // both sides protect their data
   kAlert,     // a side refused
   kPlain,     // the server answers with another protocol
-  kGap,       // bytes are missing that would tell
+  kGap,       // decisive bytes are missing
   kClosed,    // the connection was closed or reset before
 };
 
-// One handshake, as a tap sees it. Feeds on both sides' bytes until outcome() says that no more is to be learnt.
+// One handshake, as a tap sees it. It is fed both sides' bytes until outcome() shows that it is decided.
 //
 //   client                                server           the handshake is complete, TLS 1.3: *
 //   ClientHello ─────────────────────────▶                                            TLS 1.2 and before: both +
@@ -38,9 +38,9 @@ class Handshake final : private RecordHandler {
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // The same, if nothing more comes.
+  // The same, if no more bytes come.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
-  // No hello was found, nor is one being read.
+  // True if no hello was found, and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
   bool client_seen() const { return client_seen_; }
   bool server_seen() const { return server_seen_; }
@@ -48,19 +48,19 @@ class Handshake final : private RecordHandler {
   bool hello_too_long() const { return hello_too_long_; }
   size_t memory_bytes() const;
 
-  // Of the ClientHello, if client_seen().
+  // Fields of the ClientHello, if client_seen().
   std::string_view server_name() const { return server_name_; }
   std::string_view offered_protocols() const { return offered_protocols_; }  // joined by commas
   uint16_t offered_version() const { return offered_version_; }
   std::string_view ja4() const { return ja4_text_; }
-  // Of the ServerHello, if server_seen().
+  // Fields of the ServerHello, if server_seen().
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }
-  // Nothing unless both ends of it were seen, in their order.
+  // Set only if both ends of it were seen, in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
-  // The client acknowledged bytes of the server that were not captured.
+  // True if the client acknowledged bytes of the server that were not captured.
   bool lacks_answer() const { return heard_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // its description, 0 if it is encrypted
@@ -86,9 +86,9 @@ class Handshake final : private RecordHandler {
   bool client_seen_ = false, server_seen_ = false;
   bool is_13_ = false;  // or, before the ServerHello, seems to become so
   bool hello_too_long_ = false;
-  bool refused_ = false;  // by the client, which had seen a ServerHello that was not captured before
+  bool refused_ = false;  // by the client, which had received a ServerHello that was not captured yet
   Side client_ = 0;
-  uint8_t finished_ = 0;  // bit per side: it protects what it sends
+  uint8_t finished_ = 0;  // bit per side: it protects its data
   uint8_t alert_ = 0;
   uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
   uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;

@@ -15,7 +15,7 @@ inline constexpr uint16_t kServerName = 0, kSignatureAlgorithms = 13, kAlpn = 16
 }
 inline constexpr uint16_t kTls13 = 0x0304;
 
-// A list of 16-bit numbers as they lie in a message. An odd last byte is no part of it.
+// A list of 16-bit numbers as they lie in a message. An odd last byte is ignored.
 class Numbers {
  public:
   Numbers() = default;
@@ -27,10 +27,10 @@ class Numbers {
   Bytes bytes_;
 };
 
-// Values that clients offer to keep servers tolerant (RFC 8701): they mean nothing.
+// Values that clients offer to keep servers tolerant (RFC 8701); they have no meaning.
 constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
 
-// The extensions of a hello (RFC 8446 section 4.2), in their order. visit(type, content) for each; false if their
+// Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if their
 // lengths contradict that of the block.
 template <typename Visit>
 bool for_each_extension(Bytes block, Visit visit) {
@@ -53,35 +53,35 @@ void for_each_protocol(Bytes list, Visit visit) {
   }
 }
 
-// What a client offers (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All of it points into the message.
+// A client's offer (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All of it points into the message.
 struct ClientHello {
   uint16_t legacy_version = 0;
   Numbers cipher_suites;
   Bytes extensions;
   bool has_server_name = false;
-  std::string_view server_name;  // the first name of a host
+  std::string_view server_name;  // the first host name
   bool has_protocols = false;
   Bytes protocols;  // of ALPN, for for_each_protocol()
   Numbers signature_algorithms;
   Numbers supported_versions;
 
-  // The highest that it offers, without GREASE.
+  // The highest version that it offers, without GREASE.
   uint16_t version() const;
 };
 
-// What the server chose (RFC 8446 section 4.1.3).
+// The server's choice (RFC 8446 section 4.1.3).
 struct ServerHello {
   uint16_t version = 0;
   uint16_t cipher_suite = 0;
-  bool is_retry = false;      // HelloRetryRequest: another ClientHello is to come
+  bool is_retry = false;      // HelloRetryRequest: another ClientHello will come
   std::string_view protocol;  // of ALPN; with TLS 1.3 it is encrypted
 };
 
-// `body` is a whole handshake message without its four bytes of header. False if it is not well formed.
+// `body` is a whole handshake message without its four bytes of header. Returns false if it is malformed.
 bool read(Bytes body, ClientHello* hello);
 bool read(Bytes body, ServerHello* hello);
 
-// "1.3", "1.2", "1.1", "1.0", "ssl3"; drafts of TLS 1.3 are "1.3"; else "".
+// "1.3", "1.2", "1.1", "1.0", "ssl3"; drafts of TLS 1.3 are "1.3"; otherwise "".
 std::string_view name_of_version(uint16_t version);
 
 }  // namespace tapline::tls

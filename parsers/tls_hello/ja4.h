@@ -9,7 +9,8 @@
 namespace tapline::tls {
 
 // JA4, the fingerprint of TLS clients (FoxIO, "JA4: TLS Client Fingerprinting", technical_details/JA4.md; BSD licence).
-// Nothing else of the JA4+ family, which is under another licence. Keeps its memory from one hello to the next.
+// The rest of the JA4+ family, which is under another licence, is not implemented. Keeps its memory from one hello to
+// the next.
 class Ja4 {
  public:
   // 36 characters, valid until the next call.

@@ -54,7 +54,7 @@ void RecordReader::read(Bytes bytes, const Segment& segment, RecordHandler& hand
   }
 }
 
-// What was missing is stepped over within a record. Where the next record begins, nothing tells.
+// Missing bytes within a record are skipped. The position of the next record is then unknown.
 void RecordReader::gap(uint64_t bytes) {
   if (!in_stream_ || lost_) return;
   bytes_ += bytes;
@@ -157,7 +157,7 @@ void RecordReader::alert(Bytes bytes, RecordHandler& handler) {
   }
 }
 
-// Before a hello was read: no TLS here, look further. After: out of step for good.
+// Before a hello was read: this is not TLS, so look further. Afterwards: out of step for good.
 void RecordReader::fail() {
   if (recognised_) {
     lost_ = true;

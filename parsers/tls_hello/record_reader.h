@@ -11,30 +11,31 @@ namespace tapline::tls {
 enum class ContentType : uint8_t { kChangeCipherSpec = 20, kAlert = 21, kHandshake = 22, kApplicationData = 23 };
 enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 
-// Told of what the reader of one side finds.
+// Receives the findings of one side's reader.
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
-  // `body` is a whole hello. False: it is none after all. `first` is the segment with its record's first byte.
+  // `body` is a whole hello. Returns false if it is not one after all. `first` is the segment with its record's first
+  // byte.
   virtual bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) = 0;
-  // A record of which only the length can be read.
+  // Called for a record of which only the length is readable.
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
   virtual void on_alert(Side side, uint8_t level, uint8_t description) = 0;
   virtual void on_hello_too_long(Side side) = 0;
-  // Whether what this side sends from its ChangeCipherSpec on is protected. In TLS 1.3 it means nothing.
+  // Returns true if this side's data from its ChangeCipherSpec on are protected. In TLS 1.3 it has no meaning.
   virtual bool is_protected_from_now(Side side) = 0;
 };
 
 // Reads one side's stream as TLS records (RFC 8446 section 5.1, RFC 5246 section 6.2.1) from its hello on, which may be
-// cut into several records and segments. Other handshake messages are stepped over. A hello is looked for where a piece
-// of the stream begins, since TLS may begin after another protocol (STARTTLS, CONNECT).
+// cut into several records and segments. Other handshake messages are skipped. A hello is searched for where a piece of
+// the stream begins, since TLS may begin after another protocol (STARTTLS, CONNECT).
 class RecordReader {
  public:
   static constexpr size_t kMaxHelloBytes = 32 << 10;
 
   explicit RecordReader(Side side) : side_(side) {}
 
-  // Whether these bytes, the beginning of a piece, may be that of a hello: cheap, to be asked of everything.
+  // True if these bytes, the beginning of a piece, may begin a hello. Cheap enough for every piece.
   static bool may_begin_hello(Bytes bytes);
 
   // The other side has sent its hello: an alert may come instead of one, or before it.
@@ -61,24 +62,24 @@ class RecordReader {
   void fail();
 
   Side side_;
-  bool in_stream_ = false;  // in a record, or between two
+  bool in_stream_ = false;  // within a record, or between two
   bool expected_ = false;
   bool recognised_ = false;
   bool lost_ = false;
   bool protected_ = false;      // a ChangeCipherSpec was sent
-  bool messages_lost_ = false;  // bytes of handshake messages are missing: where the next one begins is unknown
+  bool messages_lost_ = false;  // bytes of handshake messages are missing: the position of the next one is unknown
   uint8_t header_[5] = {};
   uint8_t header_bytes_ = 0;
   uint8_t message_header_[4] = {};
   uint8_t message_header_bytes_ = 0;
   uint8_t alert_[2] = {};
   uint8_t alert_bytes_ = 0;
-  uint32_t remaining_ = 0;          // of the record
-  uint32_t message_remaining_ = 0;  // of the message
+  uint32_t remaining_ = 0;          // rest of the record
+  uint32_t message_remaining_ = 0;  // rest of the message
   uint64_t bytes_ = 0;
-  Segment record_ = {};   // of the record's first byte
-  Segment message_ = {};  // of the record with the message's first byte
-  std::string hello_;     // as far as it was collected
+  Segment record_ = {};   // segment of the record's first byte
+  Segment message_ = {};  // segment of the record with the message's first byte
+  std::string hello_;     // the part collected so far
 };
 
 }  // namespace tapline::tls

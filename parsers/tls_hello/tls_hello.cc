@@ -12,15 +12,15 @@ namespace {
 using tls::Handshake;
 using tls::Outcome;
 
-// Without a hello within this much of both sides together, the connection is something else.
+// If both sides together show no hello within this much, the connection is something else.
 constexpr uint32_t kMaxSeekBytes = 64 << 10;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
 // A client that waits longer for a ServerHello is reported as unanswered.
 constexpr int64_t kPatienceNs = 60'000'000'000;
-// Handshakes that are over are kept for the next ones, so that those allocate little.
+// Finished handshakes are kept for reuse, which reduces allocations.
 constexpr size_t kMaxIdle = 4096;
 
-// TLS handshakes over TCP: what client and server say in the clear, and how long it takes them.
+// Reports TLS handshakes over TCP: the plaintext fields of client and server, and the durations.
 class TlsHello final : public StreamParser {
  public:
   const Schema& schema() const override;
@@ -83,7 +83,7 @@ class TlsHello final : public StreamParser {
  private:
   struct State {
     uint32_t slot;        // in handshakes_, from 1; 0 = none
-    uint32_t seek_bytes;  // in which no hello was found; kMaxSeekBytes: none is looked for any more
+    uint32_t seek_bytes;  // bytes searched without a hello; kMaxSeekBytes: the search is over
   };
 
   static StreamVerdict seek(State& state, size_t bytes) {
@@ -129,7 +129,7 @@ class TlsHello final : public StreamParser {
 
   tls::Ja4 ja4_;
   std::vector<std::unique_ptr<Handshake>> handshakes_;
-  std::vector<uint32_t> free_;  // slots
+  std::vector<uint32_t> free_;  // free slots
   std::vector<std::unique_ptr<Handshake>> idle_;
   size_t memory_bytes_ = 0;
 };

@@ -278,7 +278,7 @@ TEST(TlsHello, JoinedInMidStream) {
   EXPECT_EQ(seen({frames.begin() + 5, frames.end()}), Lines{});
 }
 
-// No duration is told that a lost segment may have made too long; what was seen is told.
+// No duration is reported that a lost segment may have made too long; everything seen is reported.
 TEST(TlsHello, EachSegmentLost) {
   for (const bool tls13 : {true, false}) {
     const std::vector<Frame> frames = (tls13 ? handshake_13() : handshake_12()).frames();
@@ -303,7 +303,8 @@ Conversation refused_by_client() {
   return conversation;
 }
 
-// Order among the two sides may be lost where it is kept in each: both hellos and the outcome are told all the same.
+// The order between the two sides may be lost while it is kept within each: both hellos and the outcome are still
+// reported.
 TEST(TlsHello, EachSegmentLate) {
   const Lines fields = {"sni", "version", "cipher_suite", "partial"};
   for (Conversation conversation :

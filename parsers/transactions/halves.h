@@ -9,53 +9,53 @@
 
 namespace tapline {
 
-// What pairing knows of a request, however its text is kept. A protocol's own request derives from it, or from
-// RequestHalf, and adds what it tells of; objects are used again, so it sets all its own fields after begin_request().
+// The pairing's part of a request, however its text is kept. A protocol's request derives from it, or from RequestHalf,
+// and adds the fields it reports; objects are reused, so it sets all its own fields after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
-  uint64_t begin = 0;        // offsets are of the requests' stream
-  uint64_t end = 0;          // of what was read so far
+  uint64_t begin = 0;        // offsets refer to the requests' stream
+  uint64_t end = 0;          // end of the part read so far
   uint64_t peer_offset = 0;  // how much of the responses the client had received when it sent it; 0 = unknown
-  uint32_t number = 0;       // in its connection, from 1
-  // Bits, so that a protocol's own request stays small.
+  uint32_t number = 0;       // number within its connection, from 1
+  // Bit-fields, so that a protocol's own request stays small.
   bool complete : 1 = false;      // end is where it ends
-  bool reported : 1 = false;      // as unanswered, when the parser's patience ended; its answer may still come
+  bool reported : 1 = false;      // as unanswered, after the parser's patience ended; its answer may still come
   bool after_hidden : 1 = false;  // requests may lie unseen between it and the one before
-  bool begins_batch : 1 = false;  // the client had received more than when it sent the one before, which was seen
+  bool begins_batch : 1 = false;  // the client had received more than when it sent the request before, which was seen
 
-  // What a protocol may know better, by hiding these in its own request:
+  // A protocol that knows better hides these in its own request:
   //
-  // A client may ask again when it has had some of the answers that it waits for, but not all.
+  // A client may ask again when it has received some of the answers it waits for, but not all.
   static constexpr bool kMayOverlap = true;
-  // It can't be what this response answers: another command, key or number is in it.
+  // True if this response can't answer the request: it contains another command, key or number.
   template <typename Response>
   bool contradicts(const Response& /*response*/) const {
     return false;
   }
-  // Its server may leave it unanswered, and answers what comes after it: a quiet command.
+  // True for a quiet command: its server may leave it unanswered, and answer later ones.
   bool may_be_silent() const { return false; }
 };
 
-// The same with a text. One that keeps its text otherwise has the same three functions.
+// The same with a text. A type that keeps its text differently has the same three functions.
 struct RequestHalf : BareRequestHalf {
   static constexpr size_t kKeptTextBytes = 256;
 
-  std::string text = {};  // what is kept of it, one piece after the other; grows by keep_text() alone
+  std::string text = {};  // the kept part, one piece after the other; grows by keep_text() alone
 
-  size_t text_bytes() const { return text.size(); }  // that count as memory
+  size_t text_bytes() const { return text.size(); }  // counted as memory
   void clear_text() { text.clear(); }
-  // As new, with the memory of a short text.
+  // Resets it, keeping the memory of a short text.
   void trim() {
     text.clear();
     if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
   }
 };
 
-// What pairing knows of a response. A protocol's own derives from it and stays small: its memory is not counted.
+// The pairing's part of a response. A protocol's response derives from it and stays small: its memory is not counted.
 struct ResponseHalf {
   int64_t first_ns = 0;
   int64_t last_ns = 0;
-  uint64_t begin = 0;  // offsets are of the responses' stream
+  uint64_t begin = 0;  // offsets refer to the responses' stream
   uint64_t end = 0;
   uint64_t quiet_until = 0;  // end, or further: no other response begins before it
   uint64_t acked = 0;        // how much of the requests the server had received when it began to answer
@@ -63,7 +63,7 @@ struct ResponseHalf {
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // responses may lie unseen between it and the one before
 
-  // Not so where several requests may have no answer but this one. A protocol that knows such hides it.
+  // False if several requests may have no answer but this one. A protocol with such responses hides it.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {
@@ -75,7 +75,7 @@ struct ResponseHalf {
   }
 };
 
-// How much of a transaction was seen, and why not more.
+// The part of a transaction that was seen, and why no more was.
 enum class Seen : uint8_t {
   kBoth,
   kUnanswered,  // the request; its answer never came, and no loss explains that
@@ -84,7 +84,7 @@ enum class Seen : uint8_t {
   kLate,  // both, after the request was reported as unanswered
 };
 
-// Told of transactions as they become certain.
+// Receives transactions as they become certain.
 template <typename Request, typename Response>
 class TransactionSink {
  public:
@@ -93,7 +93,7 @@ class TransactionSink {
   virtual void on_transaction(const Request* request, const Response* response) = 0;
   // The request was answered by silence: `later` answers one that was sent after it.
   virtual void on_silence(const Request& request, const Response& later) = 0;
-  // The payload shows who asks.
+  // The payload identifies the client.
   virtual void on_client(Side side) = 0;
   virtual void on_loss(LossReason reason) = 0;
 };

@@ -9,18 +9,18 @@
 
 namespace tapline {
 
-// Pairs responses with requests by a number that both carry, in any order and with several of each being read at once.
-// Gaps take away halves and can't pair wrong, unless numbers are used again: a number that is used for a new request
-// tells the old one as a half, and a response that acknowledges nothing of its request is not its response.
+// Pairs responses with requests by a number that both carry, in any order, and with several of each being read at once.
+// Gaps remove halves but can't cause wrong pairs, unless numbers are reused: if a number is used for a new request, the
+// old one is reported as a half, and a response that acknowledges nothing of a request does not answer it.
 //
-//   a request:   begin_request(id) ── keep_text ── end_request(id) ──────────────────┐
-//   a response:  begin_response(id) ── ours to fill, find_response(id) ── end_response(id): told, if its request is
-//   there
+//   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
+//   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
+//                                                                                 request is there
 //
 // A response whose request is not there (late, or lost) waits while the bytes that it acknowledges are still to come:
-// requests_settled() after each piece of the requests' stream. Where there are no acknowledgements (datagrams), it is
-// told at once, or with kAnswersWait waits for settle_answers() or its request. Beyond kMaxPending open transactions
-// the oldest is told as it is.
+// call requests_settled() after each piece of the requests' stream. Without acknowledgements (datagrams), it is
+// reported at once, or with kAnswersWait waits for settle_answers() or its request. Beyond kMaxPending open
+// transactions the oldest is reported as it is.
 template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kAnswersWait = false>
 class IdPairing {
  public:
@@ -62,7 +62,7 @@ class IdPairing {
     return place != nullptr && place->answering ? &place->response : nullptr;
   }
 
-  // Tells of the transaction if its response came earlier.
+  // Reports the transaction if its response came earlier.
   void end_request(const Id& id, uint64_t end, Sink& sink, bool complete = true) {
     Place* place = find(id);
     if (place == nullptr || !place->asked) return;
@@ -71,7 +71,7 @@ class IdPairing {
     if (place->answered) tell(*place, sink);
   }
 
-  // A response whose first byte is that of `first`. Its own fields are as some earlier response left them.
+  // Begins a response whose first byte is that of `first`. Its own fields are as some earlier response left them.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     const bool old =
@@ -99,7 +99,7 @@ class IdPairing {
     ++waiting_;
   }
 
-  // No request that begins before this offset is still to be told of.
+  // All requests that begin before this offset have been begun.
   void requests_settled(uint64_t offset, Sink& sink) {
     settled_offset_ = offset;
     if (waiting_ == 0) return;
@@ -110,7 +110,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Answers that wait since before this time are told as they are, and the oldest of more than `most`.
+  // Reports the answers that have waited since before this time as they are, and the oldest of more than `most`.
   void settle_answers(int64_t time_ns, size_t most, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
@@ -121,7 +121,7 @@ class IdPairing {
     trim_front();
   }
 
-  // The client does not wait for this answer any more: a stream that was reset, a time-out.
+  // The client no longer waits for this answer: its stream was reset, or it timed out.
   void give_up(const Id& id, Sink& sink) {
     if (Place* place = find(id)) tell(*place, sink);
   }
@@ -133,7 +133,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Everything that is pending, as it is; afterwards nothing is.
+  // Reports everything that is pending as it is, and leaves nothing pending.
   void tell_all(Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open) tell(places_[i], sink, false);
@@ -141,7 +141,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Tells of everything that is pending and changes nothing.
+  // Reports everything that is pending and changes nothing.
   void visit_pending(Sink& sink) const {
     for (size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
@@ -149,8 +149,8 @@ class IdPairing {
     }
   }
 
-  // Emits those of the requests without any answer that began before this time and leaves them open. Returns when the
-  // oldest of the others began, INT64_MAX without one.
+  // Emits the requests without any answer that began before this time, and leaves them open. Returns when the oldest of
+  // the others began, INT64_MAX if there is none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     int64_t oldest_ns = INT64_MAX;
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -171,7 +171,7 @@ class IdPairing {
   size_t waiting() const { return waiting_; }  // answers whose requests may still come
   size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
 
-  // As new, with the memory of a few short requests.
+  // Resets it, keeping the memory of a few short requests.
   void recycle() {
     IdPairing fresh;
     fresh.places_ = std::move(places_);
@@ -185,9 +185,9 @@ class IdPairing {
   struct Place {
     Id id = {};
     bool open = false;
-    bool asked = false;      // request holds one
-    bool answering = false;  // response holds one
-    bool answered = false;   // and all of it was read
+    bool asked = false;      // request is set
+    bool answering = false;  // response is set
+    bool answered = false;   // and it was read completely
     bool waits = false;      // it is answered, and its request may still come
     Request request = {};
     Response response = {};
@@ -251,7 +251,7 @@ class IdPairing {
     while (!places_.empty() && !places_.front().open) places_.pop_front();
   }
 
-  Ring<Place> places_;  // oldest first; some in the middle are not open any more
+  Ring<Place> places_;  // oldest first; some in the middle are no longer open
   size_t open_ = 0;
   size_t waiting_ = 0;
   uint64_t settled_offset_ = 0;

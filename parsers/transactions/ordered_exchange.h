@@ -9,12 +9,12 @@
 
 namespace tapline {
 
-// What an Exchange begins with whose protocol is known by its bytes alone, whatever the ports, and is answered in
-// order: a UnitReader for each side, the pairing of the two, and proof. Nothing is told before the bytes were
-// recognised for certain, but whole transactions: both sides were, then.
+// The base of an Exchange whose protocol is recognised by its bytes alone, on any port, and is answered in order: a
+// UnitReader for each side, the pairing of the two, and proof. Until the bytes are recognised for certain, only whole
+// transactions are reported, which imply that both sides were.
 //
 // Derived is the protocol's Exchange. It has the UnitReader's on_unit, on_skipped, may_resume and on_hidden, and calls
-// recognise() for each unit that it took. What it hides of the functions here, it calls from its own.
+// recognise() for each unit that it takes. If it hides functions of this class, it calls them from its own.
 template <typename Derived, typename RequestType, typename ResponseType, size_t kMaxPendingRequests>
 class OrderedExchange {
  public:
@@ -22,7 +22,7 @@ class OrderedExchange {
   using Response = ResponseType;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = kMaxPendingRequests;
-  // Joined in mid-stream and nothing like the protocol within this much: another one.
+  // A stream joined in the middle that shows none of the protocol within this much belongs to another one.
   static constexpr uint64_t kMaxSeekBytes = 1 << 20;
 
   void start_in_middle(Side side) {
@@ -91,7 +91,7 @@ class OrderedExchange {
   void on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
  protected:
-  // Lets through what is known to be of this protocol.
+  // Forwards transactions that are known to be of this protocol.
   class Filter final : public Sink {
    public:
     Filter(const OrderedExchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
@@ -107,15 +107,15 @@ class OrderedExchange {
     Sink& sink_;
   };
 
-  // It is known who asks.
+  // The client is known.
   void take_client(Side side) {
     client_ = side;
     if (middle_[side]) pairing_.hide_requests();
     if (middle_[other_side(side)]) pairing_.hide_responses();
   }
 
-  // A unit of the protocol was seen. `certain`: no other protocol has such at a stream's beginning. `rowed`: nor three
-  // of its like in a row, anywhere.
+  // A unit of the protocol was seen. `certain`: no other protocol has such a unit at a stream's beginning. `rowed`: nor
+  // three of its kind in a row, anywhere.
   void recognise(Side asking, Side speaking, bool certain, bool rowed) {
     if (client_ < 0) {
       take_client(asking);
@@ -127,13 +127,13 @@ class OrderedExchange {
     confirmed_ = both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
   }
 
-  // What on_hidden() begins with.
+  // on_hidden() begins with this.
   void lose_step(Side side) {
     middle_[side] = true;
     if (!confirmed_) units_[side] = 0;
   }
 
-  // No request that begins before this offset is still to be begun.
+  // All requests that begin before this offset have been begun.
   uint64_t settled_offset() const { return readers_[client_].settled_offset(); }
 
   UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
@@ -144,7 +144,7 @@ class OrderedExchange {
   bool middle_[2] = {false, false};  // not from the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;
-  bool over_ = false;  // what comes is of another protocol, or no answer any more
+  bool over_ = false;  // the data from here on are of another protocol, or no longer answers
 
  private:
   static constexpr uint32_t kCertainUnits = 3;

@@ -13,27 +13,27 @@ namespace tapline {
 
 // Pairs the responses of one connection with its requests where responses come in the order of the requests.
 //
-// No pair contradicts what the acknowledgements in the first segments of its halves say: the server had received the
-// request when it answered, and the client nothing of the answer when it asked. While nothing is hidden, order tells
-// the rest.
+// No pair contradicts the acknowledgements in the first segments of its halves: the server had received the request
+// when it answered, and the client nothing of the answer when it asked. While nothing is hidden, order determines the
+// rest.
 //
-// Where a gap may hide messages it does not, and acknowledgements do: a client that does not pipeline sends one request
-// and waits, so the response is for the request that ends where the acknowledgement does. A client that pipelines and
-// was seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first
-// response begins where the client had received everything when it sent the batch, and its last one ends where it had
-// when it sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch
-// where that is the only way. Else both halves stay single, unless what they say of each other
-// (RequestHalf::contradicts) leaves one request only. A client that sends requests while others are unanswered has no
-// fixed points: after a gap it stays unpaired until it has been quiet for longer than its slowest response took, or
-// has sent and received in turns for a while. A response may also be seen before its request, when the request's
-// segment comes late; it waits as long as the bytes that it acknowledges are still to come.
+// Where a gap may hide messages, acknowledgements do instead: a client that does not pipeline sends one request and
+// waits, so the response is for the request that ends where the acknowledgement does. A client that pipelines and was
+// seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first response
+// begins where the client had received everything when it sent the batch, and its last one ends where it had when it
+// sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch where that
+// is the only way. Otherwise both halves stay single, unless their contents (RequestHalf::contradicts) leave only one
+// request. A client that sends requests while others are unanswered has no fixed points: after a gap it stays unpaired
+// until it has been quiet for longer than its slowest response took, or has sent and received in turns for a while. A
+// response may also be seen before its request, when the request's segment comes late; it waits as long as the bytes
+// that it acknowledges are still to come.
 //
 // The protocol's reader calls, for the side that asks:     begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
 //                   and for the side that answers:          begin_response, end_response, hide_responses, server_ended
 //
 // Request derives from RequestHalf or BareRequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered
-// requests the oldest is told as a half.
+// requests the oldest is reported as a half.
 template <typename Request, typename Response, size_t kMaxPending = 128>
 class OrderedPairing {
  public:
@@ -41,8 +41,8 @@ class OrderedPairing {
   // The reassembler waits some packets for a late one, each of which may be full of responses.
   static constexpr size_t kMaxWaiting = 1024;
 
-  // A request whose first byte is that of `first`. Its own fields are as some earlier request left them. `max_pending`:
-  // fewer than kMaxPending, where the protocol knows why.
+  // Begins a request whose first byte is that of `first`. Its own fields are as some earlier request left them.
+  // `max_pending`: fewer than kMaxPending, if the protocol has a reason.
   Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
@@ -69,16 +69,16 @@ class OrderedPairing {
     text_bytes_ += text.size();
   }
 
-  // The same for a text that the protocol set itself, at once.
+  // The same for a text that the protocol itself set at once.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
-  // The request being read, or null: there is none, or it has been told of.
+  // The request being read, or null if there is none, or it has been reported.
   Request* reading() {
     if (!requests_.empty() && requests_.back().number == reading_) return &requests_.back();
     return current_paired_ && current_request_.number == reading_ ? &current_request_ : nullptr;
   }
 
-  // The request being read ends before this offset. Not complete where bytes of it were lost: it may end elsewhere.
+  // The request being read ends before this offset. It is incomplete if bytes of it were lost: it may end elsewhere.
   void end_request(uint64_t end, bool complete = true) {
     Request* request = reading();
     if (request == nullptr) return;
@@ -86,22 +86,22 @@ class OrderedPairing {
     request->complete = complete;
   }
 
-  // What is being read is no request after all.
+  // The message being read is not a request after all.
   void forget_reading() { reading_ = 0; }
 
   // Requests, or responses, may lie unseen from here on.
   void hide_requests() { requests_hidden_ = true; }
   void hide_responses() { response_gap_ = true; }
 
-  // No request that begins before this offset is still to be told of.
+  // All requests that begin before this offset have been begun.
   void requests_settled(uint64_t offset, Sink& sink) {
     settled_offset_ = offset;
     if (!waiting_.empty()) [[unlikely]]
       settle(false, sink);
   }
 
-  // A response whose first byte is that of `first`, with the protocol's own fields set. Returns the request that it
-  // answers, null if none is known (yet).
+  // Begins a response whose first byte is that of `first`, with the protocol's own fields set. Returns the request that
+  // it answers, null if none is known (yet).
   const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
     settle(false, sink);
     current_ = response;
@@ -116,15 +116,15 @@ class OrderedPairing {
   // The response being read, or null; and the request that it answers, or null.
   Response* response() { return current_ ? &*current_ : nullptr; }
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
-  // The oldest request without a response, or null: what a response that begins now would answer if nothing is hidden.
-  // To be called some time before the next request is told of or answered: where many connections wait, it is no
-  // longer in the cache.
+  // Touches the oldest request without a response: the one that a response beginning now would answer if nothing is
+  // hidden. Should be called some time before the next request is reported or answered: with many waiting connections,
+  // it is no longer in the cache.
   void touch_next_request() const {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
-  // Whether a request is pending that was sent when the client had received so much of the responses: there, one
-  // begins.
+  // True if a request is pending that was sent when the client had received that much of the responses, so that one
+  // begins there.
   bool asked_at(uint64_t offset) const {
     for (size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i].peer_offset == offset) return true;
@@ -148,7 +148,7 @@ class OrderedPairing {
   }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
-  // Not complete where bytes of it were lost: it may end elsewhere.
+  // The response is incomplete if bytes of it were lost: it may end elsewhere.
   void end_response(uint64_t end, int64_t time_ns, Sink& sink, bool complete = true) {
     if (!current_) return;
     current_->end = current_->quiet_until = end;
@@ -171,26 +171,26 @@ class OrderedPairing {
       settle(waiting_.size() > kMaxWaiting, sink);
   }
 
-  // What was read up to here since the latest response belongs to none.
+  // The bytes from the latest response up to here belong to none.
   void pass_responses_to(uint64_t end) {
     if (current_ || response_gap_) return;
     if (!waiting_.empty() && waiting_.back().end == latest_response_end_) waiting_.back().quiet_until = end;
     latest_response_end_ = end;
   }
 
-  // The protocol says that the client sent nothing while it waited for this response: what begins at `responses_end`
-  // answers the request that begins at `requests_end`.
+  // The protocol knows that the client sent nothing while it waited for this response: the response that begins at
+  // `responses_end` answers the request that begins at `requests_end`.
   void all_answered(uint64_t requests_end, uint64_t responses_end) {
     answered_requests_ = requests_end;
     answered_responses_ = responses_end;
   }
 
-  // The server sends no more: what is unanswered stays so, unless its answer waits for a request's missing part.
+  // The server sends no more: unanswered requests stay so, unless the answer waits for a request's missing part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
   }
 
-  // Everything that is pending, as it is; afterwards nothing is.
+  // Reports everything that is pending as it is, and leaves nothing pending.
   void tell_all(Sink& sink) {
     settle(true, sink);
     if (current_) sink.on_transaction(answered(), &*current_);
@@ -200,15 +200,15 @@ class OrderedPairing {
     tell_first_requests(requests_.size(), sink);
   }
 
-  // Tells of everything that is pending and changes nothing.
+  // Reports everything that is pending and changes nothing.
   void visit_pending(Sink& sink) const {
     for (size_t i = 0; i < waiting_.size(); ++i) sink.on_transaction(nullptr, &waiting_[i]);
     if (current_) sink.on_transaction(answered(), &*current_);
     for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
   }
 
-  // Emits those of the unanswered requests that began before this time and leaves them in their places: the answers
-  // that may still come are theirs. Returns when the oldest of the others began, INT64_MAX without one.
+  // Emits the unanswered requests that began before this time and leaves them pending, for answers that may still come.
+  // Returns when the oldest of the others began, INT64_MAX if there is none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     for (size_t i = 0; i < requests_.size(); ++i) {
       Request& request = requests_[i];
@@ -221,12 +221,12 @@ class OrderedPairing {
   }
 
   size_t pending() const { return requests_.size(); }
-  // Of texts and of places beyond the few that are kept for ever.
+  // Memory of texts, and of slots beyond the few that are always kept.
   size_t memory_bytes() const {
     return text_bytes_ + requests_.size() * sizeof(Request) + waiting_.size() * sizeof(Response);
   }
 
-  // As new, with the memory of a few short requests.
+  // Resets it, keeping the memory of a few short requests.
   void recycle() {
     OrderedPairing fresh;
     fresh.requests_ = std::move(requests_);
@@ -245,20 +245,20 @@ class OrderedPairing {
   static constexpr size_t kNone = SIZE_MAX;
   static constexpr uint32_t kCertainWaits = 3;
 
-  // In how many turns, of one request and one response each, a client proves that it waits.
+  // The number of turns, of one request and one response each, after which a client is known to wait.
   static constexpr uint32_t kCertainTurns = 32;
 
   enum class Taken : uint8_t {
     kRequest,
-    kNothing,  // no request is known to be what the response answers
-    kLater,    // what is still to come may tell
+    kNothing,  // no request is known to be the one answered
+    kLater,    // later data may decide
   };
   struct Circumstances {
-    bool closing = false;  // nothing is still to come
+    bool closing = false;  // no more data will come
     bool whole = false;    // the response is the first of waiting_
   };
 
-  // How the client uses its connection, from what it had received when it sent this request.
+  // Tracks how the client uses its connection, by how much it had received when it sent this request.
   void note_overlap(const Segment& first) {
     const bool idle = requests_.empty() && !current_;
     if (overlapping_ && idle && first.time_ns - latest_ns_ > 2 * slowest_ns_) responses_hidden_ = response_gap_ = false;
@@ -272,21 +272,21 @@ class OrderedPairing {
     begins_batch_ |= request_peer_offset_ && *request_peer_offset_ < first.peer_offset;
     if (!requests_.empty() && !requests_hidden_) {
       if (same_batch) pipelined_ = true;
-      // It has had whole responses since its last request, and still waits for others. (Those that wait for requests
-      // were sent after this one, which comes late.)
+      // It has received whole responses since its last request, and still waits for others. (Those that wait for
+      // requests were sent after this one, which comes late.)
       const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset && waiting_.empty();
       if (!same_batch && waits && pipelined_) overlap();
     }
     request_peer_offset_ = first.peer_offset;
   }
 
-  // The client asked while earlier requests were unanswered, of which it had answers since.
+  // The client sent requests while earlier ones, to which it has had answers since, were unanswered.
   void overlap() {
     overlapping_ = true;
     waits_ = turns_ = 0;
   }
 
-  // The pair was certain: if the client sent the next request before it had all of this response, and not at once with
+  // The pair was certain: if the client sent the next request before it had all of this response, and not together with
   // this request, it does not wait.
   void note_pair(const Request& request, const Response& response) {
     paired_end_ = response.end;
@@ -295,14 +295,14 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Request and response have taken turns for long enough: whatever was there before, the client waits now.
+  // Request and response have taken turns for long enough: whatever happened before, the client waits now.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
     if (turns_ < kCertainTurns || !waiting_.empty()) return;
     overlapping_ = pipelined_ = responses_hidden_ = false;
   }
 
-  // Of the response that begins: whether it is the only one to the latest request, as far as acknowledgements tell.
+  // True if the response that begins is the only one to the latest request, according to the acknowledgements.
   void note_alternation(const Segment& first) {
     const Request* latest = requests_.empty() ? nullptr : &requests_.back();
     answered_turn_ = requests_.size() == 1 && first.peer_offset_known && latest->peer_offset == first.offset &&
@@ -313,17 +313,17 @@ class OrderedPairing {
     return !response.acked_known || request.begin < response.acked;
   }
 
-  // Requests that the server had received are still to be told of.
+  // True if requests that the server had received may still come.
   bool may_come(const Response& response) const {
     return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
   }
 
-  // The client had nothing of the response when it sent the request.
+  // True if the client had nothing of the response when it sent the request.
   static bool awaited(const Request& request, const Response& response) {
     return request.peer_offset <= response.begin;
   }
 
-  // While nothing is hidden the order tells, and what both say must not contradict.
+  // While nothing is hidden the order decides, and the contents of both must not contradict it.
   Taken take_request(Response& response, Request* taken, Circumstances now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_) [[unlikely]] tell_first_requests(1, sink);
@@ -342,7 +342,7 @@ class OrderedPairing {
     return Taken::kRequest;
   }
 
-  // The client, which waits for all answers, has asked again since the oldest request, and had received all that came
+  // The client, which waits for all answers, has asked again since the oldest request, and had received everything
   // before this response: a response was not recognised.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
@@ -359,7 +359,7 @@ class OrderedPairing {
     return false;
   }
 
-  // Quiet requests before the one that is answered were answered by silence. False: there is none that fits.
+  // The quiet requests before the one answered were answered by silence. Returns false if none fits.
   bool pass_silent(const Response& response, Sink& sink) {
     size_t silent = 0;
     while (requests_[silent].contradicts(response)) {
@@ -373,10 +373,10 @@ class OrderedPairing {
     return true;
   }
 
-  // Makes the request that this response certainly answers the first. If there is none, all that the server had
-  // received are told as halves.
+  // Removes requests until the one that this response certainly answers is the first. If there is none, reports all
+  // that the server had received as halves.
   Taken resynchronise(const Response& response, Circumstances now, Sink& sink) {
-    // It was sent before any of these was asked.
+    // The response was sent before any of these requests.
     responses_hidden_ = true;
     if (!awaited(requests_.front(), response)) return Taken::kNothing;
     size_t last = 0;
@@ -416,13 +416,13 @@ class OrderedPairing {
 
   struct Counted {
     size_t chosen = kNone;
-    bool later = false;   // the next fixed point is still to come
-    bool unseen = false;  // the request is certainly none of those that are pending
+    bool later = false;   // the next fixed point will still come
+    bool unseen = false;  // the request is certainly none of the pending ones
   };
 
-  // Of a client that waits for all answers before it sends the next requests: what the response that waits first
-  // answers, counted back from the next batch. All responses that the client had when it sent that are to what it asked
-  // before.
+  // For a client that waits for all answers before it sends the next requests: finds the request that the first waiting
+  // response answers, counting back from the next batch. All responses that the client had received when it sent that
+  // batch answer earlier requests.
   Counted count_back(const Response& response, Circumstances now) const {
     const auto later = [&] { return Counted{.later = !now.closing}; };
     if (!now.whole || requests_.back().peer_offset <= response.begin) return later();
@@ -439,7 +439,7 @@ class OrderedPairing {
                                      waiting_[responses].begin >= batch.peer_offset);
     if (!all_here || batch.after_hidden) return {};
     for (size_t i = 0; i < responses; ++i) {
-      if (i > 0 && waiting_[i].after_hidden) return {.unseen = true};  // nothing tells how many were lost between
+      if (i > 0 && waiting_[i].after_hidden) return {.unseen = true};  // the number lost in between is unknown
       if (!waiting_[i].answers_one()) return {};
     }
     for (size_t back = 1; back <= responses; ++back) {
@@ -447,7 +447,7 @@ class OrderedPairing {
       const Request& request = requests_[next - back];
       if (request.may_be_silent()) return {};
       if (request.after_hidden && back < responses) return {.unseen = true};
-      // What a gap has cut off may be told by nothing that is left of it.
+      // The remaining data may not show what a gap has cut off.
       const bool whole = back < responses;
       if (!fits(request, waiting_[responses - back])) return {.unseen = !whole && responses > 1};
     }
@@ -456,12 +456,12 @@ class OrderedPairing {
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;
-    // Still being read, or cut short within its packet: nothing further was seen of it either way.
+    // Still being read, or cut short within its packet: nothing further of it was seen either way.
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
-  // The only one of the batch up to `last` that the response does not contradict: earlier batches were answered, since
-  // the client waited for that.
+  // The only request of the batch up to `last` that the response does not contradict: earlier batches were answered,
+  // since the client waited for that.
   size_t only_candidate(size_t last, const Response& response) const {
     if (overlapping_) return kNone;
     size_t found = kNone;
@@ -475,8 +475,8 @@ class OrderedPairing {
     return found;
   }
 
-  // The first of the batch up to `last`, if the response begins where the client had received all when it sent that: of
-  // a client that was seen to wait for all answers before it sends the next batch.
+  // The first request of the batch up to `last`, if the response begins where the client had received everything when
+  // it sent that batch. For a client that was seen to wait for all answers before it sends the next batch.
   size_t first_of_batch(size_t last, const Response& response) const {
     if (!waits_for_all()) return kNone;
     for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == response.begin;) {
@@ -486,8 +486,8 @@ class OrderedPairing {
     return kNone;
   }
 
-  // The client sent it at another time than the request before, or an answer that it had shows that nothing before this
-  // request was on its way with it.
+  // The client did not send it together with the request before, or an answer that it had received shows that no
+  // earlier request was outstanding.
   bool begins_batch(const Request& request) const {
     if (request.begins_batch) return true;
     return previous_acked_ >= request.begin && previous_begin_ < request.peer_offset;
@@ -532,36 +532,36 @@ class OrderedPairing {
   }
 
   bool pipelined_ = false;         // two requests were seen on their way at once
-  bool overlapping_ = false;       // and others before all of these were answered
-  uint32_t waits_ = 0;             // times since that it had received all answers before it sent the next request
-  uint32_t turns_ = 0;             // that request and response took, since anything else was seen
+  bool overlapping_ = false;       // others were sent before all of these were answered
+  uint32_t waits_ = 0;             // times since then that it had received all answers before it sent the next request
+  uint32_t turns_ = 0;             // turns of one request and one response, since anything else was seen
   bool answered_turn_ = false;     // the latest response began such a turn
-  bool begins_batch_ = false;      // the request at hand: see BareRequestHalf
+  bool begins_batch_ = false;      // of the current request: see BareRequestHalf
   bool requests_hidden_ = false;   // since the latest request
   bool response_gap_ = false;      // since the latest response, its tail included
-  bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain
+  bool responses_hidden_ = false;  // among those up to the one in question, since the latest certain one
   bool current_paired_ = false;    // current_request_ is what current_ answers
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // of requests_, those after_hidden
   uint64_t settled_offset_ = 0;  // of the requests' stream
-  // Which of the requests before this offset the responses answer can't be told any more: those still behind a hole
-  // stay single, too.
+  // It is no longer known which of the requests before this offset the responses answer: those still behind a hole stay
+  // single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
   uint64_t paired_end_ = 0;                      // of the latest response, if it was paired
-  uint64_t previous_begin_ = 0;                  // of the response before the one asked about
-  uint64_t previous_acked_ = 0;                  // and how much of the requests that acknowledged
+  uint64_t previous_begin_ = 0;                  // of the response before the one in question
+  uint64_t previous_acked_ = 0;                  // and how much of the requests it acknowledged
   int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
-  int64_t slowest_ns_ = 0;                       // of the pairs
-  std::optional<uint64_t> request_peer_offset_;  // what the client had received when it sent the latest request
+  int64_t slowest_ns_ = 0;                       // the slowest pair's
+  std::optional<uint64_t> request_peer_offset_;  // how much the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first
-  Ring<Response> waiting_;                       // whole, their requests still to come
+  Ring<Response> waiting_;                       // complete; their requests are still to come
   std::optional<Response> current_;              // being read
   Request current_request_;
-  Request settled_;  // of the pair being told; its memory is used again
+  Request settled_;  // of the pair being reported; its memory is reused
   size_t text_bytes_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace tapline {
 namespace {
 
 struct Ask : RequestHalf {
-  uint32_t index = 0;  // what it truly is; pairing must find out without looking
+  uint32_t index = 0;  // its true number; pairing must find it out without looking
   uint32_t tag = 0;    // what its response repeats, where the protocol has such a thing
   bool quiet = false;
   bool contradicts(const struct Answer& answer) const;
@@ -46,7 +46,7 @@ class Sink final : public TransactionSink<Ask, Answer> {
   std::vector<std::string> told;
 };
 
-// One connection's messages, written by hand: every message is 10 bytes long and one microsecond after the last.
+// One connection's messages: every message is 10 bytes long and one microsecond after the last.
 class Talk {
  public:
   Talk& ask(uint32_t index, uint32_t tag = 0, bool quiet = false) {
@@ -75,7 +75,7 @@ class Talk {
     pairing.requests_settled(asked_, sink);
     return *this;
   }
-  // Asks that come only after what the server answers meanwhile: the one before them is waited for.
+  // Requests that come only after the server's answers meanwhile: the one before them is waited for.
   Talk& ask_late(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(asked_, answered_);
     late->push_back([this, index, first] {
@@ -94,7 +94,7 @@ class Talk {
     pairing.hide_responses();
     return *this;
   }
-  // It comes, but whoever reads the stream does not see that it is one.
+  // The answer comes, but the stream's reader does not recognise it.
   Talk& miss_answer() {
     answered_ += 10;
     return *this;
@@ -178,7 +178,7 @@ TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNext) {
   Talk talk;
   talk.wait_for(4).ask(4).ask(5).ask(6).ask(7).answer(4).lose_answer().answer(6).answer(7).ask(8).answer(8);
   EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
-  // Of a client that was not seen to wait the next requests tell nothing.
+  // If a client was not seen to wait, the next requests prove nothing.
   EXPECT_EQ(Talk().ask(0).ask(1).answer(0).lose_answer().ask(2).ask(3).answer(2).told(),
             (Told{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
@@ -211,7 +211,7 @@ TEST(OrderedPairing, TextsCountAsMemory) {
   EXPECT_EQ(sink.pairs, 1u);
 }
 
-// A client and a server some way apart, and what a mirror that loses messages between them shows to the pairing.
+// A client and a server some distance apart, and the pairing's view through a mirror that loses messages between them.
 class Simulation {
  public:
   enum class Client { kWaits, kBatches, kWindow };
@@ -310,7 +310,7 @@ class Simulation {
   uint64_t sent_bytes_ = 0, server_has_ = 0, answered_bytes_ = 0, client_has_ = 0;
 };
 
-// Pairs whose two heads were seen, and how many of these were told; none may be wrong.
+// The share of pairs with both heads seen that were reported; none may be wrong.
 double share_of_pairs(Simulation::Client client, double loss) {
   uint32_t right = 0, both = 0, wrong = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {

@@ -6,14 +6,14 @@
 
 namespace tapline {
 
-// A queue whose places are used again with what they hold, so that strings keep their memory: pushing allocates only
-// where the queue is longer than it was since it was last empty, or than the one place that it keeps. Not thread-safe.
+// A queue that reuses its slots with their contents, so that strings keep their memory: pushing allocates only if the
+// queue is longer than at any time since it was last empty, or than the one slot that it keeps. Not thread-safe.
 template <typename T>
 class Ring {
  public:
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  size_t memory_bytes() const { return places_.size() * sizeof(T); }  // but for what the elements hold
+  size_t memory_bytes() const { return places_.size() * sizeof(T); }  // without the elements' own memory
   T& operator[](size_t index) { return places_[(first_ + index) & (places_.size() - 1)]; }
   const T& operator[](size_t index) const { return places_[(first_ + index) & (places_.size() - 1)]; }
   // REQUIRES: !empty()
@@ -22,7 +22,7 @@ class Ring {
   T& back() { return (*this)[size_ - 1]; }
   const T& back() const { return (*this)[size_ - 1]; }
 
-  // The new last element, as some earlier one left it.
+  // Adds a last element, with the contents some earlier one left there.
   T& push_back() {
     if (size_ == places_.size()) grow();
     return (*this)[size_++];
@@ -30,13 +30,13 @@ class Ring {
   void pop_front() {
     first_ = (first_ + 1) & (places_.size() - 1);
     --size_;
-    // Else each of a million long connections would sooner or later have had a rush, and kept its memory.
+    // Otherwise each of a million long connections would eventually have had a burst, and kept its memory.
     if (size_ == 0 && places_.size() > 1) [[unlikely]]
       places_ = std::vector<T>();
   }
   void pop_back() { --size_; }
 
-  // Empty, and with the memory of few elements.
+  // Empties the queue, keeping the memory of few elements.
   template <typename Trim>
   void recycle(size_t max_places, Trim trim) {
     first_ = size_ = 0;
@@ -52,7 +52,7 @@ class Ring {
     first_ = 0;
   }
 
-  std::vector<T> places_;  // a power of two, or none
+  std::vector<T> places_;  // size is a power of two, or 0
   size_t first_ = 0;
   size_t size_ = 0;
 };

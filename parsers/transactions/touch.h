@@ -4,8 +4,8 @@
 
 namespace tapline {
 
-// Has an object on its way into the cache. By loads whose values nobody waits for: a prefetch is dropped where the
-// page's translation is not cached either, which on a heap of small pages in a virtual machine is nearly always.
+// Fetches an object into the cache. Uses loads whose values are never used: a prefetch is dropped if the page's
+// translation is not cached either, which on a heap of small pages in a virtual machine is nearly always the case.
 inline void touch(const void* object, size_t bytes) {
   const auto* at = static_cast<const volatile std::byte*>(object);
   for (size_t i = 0; i < bytes; i += 64) (void)at[i];

@@ -13,13 +13,13 @@
 
 namespace tapline {
 
-// The field `partial`: "" for a whole transaction, else which half was seen.
+// The field `partial`: "" for a whole transaction, else the half that was seen.
 inline std::string_view partial_of(Seen seen) {
   if (seen == Seen::kBoth) return "";
   return seen == Seen::kUnanswered || seen == Seen::kRequest ? "request" : "response";
 }
 
-// The last two fields of every parser of transactions.
+// The last two fields of every transaction parser.
 inline Field partial_field() {
   return {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen in time"};
 }
@@ -27,8 +27,8 @@ inline Field unanswered_field() {
   return {"unanswered", FieldType::kBool, "", "No answer came, and no loss or end of the capture explains that"};
 }
 
-// From a request's first byte to a moment of its response. Absent where one of the two was not seen, and where the
-// answer was captured before its question: no duration is known then.
+// Duration from a request's first byte to a moment of its response. Absent if one of the two was not seen, or if the
+// answer was captured before its question: then no duration is known.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -41,7 +41,7 @@ inline Value time_to_last_byte(const BareRequestHalf* request, const ResponseHal
   return ended ? duration_of(request, response->last_ns) : Value::absent(FieldType::kI64);
 }
 
-// Bytes of a half by its place in the stream; absent where its end was not seen.
+// Length of a half, from its position in the stream; absent if its end was not seen.
 template <typename Half>
 Value bytes_of(const Half* half) {
   if (half == nullptr || !half->complete) return Value::absent(FieldType::kU64);
@@ -57,32 +57,33 @@ inline Value text_if(bool known, std::string_view text) {
 enum class ExchangeVerdict : uint8_t {
   kFine,
   kNotMine,  // the connection is of another protocol
-  kOver,     // it went over to another protocol, or to encryption
+  kOver,     // it switched to another protocol, or to encryption
 };
 
-// A parser of transactions. A protocol derives from it, says how a transaction becomes a tuple, and brings an Exchange,
-// which reads both sides of one connection. Exchanges of ended connections serve the next ones, so that those allocate
-// nothing; beyond kMaxMemoryBytes in all a connection is told of as it is and given up.
+// A parser of transactions. A protocol derives from it, defines how a transaction becomes a tuple, and provides an
+// Exchange, which reads both sides of one connection. Exchanges of ended connections are reused, so that new
+// connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported as it is and given
+// up.
 //
 //   class Exchange {
 //    public:
 //     using Request = …; using Response = …;
 //     void start_in_middle(Side);      // its first bytes were not captured
-//     void set_client(Side);           // optional: the handshake told who asks
+//     void set_client(Side);           // optional: the handshake identified the client
 //     void suggest_client(Side, bool by_query);  // optional: it did not; the query's TO did, or a guess
-//     static constexpr bool kAnswersBearNumbers;  // optional: it is there where numbers pair, and not order
+//     static constexpr bool kAnswersBearNumbers;  // optional: present if numbers pair, not order
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
-//                                      // anything but kFine: all has been told
+//                                      // anything but kFine: all has been reported
 //     void end(Side, TransactionSink<Request, Response>&);
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
 //     int64_t report_overdue(int64_t before_ns, TransactionSink<Request, Response>&);  // as OrderedPairing's
 //     static constexpr int64_t kPatienceNs;  // optional: a request that waits longer is reported as unanswered
-//     bool hopeless() const;           // so much was looked at, and nothing of the protocol was in it
+//     bool hopeless() const;           // so much was read without a sign of the protocol
 //     size_t memory_bytes() const;     // beyond the object itself
 //     static constexpr size_t kMaxMemoryBytes;  // optional: of all exchanges together
 //     void recycle();                  // as new, with little memory
-//     void look_ahead() const;         // optional: touch()es what lies beyond the object and will be wanted soon
+//     void look_ahead() const;         // optional: touch()es memory outside the object that is needed soon
 //   };
 template <typename Exchange>
 class TransactionParser : public StreamParser {
@@ -166,10 +167,10 @@ class TransactionParser : public StreamParser {
   }
 
  protected:
-  // Emits the tuple of a transaction, one of whose halves may be null. Whatever it emits bears this header.
+  // Emits the tuple of a transaction, one of whose halves may be null. All tuples that it emits carry this header.
   virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                     Emitter& out) = 0;
-  // The same of a request that was answered by silence.
+  // The same for a request that was answered by silence.
   virtual void tell_silence(const TupleHeader& header, const Request& request, const Response& /*later*/,
                             Emitter& out) {
     tell(header, &request, nullptr, Seen::kRequest, out);
@@ -182,14 +183,14 @@ class TransactionParser : public StreamParser {
     return *places_[this->template state_of<State>(connection).slot - 1].exchange;
   }
 
-  // Reports the requests that have waited too long. To be called once an interval.
+  // Reports the requests that have waited too long. Must be called once an interval.
   void report_overdue(int64_t now_ns, Emitter& out) {
     while (first_due_ != 0 && places_[first_due_ - 1].due_ns <= now_ns) {
       const uint32_t slot = first_due_;
       Place& place = places_[slot - 1];
       unlink(slot);
       const int64_t before_ns = now_ns - kPatienceNs;
-      // While a stream has bytes, a long request may just have ended, or a long answer have begun.
+      // While data arrive, a long request may just have ended, or a long answer have begun.
       if (place.data_ns >= before_ns) {
         look_again(slot, now_ns);
         continue;
@@ -199,7 +200,7 @@ class TransactionParser : public StreamParser {
     }
   }
 
-  // Calls `use(exchange, sink)` with the connection's exchange, made now if need be, and keeps account of its memory.
+  // Calls `use(exchange, sink)` with the connection's exchange, creating it if necessary, and accounts for its memory.
   template <typename Use>
   StreamVerdict with_exchange(Connection& connection, Emitter& out, Use use) {
     Exchange& exchange = *place_of(connection).exchange;
@@ -220,19 +221,19 @@ class TransactionParser : public StreamParser {
     uint32_t slot;  // in places_, from 1; 0 = none yet
   };
 
-  // A connection's exchange, and what else tells why an answer is missing. Those that may have requests which wait are
+  // A connection's exchange, and other state that explains a missing answer. Those that may have waiting requests are
   // chained by due_ns.
   struct Place {
     std::unique_ptr<Exchange> exchange = nullptr;
     Connection* connection = nullptr;
-    int64_t data_ns = INT64_MIN;  // of the latest bytes of either stream
+    int64_t data_ns = INT64_MIN;  // time of the latest bytes of either stream
     int64_t lost_ns = INT64_MIN;  // when the latest gap in either stream was noticed
-    int64_t due_ns = 0;           // when to look at what waits; 0 = not in the chain
+    int64_t due_ns = 0;           // when to check the waiting requests; 0 = not in the chain
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset
   };
-  // How often what waits is looked at: so much later than its patience at most the parser reports it. A connection that
-  // is looked at this rarely costs next to nothing, however many requests it has.
+  // How often waiting requests are checked, and so how late after its patience the parser may report one. A connection
+  // that is checked this rarely costs next to nothing, however many requests it has.
   static constexpr int64_t kLookEveryNs = kPatienceNs / 4;
 
   // Turns transactions into tuples of a connection for some of its queries.
@@ -271,7 +272,8 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // The whole request was seen, nobody will answer it any more, and everything both sides sent since was captured.
+  // True if the whole request was seen, it will not be answered any more, and everything that both sides sent since was
+  // captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
     const bool over = place.closed || now_ns - request.first_ns >= kPatienceNs;
@@ -279,7 +281,7 @@ class TransactionParser : public StreamParser {
     return !connection.is_tcp() || (connection.heard == 3 && connection.missing == 0);
   }
 
-  // Appends the place to the chain, unless it is there.
+  // Appends the slot to the chain, unless it is there.
   void look_again(uint32_t slot, int64_t now_ns) {
     Place& place = places_[slot - 1];
     if (place.due_ns != 0) return;
@@ -324,7 +326,8 @@ class TransactionParser : public StreamParser {
     return place;
   }
 
-  // A server whose SYN/ACK is late or lost may have said more than what is seen first, which matters where order pairs.
+  // If a server's SYN/ACK is late or lost, it may have sent data before the first data seen, which matters if order
+  // pairs.
   static bool begins_here(const Connection& connection, Side side) {
     if (connection.start_known(side)) return true;
     constexpr bool kAnswersBearNumbers = requires { Exchange::kAnswersBearNumbers; };
@@ -338,7 +341,7 @@ class TransactionParser : public StreamParser {
 
   std::vector<Place> places_;
   uint32_t first_due_ = 0, last_due_ = 0;
-  std::vector<uint32_t> free_;  // slots
+  std::vector<uint32_t> free_;  // free slots
   std::vector<std::unique_ptr<Exchange>> idle_;
   size_t memory_bytes_ = 0;
 };

@@ -172,7 +172,8 @@ TEST(TransactionParser, AOneWayMirrorSaysNothingOfAnswers) {
   EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
 }
 
-// A client that waits in vain shows while it waits, and a late answer comes with its time and counts no request twice.
+// A client that waits in vain is reported while it waits, and a late answer comes with its time and counts no request
+// twice.
 TEST(TransactionParser, PatienceEnds) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();

@@ -12,47 +12,47 @@
 
 namespace tapline {
 
-// What a protocol makes of the bytes at the beginning of a unit.
+// A protocol's verdict on the bytes at the beginning of a unit.
 struct Unit {
   enum class Kind : uint8_t { kMore, kTaken, kNot, kOpaque };
   Kind kind = Kind::kNot;
-  uint64_t bytes = 0;  // of kTaken: its length; of kMore: how many there must be before it is worth to look again
-  uint64_t skip = 0;   // how many follow that nobody looks at
+  uint64_t bytes = 0;  // of kTaken: its length; of kMore: how many bytes are needed before it is worth trying again
+  uint64_t skip = 0;   // bytes that follow and are not examined
 
-  // Too short to tell. `bytes`: as many are needed in all, 0 = any more.
+  // Too short to decide. `bytes`: the total needed, 0 = any more.
   static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
   // No unit of this protocol begins like this.
   static Unit none() { return {}; }
-  // From the first byte after it, the stream is of another protocol, or encrypted: no more is looked at.
+  // From the first byte after it, the stream is of another protocol, or encrypted: nothing more is examined.
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
 // Cuts one side's stream into the units of a protocol (a line, a header, an element), however segments cut it. A unit
-// that lies in one segment is looked at where it is; others are collected, up to max_unit_bytes. What follows a unit
-// and need not be looked at (a value, a body) is stepped over, gaps in it too. After any other gap the reader is out of
-// step until a segment begins like a unit.
+// that lies in one segment is examined in place; others are collected, up to max_unit_bytes. Data that follow a unit
+// and need not be examined (a value, a body) are skipped, including gaps in them. After any other gap the reader is out
+// of step until a segment begins like a unit.
 //
 // The handler, a class of the protocol's:
 //   Unit on_unit(Side, std::string_view bytes, const Segment& first)
 //                           At least 1 byte, from the beginning of a unit; `first` is the segment of that byte, with
-//                           its offset. What is taken reaches behind all for which an earlier call wanted more.
+//                           its offset. A taken unit extends beyond the bytes of each call that wanted more.
 //   void on_skipped(Side, uint64_t end_offset, int64_t time_ns)
-//                           The bytes to skip were there; called only where there were any.
+//                           The bytes to skip have passed; called only if there were any.
 //   Unit on_cut(Side, std::string_view bytes, const Segment& first, bool in_packet)
-//                           A gap follows, and these bytes (perhaps none) are all that there is of the unit; in_packet:
-//                           the gap is of the same packet, which was captured in part. kTaken with as much to skip as
-//                           the unit still has makes something of them.
+//                           A gap follows, and these bytes (perhaps none) are all of the unit that was captured.
+//                           in_packet: the gap is in the same packet, which was captured in part. To use the bytes,
+//                           return kTaken and skip the rest of the unit.
 //   bool may_resume(Side, std::string_view bytes)
-//                           Out of step: whether a segment that begins so begins with a unit. A false start is dear.
+//                           Out of step: true if a segment that begins so begins with a unit. A false start is costly.
 //   size_t resume_within(Side, std::string_view bytes)
-//                           Optional. Out of step, and not so: where within the segment a unit certainly begins, or
-//                           npos.
+//                           Optional. Out of step, and may_resume() was false: the position in the segment at which a
+//                           unit certainly begins, or npos.
 //   bool is_overtaken(Side, std::string_view bytes)
-//                           Optional. A unit goes on, although its sender has received more since it began it: whether
-//                           a segment that begins so certainly begins with another one, since a length was read wrong.
+//                           Optional. A unit continues, although its sender has received more since it began it: true
+//                           if a segment that begins so certainly begins another unit, since a length was misread.
 //   void on_hidden(Side, uint64_t offset)
-//                           Out of step: what was being read is cut off here, and units may lie unseen.
+//                           Out of step: the unit being read is cut off here, and units may lie unseen.
 //   void on_too_long(Side)
 class UnitReader {
  public:
@@ -64,13 +64,13 @@ class UnitReader {
 
   // For a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
-  // Nothing more is of the protocol.
+  // The rest of the stream is not of the protocol.
   void become_opaque() { mode_ = Mode::kOpaque; }
   bool recognised() const { return recognised_; }
   bool opaque() const { return mode_ == Mode::kOpaque; }
   bool in_step() const { return mode_ != Mode::kSeek; }
 
-  // kNotMine: the stream's very first bytes are no unit.
+  // Returns kNotMine if the stream's very first bytes are not a unit.
   template <typename Handler>
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, Handler& handler) {
     if (segment.offset != offset_) [[unlikely]]
@@ -118,7 +118,7 @@ class UnitReader {
     lose_step(handler);
   }
 
-  // As after construction, with the memory of a small unit.
+  // Resets it, keeping the memory of a small unit.
   void recycle() {
     std::string unit = std::move(unit_);
     unit.clear();
@@ -127,20 +127,20 @@ class UnitReader {
     unit_ = std::move(unit);
   }
 
-  // Of the next byte.
+  // Offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // Behind the last byte of the pieces before that was there: what a gap cut off ends here at the earliest.
+  // The offset behind the last byte seen in the pieces before: a unit that a gap cut off ends here at the earliest.
   uint64_t seen_end() const { return seen_end_; }
-  // Of the segment at hand.
+  // Time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
-  // No unit that begins before this offset is still to be looked at.
+  // No unit that begins before this offset will be examined any more.
   uint64_t settled_offset() const { return collecting() ? first_.offset : offset_; }
   uint64_t seek_bytes() const { return seek_bytes_; }
   size_t memory_bytes() const { return unit_.capacity(); }
 
-  // Where the first line of `bytes` ends, behind its LF, or npos; each byte of a unit is searched once. REQUIRES: in
-  // on_unit, whose bytes these are.
+  // The end of the first line of `bytes`, behind its LF, or npos; searches each byte of a unit once. REQUIRES: called
+  // in on_unit with its bytes.
   size_t line_end(std::string_view bytes) {
     const size_t found = bytes.find('\n', std::min(searched_, bytes.size()));
     searched_ = found == std::string_view::npos ? bytes.size() : found;
@@ -152,7 +152,7 @@ class UnitReader {
 
   bool collecting() const { return !unit_.empty(); }
 
-  // A unit goes on, although its sender has received more since it began it.
+  // True if a unit continues, although its sender has received more since it began it.
   bool is_overtaken(const Segment& segment) const {
     const bool goes_on = mode_ == Mode::kSkip || collecting();
     return goes_on && first_.peer_offset_known && segment.peer_offset_known && segment.peer_offset > first_.peer_offset;
@@ -175,7 +175,7 @@ class UnitReader {
     resumed_ = true;
   }
 
-  // False: not this protocol.
+  // Returns false if the stream is not of this protocol.
   template <typename Handler>
   bool take(std::string_view& text, Handler& handler) {
     if (collecting()) return collect(text, handler);
@@ -213,7 +213,7 @@ class UnitReader {
     switch (unit.kind) {
       case Unit::Kind::kTaken:
       case Unit::Kind::kOpaque:
-        // A unit ends behind what was collected before: else it would have been taken then.
+        // A unit ends behind the bytes collected before: otherwise it would have been taken then.
         consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, before) - before, added));
         release();
         taken(unit);
@@ -230,7 +230,7 @@ class UnitReader {
 
   void taken(const Unit& unit) {
     recognised_ = true;
-    if (mode_ == Mode::kOpaque) return;  // the handler said so
+    if (mode_ == Mode::kOpaque) return;  // the handler decided so
     if (unit.kind == Unit::Kind::kOpaque) {
       mode_ = Mode::kOpaque;
       return;
@@ -254,7 +254,7 @@ class UnitReader {
     handler.on_skipped(side_, offset_, last_byte_ns_);
   }
 
-  // Not what a unit begins with. Where none was ever seen, the connection is of another protocol.
+  // The bytes do not begin a unit. If none was ever seen, the connection is of another protocol.
   template <typename Handler>
   bool reject(Handler& handler) {
     if (!recognised_ && !resumed_) {
@@ -293,7 +293,7 @@ class UnitReader {
     handler.on_hidden(side_, offset_);
   }
 
-  // The parser was not told of what came before: it was loaded while the connection went on.
+  // The parser did not see the earlier data: it was loaded while the connection was open.
   template <typename Handler>
   void join(const Segment& segment, Handler& handler) {
     offset_ = segment.offset;
@@ -311,7 +311,7 @@ class UnitReader {
   bool resumed_ = false;     // the one being read was found by seeking
   size_t max_unit_bytes_;
   uint64_t skip_ = 0;
-  uint64_t wanted_ = 0;  // collected bytes before the handler looks again
+  uint64_t wanted_ = 0;  // collected bytes before the handler is called again
   size_t searched_ = 0;  // by line_end()
   uint64_t offset_ = 0;
   uint64_t seen_end_ = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// Lines; "+n" is followed by n bytes that nobody looks at, and a line's length may stand before it: "=4abcd".
+// Lines; "+n" is followed by n bytes that are not examined, and a line's length may precede it: "=4abcd".
 class Lines {
  public:
   Unit on_unit(Side /*side*/, std::string_view bytes, const Segment& first) {

@@ -5,9 +5,11 @@
 namespace tapline {
 namespace {
 
-// Packets and bytes of each UDP flow by direction: one tuple for each second of packet time in which it had packets.
+// Counts packets and bytes of each UDP flow by direction: one tuple for each second of packet time in which it had
+// packets.
 //
-// Flows with something to tell are chained through a vector, so an interval's end costs only what was active in it.
+// Flows with something to report are chained through a vector, so an interval's end costs only as much as was active in
+// it.
 class UdpFlow final : public Parser {
  public:
   const Schema& schema() const override;
@@ -48,7 +50,7 @@ class UdpFlow final : public Parser {
  private:
   struct State {
     uint64_t queries;  // those that wanted the packets counted here
-    uint64_t told;     // those that know of the flow
+    uint64_t told;     // queries that were given the flow
     int64_t first_ns;  // of its first packet, in either direction
     uint64_t bytes[2];
     uint32_t packets[2];  // both are 0 only before the flow's first packet
@@ -69,7 +71,7 @@ class UdpFlow final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries came or went within the second: each is told of just the packets that it wanted.
+      // Queries were added or removed within the second: each is given just the packets that it wanted.
       out.header_of(packet);  // moves the clock
       tell(flow, state.queries, out);
       restart(state, packet);
@@ -79,7 +81,7 @@ class UdpFlow final : public Parser {
     state.bytes[side] += packet.wire_bytes;
   }
 
-  // Those that are told of the flow for the first time get another tuple than those that know it.
+  // Queries that are given the flow for the first time get another tuple than those that had it before.
   void tell(const Connection& flow, uint64_t queries, Emitter& out) {
     State& state = state_of<State>(flow);
     if (state.position == 0) return;

@@ -1,5 +1,5 @@
-// A capture of what one host receives, with the telemetry of the switches in front of the IP header: the tag that
-// docs/reference/in-band-telemetry.md draws, with switch ID, latency and time of leaving of each hop.
+// A capture of the packets that one host receives, with the telemetry of the switches in front of the IP header: the
+// tag of docs/reference/in-band-telemetry.md, with switch ID, latency and egress time of each hop.
 //
 // Headers only: frames are cut behind the TCP header.
 #pragma once
@@ -19,7 +19,7 @@ inline constexpr uint64_t kEpochNs = 1'767'225'600'000'000'000;
 
 class CaptureFile {
  public:
-  // Ends the program if the file can't be written: an experiment without its capture is none.
+  // Ends the program if the file can't be written: an experiment is useless without its capture.
   explicit CaptureFile(const std::string& path);
   ~CaptureFile();
   CaptureFile(const CaptureFile&) = delete;

@@ -19,7 +19,7 @@ constexpr uint32_t kHostQueuePackets = 10'000;
 
 uint64_t NowNs() { return static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()); }
 
-// Adds what the switch has to say, or the time at which it sends the packet on.
+// Adds the switch's record, or the time at which it sends the packet on.
 void Enter(ns3::Ptr<const ns3::Packet> packet, uint32_t switch_id) {
   TelemetryTag tag;
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
@@ -117,7 +117,7 @@ std::pair<uint32_t, uint32_t> FatTree::Link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns
                              ns3::TimeValue(ns3::NanoSeconds(options_.delay_ns + static_cast<uint64_t>(more_ns))));
   helper.SetQueue("ns3::DropTailQueue", "MaxSize",
                   ns3::QueueSizeValue(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, kHostQueuePackets)));
-  // With it, the layer above would drop what the queue has no room for.
+  // With flow control, the layer above would drop the packets that the queue has no room for.
   if (!options_.by_priority) helper.DisableFlowControl();
   const ns3::NetDeviceContainer ends = helper.Install(low, high);
   const uint32_t network = 172u << 24 | 16u << 16 | links_++ << 2;

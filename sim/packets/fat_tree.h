@@ -1,10 +1,10 @@
-// A fat tree of k-port switches (Al-Fares et al., SIGCOMM 2008) made of ns-3 nodes, whose switches note themselves in
+// A fat tree of k-port switches (Al-Fares et al., SIGCOMM 2008) made of ns-3 nodes, whose switches record themselves in
 // every packet.
 //
 //   host h: pod h/(k²/4), address 10.pod.edge.2+port       k = 4: 16 hosts, 20 switches
 //   switch IDs: edge 100+n, aggregation 200+n, core 300+n   n counts pod by pod
 //
-// A packet goes up by what its destination says, so that all flows to a host come down the same way.
+// The destination decides how a packet goes up, so that all flows to a host come down the same way.
 #pragma once
 
 #include <ns3/node-container.h>
@@ -23,21 +23,22 @@ struct TreeOptions {
   uint32_t k = 4;
   uint64_t link_bits_per_second = 100'000'000;
   uint64_t delay_ns = 5'000;
-  // Hosts' links have up to so much more, each by chance: equal ones would keep flows in step as no network does.
+  // Hosts' links have up to this much additional delay, at random: equal delays would keep flows in step, as no real
+  // network does.
   uint64_t host_jitter_ns = 20'000;
-  // Edge switches take up to so long for a packet, each by chance. Without, what acknowledgements set the pace of stays
-  // in step with the queue for ever, and finds it full each time.
+  // Edge switches take up to this long for a packet, at random. Without it, flows that acknowledgements pace stay in
+  // step with the queue for ever, and find it full each time.
   uint64_t processing_ns = 0;
-  // Drop-tail, of each port of a switch; by_priority: of each class of service.
+  // Drop-tail, per port of a switch; with by_priority, per class of service.
   uint32_t queue_packets = 64;
   bool by_priority = false;
-  // All go up by the first port, as if hashing were broken.
+  // All packets go up by the first port, as if hashing were broken.
   bool one_way_up = false;
 };
 
 class FatTree {
  public:
-  // Of a packet that a switch has no room for, with its IPv4 header in front or told beside it.
+  // Called for a packet that a switch has no room for, with its IPv4 header in front or passed separately.
   using OnDrop = std::function<void(uint32_t switch_id, ns3::Ptr<const ns3::Packet>)>;
 
   FatTree(const TreeOptions& options, OnDrop on_drop);
@@ -45,13 +46,13 @@ class FatTree {
   uint32_t hosts() const { return k_ * k_ * k_ / 4; }
   ns3::Ptr<ns3::Node> host(uint32_t h) const { return hosts_[h]; }
   ns3::Ipv4Address address(uint32_t h) const;
-  // By name.
+  // Switches by their IDs.
   uint32_t edge_of(uint32_t h) const { return 100 + h / half_; }
   uint32_t aggregation(uint32_t pod, uint32_t n) const { return 200 + pod * half_ + n; }
 
-  // That share of packets from hosts below this edge switch to the host goes up by the other aggregation switch.
+  // Sends that share of the packets from hosts below this edge switch to the host up by the other aggregation switch.
   void Detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
-  // Asks for each packet that a switch gets whether it loses it.
+  // Calls `loses` for each packet that a switch receives, and drops the packet if it returns true.
   void Lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);
 
  private:

@@ -1,5 +1,5 @@
-// tapline-packets SCENARIO FOLDER [SETTING=VALUE…]: runs it and writes a capture for each receiving host, and the
-// truth.
+// tapline-packets SCENARIO FOLDER [SETTING=VALUE…]: runs the scenario and writes a capture for each receiving host, and
+// the truth.
 #include <cstdio>
 #include <filesystem>
 

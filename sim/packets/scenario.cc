@@ -26,7 +26,7 @@ std::vector<FlowSpec> Named(std::vector<FlowSpec> flows, const FatTree& tree) {
   return flows;
 }
 
-// As Linux has it, for TCP of this time.
+// Uses the values of current Linux for TCP.
 void SetDefaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
@@ -36,7 +36,7 @@ void SetDefaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", ns3::UintegerValue(window_bytes));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(least_timeout_ms)));
   Config::SetDefault("ns3::TcpSocket::DataRetries", ns3::UintegerValue(15));
-  // Where SYNs are lost in the first moment, nobody wants to wait for 3 s.
+  // If SYNs are lost in the first moment, waiting for 3 s would be too long.
   Config::SetDefault("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::MilliSeconds(50)));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
 }

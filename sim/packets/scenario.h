@@ -1,4 +1,4 @@
-// One run: a tree, flows of ns-3's TCP over it, a capture for each receiving host, and what really happened.
+// One run: a tree, flows of ns-3's TCP over it, a capture for each receiving host, and the truth.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ struct Scenario {
   double seconds = 1;
   // Faults and detours.
   std::function<void(FatTree*)> prepare = {};
-  // Most that a sender has under way.
+  // The maximum that a sender has in flight.
   uint32_t window_bytes = 96'000;
-  // A sender waits at least so long for an acknowledgement; Linux has 200 ms.
+  // The minimum time that a sender waits for an acknowledgement; Linux has 200 ms.
   uint32_t least_timeout_ms = 200;
 };
 
@@ -42,7 +42,7 @@ class Run {
   void Connect(size_t flow);
   void Sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet);
   void Received(uint32_t host, ns3::Ptr<const ns3::Packet> packet);
-  // Of a packet of a flow's data direction, else false.
+  // Reads a packet of a flow's data direction; returns false for others.
   bool Read(ns3::Ptr<const ns3::Packet> packet, Segment* segment);
 
   const Scenario& scenario_;
@@ -54,12 +54,12 @@ class Run {
   std::vector<uint32_t> sent_;
 };
 
-// Changes it: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes, "jitter=0"
-// ns of hosts' links, "processing=12000" ns of edge switches at most, flows that start "apart=100" us one from the
-// next. False if it is none of these.
+// Changes a setting: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes,
+// "jitter=0" ns of hosts' links, "processing=12000" ns of edge switches at most, flows that start "apart=100" us one
+// from the next. Returns false if it is none of these.
 bool Change(const std::string& setting, Scenario* scenario);
 
-// The one of that name, or null.
+// Returns the scenario of that name, or null.
 const Scenario* FindScenario(const std::string& name);
 const std::vector<Scenario>& Scenarios();
 

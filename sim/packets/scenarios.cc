@@ -1,5 +1,5 @@
-// The experiments. In a tree of k = 4, hosts 4 and 5 are below edge switch 102, hosts 6 and 7 below 103; what they send
-// to hosts with even numbers goes up by 202.
+// The experiments. In a tree of k = 4, hosts 4 and 5 are below edge switch 102, hosts 6 and 7 below 103; their packets
+// to hosts with even numbers go up by 202.
 #include <ns3/ipv4-header.h>
 #include <ns3/simulator.h>
 
@@ -37,7 +37,7 @@ Scenario UnequalPriority() {
           0.6};
 }
 
-// Loses what comes in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
+// Loses packets in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
 Scenario PeriodicBug() {
   return {"periodic-bug",
           "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all; the last two flows go by others",

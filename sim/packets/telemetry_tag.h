@@ -1,5 +1,5 @@
-// What switches write into a packet on its way: carried beside the packet in the simulation, so that it takes no time
-// on links; capture_file.h writes it as bytes.
+// The records that switches write into a packet on its way: carried beside the packet in the simulation, so that they
+// take no time on links; capture_file.h writes them as bytes.
 #pragma once
 
 #include <ns3/tag.h>
@@ -23,9 +23,9 @@ class TelemetryTag final : public ns3::Tag {
   void Deserialize(ns3::TagBuffer buffer) override;
   void Print(std::ostream& out) const override;
 
-  // What only the simulation knows: the sender had sent these bytes before.
+  // Known only to the simulation: the sender had sent these bytes before.
   bool again = false;
-  std::vector<HopRecord> hops;  // in the order of the way
+  std::vector<HopRecord> hops;  // in path order
 };
 
 }  // namespace tapline::packets

@@ -1,5 +1,5 @@
-// Where a node of the tree sends a packet: an interface for each destination, and detours that a fault, or somebody,
-// gives some of the packets.
+// How a node of the tree forwards a packet: an interface for each destination, and detours for a share of the packets,
+// caused by a fault or on purpose.
 #pragma once
 
 #include <ns3/ipv4-routing-protocol.h>
@@ -15,10 +15,10 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   static ns3::TypeId GetTypeId();
 
   void Add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
-  // That share of the packets to the destination takes the other interface, each by chance.
+  // That share of the packets to the destination takes the other interface, at random.
   void AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
-  // Each packet waits up to so long, by chance, before it is sent on; those of one interface stay in their order.
+  // Each packet waits up to this long, at random, before it is sent on; packets of one interface keep their order.
   void SetProcessing(uint64_t most_ns);
 
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,

@@ -1,4 +1,4 @@
-// What happened, as the simulation itself knows it: what a diagnosis is compared with.
+// The events as the simulation itself knows them, for comparison with a diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct FlowSpec {
   uint32_t from, to;
   uint8_t tos = 0;
   double start_s = 0, stop_s = 1;
-  // Of the application; 0: as fast as TCP goes.
+  // The application's rate; 0: as fast as TCP goes.
   uint64_t bits_per_second = 0;
   std::string source, destination;  // address:port, filled in
 };
@@ -25,17 +25,17 @@ class Truth {
 
   void Dropped(uint32_t switch_id, size_t flow, uint32_t seq);
   void Captured(uint32_t host) { ++captured_[host]; }
-  // Of a segment with data.
+  // Records the delivery of a segment with data.
   void Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
   void SetSource(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
-  // As JSON.
+  // The truth as JSON.
   std::string Text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const;
 
  private:
   struct OfFlow {
     uint64_t segments = 0, again = 0, payload_bytes = 0;
     std::map<std::vector<uint32_t>, uint64_t> paths;
-    // By switch: first sequence numbers, each once, and packets in all.
+    // By switch: first sequence numbers, each once, and total packets.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
   };
   std::string TextOf(size_t flow) const;

@@ -5,7 +5,7 @@ captures.
   cut.py [FOLDER]    FOLDER holds http_zipf.pcap.zst, tcp_clean.pcap.zst, their logs, and the captures of the other protocols
                      (default: generated/ under TAPLINE_CAPTURES, or under ../shared/traces beside the repository)
 
-Whole connections are taken, one or more of each kind. Needs tshark and zstd. README.md says what the truth files hold.
+It takes whole connections, one or more of each kind. Needs tshark and zstd. README.md describes the truth files.
 """
 import collections
 import json

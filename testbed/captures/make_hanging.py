@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes hanging_small.pcap.zst and .jsonl: an nginx whose upstream answers some requests and hangs on the others.
 
-Needs root, nginx, tcpdump and zstd. Runs in a network namespace of its own and leaves nothing behind.
+Needs root, nginx, tcpdump and zstd. Runs in a separate network namespace and leaves nothing behind.
 """
 
 import http.client

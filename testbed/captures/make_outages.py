@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, a database that stops.
 
-Needs root, dnsmasq, mariadb-server, python3-pymysql, tcpdump and zstd. Runs in a network namespace of its own and leaves nothing behind.
-A line of a .jsonl is a question or statement in the server's own log.
+Needs root, dnsmasq, mariadb-server, python3-pymysql, tcpdump and zstd. Runs in a separate network namespace and leaves nothing behind.
+Each line of a .jsonl file is a question or statement in the server's own log.
 """
 
 import contextlib

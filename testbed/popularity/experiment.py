@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The experiment of run: starts Tapline's server, two queries and the updater, then the clients; says what happened.
+"""The experiment of run: starts Tapline's server, two queries and the updater, then the clients; reports the outcome.
 
-Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if it did not go as it should.
+Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if the experiment fails.
 """
 import argparse
 import itertools

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The web application of a DVD rental: each page is made of the rows of its SQL statements, over a connection of its own.
+"""The web application of a DVD rental: each page is built from the rows of its SQL statements, over a separate connection.
 
-Log (standard output): one JSON line per page, with what each of its statements took: {"page": "/overdue", "statements": 1,
+Log (standard output): one JSON line per page, with its statements and its duration: {"page": "/overdue", "statements": 1,
 "duration_ms": 31.2}.
 """
 import argparse

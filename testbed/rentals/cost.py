@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""What watching costs: queries a second of a MariaDB under mariadb-slap with Tapline, the general log, the slow log at 0 s, and none.
+"""Measures the cost of monitoring as queries a second of a MariaDB under mariadb-slap.
 
-The four are measured in turn, round by round, in an order that rotates. The database and its client share one processor, Tapline has another, as if it were
-another host; the copying of packets for it is on the database's. Logs are in memory. Runs inside the namespaces of sandbox.sh.
+Compares Tapline, the general log, the slow log at 0 s, and none of them, in turn, round by round, in an order that rotates. The
+database and its client share one processor, Tapline has another, as if it were another host; packets are copied for it on the
+database's. Logs are in memory. Runs inside the namespaces of sandbox.sh.
 """
 import argparse
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Figures 12 to 15: runs Tapline's queries while pages are asked for, draws their rows, and compares them with the logs.
+"""Reproduces Figures 12 to 15: runs Tapline's queries while pages are requested, draws their rows, and compares them with the logs.
 
-Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if something was not as it should be.
+Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if a check fails.
 """
 import argparse
 import collections

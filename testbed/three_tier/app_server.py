@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The application tier: pages from the cache, else from the database; a fresh connection for each request to either.
+"""The application tier: serves pages from the cache, else from the database, with a fresh connection for each request to either.
 
-A page older than --fresh-seconds is still served from the cache, and made anew in the background. The fault of
-NetAlytics section 7.1 is --wrong-key-share: that share of the lookups goes to keys that nobody fills (`v2:...`, of a
-renaming that was never finished), so the page comes from the database and is not stored either.
+A page older than --fresh-seconds is still served from the cache, and regenerated in the background. The fault of
+NetAlytics section 7.1 is --wrong-key-share: that share of the lookups goes to keys that are never filled (`v2:...`, from
+a renaming that was never finished), so the page comes from the database and is not stored either.
 
 Log (standard output): one JSON line per page and per background refresh, with the calls that it made and their local
 ports, which tie the line to connections in a capture. Times: start_s in seconds since the epoch, durations in ms.

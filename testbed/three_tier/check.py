@@ -2,9 +2,9 @@
 """Compares Tapline's tuples of three_tier.pcap.zst with summary.csv and with the servers' own logs.
 
   check.py --monitor build/bin/tapline-monitor    runs the monitor over the capture
-  check.py --tuples FILE                          takes JSON lines of tcp_conn_time and http_get; - is standard input
+  check.py --tuples FILE                          reads JSON lines of tcp_conn_time and http_get; - is standard input
 
-It holds Tapline to this:
+Tapline must report:
   - as many connections between two hosts as summary.csv (from tshark) says, each closed by both sides;
   - their mean and median duration, from SYN to second FIN, within 0.01 ms: both sides read the same packets' times;
   - requests to the proxy per method, host, URL and status, and per client port, exactly as in nginx's log;

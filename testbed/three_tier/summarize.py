@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Checks a fresh capture against the servers' logs and writes the ground truth table, summary.csv.
 
-tshark takes the packets apart, so the table owes nothing to Tapline's own parsers. A connection lasts from its SYN to
-the second of its FINs (the later of the first FIN of each side). Exit code 1, with reasons, where the capture and the
-logs differ, a packet is there twice, a connection is not whole, or the effect that the capture is to show is not there.
+tshark decodes the packets, so the table is independent of Tapline's own parsers. A connection lasts from its SYN to
+the second of its FINs (the later of the first FIN of each side). Exit code 1, with reasons, if the capture and the
+logs differ, a packet occurs twice, a connection is not whole, or the effect that the capture should show is missing.
 """
 import argparse
 import collections

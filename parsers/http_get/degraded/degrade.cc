@@ -11,7 +11,8 @@
 namespace tapline::http {
 namespace {
 
-// Enough to tell frames apart: IP identification, sequence numbers and timestamps. The shortest snap length in use.
+// Enough to tell frames apart: IP identification, sequence numbers and timestamps. This is the shortest snap length in
+// use.
 constexpr size_t kRecognisedBytes = 96;
 
 using Items = std::vector<Degraded::Item>;
@@ -24,13 +25,13 @@ Items all_items(const std::vector<testing::Frame>& frames) {
   return items;
 }
 
-// Moves items back: each to the place that places_late() says, earlier ones first.
+// Moves each item back to the position that places_late() returns, earlier ones first.
 template <typename PlacesLate>
 Items delayed(const Items& items, PlacesLate places_late) {
   std::vector<std::pair<size_t, Degraded::Item>> order;
   for (size_t i = 0; i < items.size(); ++i) {
     const size_t late = places_late();
-    // Behind the item whose place it takes.
+    // Sorts behind the item whose position it takes.
     order.emplace_back(2 * (i + late) + (late > 0 ? 1 : 0), items[i]);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -1,8 +1,7 @@
-// What http_get makes of captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
-// way only or from the middle on, 20 times each with other
-// random numbers, and the damaged files made of it.
+// Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
+// way only or from the middle on, 20 times each with other random numbers, and the damaged files made of it.
 //
-// TAPLINE_SEEDS sets the number of times. Prints a table of what was measured.
+// TAPLINE_SEEDS sets the number of times. Prints a table of the results.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -90,7 +89,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   return requests;
 }
 
-// What nginx could not read as a request has no URL in its log.
+// A request that nginx could not parse has no URL in its log.
 bool is_logged_as(const std::string& request, const std::string& logged) {
   return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
 }
@@ -104,7 +103,7 @@ TEST_F(DegradedCapture, TheTruthIsWhatNginxLogged) {
   for (const auto& [client, logged] : logged_requests()) {
     requests += logged.size();
     const std::vector<std::string>& ours = seen[client];
-    // What its client did not wait for may be logged and have no answer.
+    // A request whose client did not wait may be logged and have no answer.
     size_t next = 0;
     for (const std::string& request : ours) {
       while (next < logged.size() && !is_logged_as(request, logged[next])) ++next;
@@ -118,7 +117,7 @@ TEST_F(DegradedCapture, TheTruthIsWhatNginxLogged) {
   EXPECT_LE(requests - compared, requests / 1000);
 }
 
-// Without degradation everything is told once, as it was.
+// Without degradation everything is reported once, as it was.
 TEST_F(DegradedCapture, None) {
   const Score none = score(frames_, truth_, degrade(frames_, Degradation::kNone, 0));
   print("none", none);
@@ -171,7 +170,7 @@ TEST_F(DegradedCapture, DamagedFiles) {
     ASSERT_NE(path, "");
     const Score damaged = score(beginning, truth, recognise(beginning, testing::read_capture(path)));
     print(name.c_str(), damaged);
-    // A flipped bit in a sequence number or a length can move a whole frame, and with it what surrounds it.
+    // A flipped bit in a sequence number or a length can move a whole frame, and with it its surroundings.
     EXPECT_GE(damaged.right, damaged.eligible - damaged.eligible / (name == "flip" ? 100 : 1000)) << name;
     EXPECT_EQ(damaged.wrong, 0u) << name;
     EXPECT_EQ(damaged.again, 0u) << name;

@@ -45,7 +45,7 @@ class TupleStore final : public TupleSink {
 // Times and lengths of the copies of each original frame.
 struct Copy {
   int64_t time_ns;
-  uint32_t captured_bytes;  // as they were on the wire
+  uint32_t captured_bytes;  // captured bytes, as on the wire
 };
 using Copies = std::vector<std::vector<Copy>>;
 
@@ -87,7 +87,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   return std::move(store.tuples);
 }
 
-// Whether some captured copy holds each byte of the head.
+// True if the captured copies together hold each byte of the head.
 bool is_whole(const Message& message, const Copies& copies) {
   uint64_t covered = message.begin;
   for (const HeadPiece& piece : message.pieces) {
@@ -100,7 +100,8 @@ bool is_whole(const Message& message, const Copies& copies) {
   return covered >= message.head_end;
 }
 
-// When the message's first byte may have been seen: of equal copies the first counts, of a retransmission either.
+// The times at which the message's first byte may have been seen: of equal copies the first counts, of a retransmission
+// either.
 std::vector<int64_t> first_times(const Message& message, const Copies& copies) {
   std::vector<int64_t> times;
   for (const HeadPiece& piece : message.pieces) {
@@ -192,14 +193,14 @@ class Scorer {
   Score score_;
 };
 
-// The halves of the connections of which one direction is missing, by what is known of them.
+// Scores the halves of connections with one direction missing, by what is known of them.
 void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tuple>& tuples, Degradation degradation,
                    uint32_t seed, Score* score) {
   const bool requests = degradation == Degradation::kRequestsOnly;
   std::unordered_map<std::string, int64_t> left;
   for (const Transaction& each : truth) {
     if (!is_one_way(each.client, degradation, seed) || !(requests ? each.request : each.response).seen) continue;
-    if (!requests && each.status == 0) continue;  // without a head it says nothing on its own
+    if (!requests && each.status == 0) continue;  // a response without a head carries no information by itself
     ++left[each.client + " " + (requests ? each.method + " " + each.url : std::to_string(each.status))];
     ++score->one_way;
   }

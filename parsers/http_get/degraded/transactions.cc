@@ -24,7 +24,7 @@ struct Conversation {
   Stream stream[2];  // requests, responses
 };
 
-// Of overlapping copies the first counts; what lies behind a hole can't be read.
+// The first of overlapping copies counts; data behind a hole can't be read.
 void add_segment(Stream& stream, const Packet& packet, uint32_t frame) {
   if (!stream.started || packet.payload_bytes == 0) return;
   const uint64_t begin = packet.tcp_seq - stream.start;
@@ -69,7 +69,7 @@ std::string lower(std::string_view text) {
 struct Head {
   std::string first_line;
   std::map<std::string, std::string> fields;
-  size_t end = 0;  // 0: not whole
+  size_t end = 0;  // 0: incomplete
 };
 Head read_head(std::string_view text, size_t begin) {
   Head head;

@@ -9,12 +9,12 @@
 
 namespace tapline::http {
 
-// A piece of a message's head in a frame. Offsets are of the sender's stream.
+// A piece of a message's head in a frame. Offsets refer to the sender's stream.
 struct HeadPiece {
   uint32_t frame;
   uint64_t begin;
   uint64_t end;
-  uint32_t payload_offset;  // of `begin` in the frame
+  uint32_t payload_offset;  // offset of `begin` in the frame
 };
 
 struct Message {
@@ -22,21 +22,21 @@ struct Message {
   uint64_t begin = 0;
   uint64_t head_end = 0;
   uint64_t end = 0;
-  std::vector<HeadPiece> pieces = {};  // each copy that was captured
+  std::vector<HeadPiece> pieces = {};  // every copy that was captured
 };
 
-// A request and the final response to it, as they went over the wire.
+// A request and the final response to it, as they were on the wire.
 struct Transaction {
   std::string client;  // "10.0.0.1:40000"
   std::string method, url, host;
   uint64_t status = 0;
   Message request;
-  Message response;  // not seen: there was none
+  Message response;  // not seen if there was none
 };
 
-// The transactions of an undegraded capture, connection by connection, in the order of their requests: a plain
-// evaluator that has whole streams in memory and shares no code with the parser. Servers are on port 80. A connection
-// is read as far as it makes sense as HTTP.
+// Returns the transactions of an original capture, connection by connection, in the order of their requests. A plain
+// evaluator that keeps whole streams in memory and shares no code with the parser. Servers are on port 80. A connection
+// is read as long as it makes sense as HTTP.
 std::vector<Transaction> transactions_of(const std::vector<testing::Frame>& frames);
 
 }  // namespace tapline::http

@@ -119,9 +119,11 @@ struct lines_state {
 };
 
 static const tapline_field lines_fields[] = {
-    {"client_lines", NULL, NULL, TAPLINE_U64, 1},     {"server_lines", NULL, NULL, TAPLINE_U64, 1},
-    {"missing_bytes", "bytes", NULL, TAPLINE_I64, 1}, {"share", NULL, "Of the client's lines", TAPLINE_F64, 0},
-    {"complete", NULL, NULL, TAPLINE_BOOL, 0},
+    {.name = "client_lines", .type = TAPLINE_U64, .additive = 1},
+    {.name = "server_lines", .type = TAPLINE_U64, .additive = 1},
+    {.name = "missing_bytes", .unit = "bytes", .type = TAPLINE_I64, .additive = 1},
+    {.name = "share", .description = "Of the client's lines", .type = TAPLINE_F64},
+    {.name = "complete", .type = TAPLINE_BOOL},
 };
 
 static int lines_data(void* instance, tapline_connection* connection, uint32_t side, const uint8_t* bytes,

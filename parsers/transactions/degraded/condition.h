@@ -8,26 +8,26 @@
 
 namespace tapline::testing {
 
-// Least shares of what must be told, and the largest of what may be wrong.
+// Minimum shares of correct results, and the maximum share of wrong ones.
 struct Bar {
-  double right = 0;    // told, of pairs that share their request's frame with no other, with those told in part
-  double batched = 0;  // the same of the others
+  double right = 0;    // reported, of pairs that don't share their request's frame, including those reported in part
+  double batched = 0;  // the same for the other pairs
   double wrong = 0;
 };
 
-// One row of the table for each parser: how a mirror delivers a capture, and what is expected of every parser then. A
-// parser that can't reach it has a bar of its own (README.md says why).
+// One row of the table for each parser: how a mirror delivers a capture, and the results that every parser must then
+// reach. A parser that can't reach them has a separate bar (README.md says why).
 struct Condition {
   std::string name;
   http::Mirror mirror = {};
   JudgedCapture capture = {};
-  bool from_middle = false;  // from a tenth of the capture after the other, at random within it
+  bool from_middle = false;  // begins after a tenth of the capture, at a random position
   Bar bar = {};
 };
 
 const std::vector<Condition>& conditions();
 
-// How `frames` come from the mirror. `seed` is any.
+// `frames` as the mirror delivers them. Any `seed` will do.
 http::Degraded degraded(const std::vector<Frame>& frames, const Condition& condition, uint32_t seed);
 
 }  // namespace tapline::testing

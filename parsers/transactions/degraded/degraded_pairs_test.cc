@@ -1,4 +1,4 @@
-// What parsers of transactions make of captures as mirrors deliver them: packets lost, late, doubled, from the middle
+// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, doubled, from the middle
 // on, of one direction only, each with several random numbers (DEGRADED_SEEDS), and the damaged files. Prints the table
 // of README.md.
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ uint32_t seeds() {
 }
 
 constexpr uint32_t kLeastPlaces = 10;      // to begin in the middle at
-constexpr uint64_t kLeastBatched = 1000;   // for a share to be one
+constexpr uint64_t kLeastBatched = 1000;   // the minimum for a meaningful share
 constexpr size_t kDamagedFrames = 12'000;  // the beginning of a capture that its damaged files were made of
 // A row of README.md.
 void print(const std::string& name, const PairScore& score) {
@@ -107,7 +107,7 @@ TEST_P(DegradedPairs, WholeTwiceAndOneWay) {
   const PairScore twice = all_seeds(Degradation::kTwice, "twice");
   EXPECT_EQ(twice.right, twice.eligible);
   EXPECT_EQ(twice.again, 0u);
-  // Of connections of which both directions are there nothing may be missing.
+  // No transaction may be missing from connections with both directions captured.
   const PairScore requests = all_seeds(Degradation::kRequestsOnly, "requests only");
   EXPECT_EQ(requests.right, requests.eligible);
   if (subject.tells_requests_alone) expect_at_least(0.995, requests.half_requests, requests.alone, "requests only");
@@ -152,7 +152,7 @@ TEST_P(DegradedPairs, DamagedFiles) {
   }
 }
 
-// Why HTTP/2 is told in part, and what each protocol can't tell of one direction alone, stands in README.md.
+// README.md explains why HTTP/2 is reported in part, and what each protocol can't report from one direction alone.
 INSTANTIATE_TEST_SUITE_P(Parsers, DegradedPairs, ::testing::ValuesIn(read_subjects()),
                          [](const auto& subject) { return subject.param.name; });
 

@@ -9,7 +9,7 @@
 namespace tapline::testing {
 namespace {
 
-// Frame i is at i * kStepNs + (i * i mod kPrime): the distance of i and j tells j - i, and with it i + j modulo a
+// Frame i is at i * kStepNs + (i * i mod kPrime): the distance of i and j determines j - i, and with it i + j modulo a
 // prime.
 constexpr int64_t kPrime = 262'147;
 constexpr int64_t kStepNs = 1 << 20;
@@ -75,7 +75,7 @@ void PairJudge::note_copies() {
   }
 }
 
-// Where a frame that was sent again was lost, or came behind its copy, that is what was captured first.
+// If a frame that was sent again was lost, or came behind its copy, the copy counts as captured first.
 PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
@@ -187,7 +187,8 @@ bool PairJudge::is_of(const Pair& pair, const Details& told, bool readable) cons
   });
 }
 
-// The right halves, but the first frame of its request, or of its response, was lost or came too late, and it says so.
+// The right halves, but the first frame of the request, or of the response, was lost or came too late, and the tuple
+// says so.
 bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
   if (!told.cut) return false;
   const auto [begin, end] = asked_.equal_range(pair.second);
@@ -202,8 +203,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
-  // Whether all is lost that speaks against it: the request's own answer, and the answer's own request or that it is
-  // one.
+  // True if all counter-evidence is lost: the request's own answer, and the answer's own request or the proof that it
+  // is an answer.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole.contains(truth->first.second)) return false;
@@ -220,7 +221,7 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// The frames of the first requests of each connection that the degraded capture has.
+// The frames of the first requests of each connection that are in the degraded capture.
 PairJudge::Frames PairJudge::joining(const Frames& whole, uint32_t requests) const {
   Frames joining;
   for (const auto& [connection, asked] : connections_) {

@@ -14,59 +14,59 @@
 
 namespace tapline::testing {
 
-// What a parser of transactions made of a degraded capture.
+// The result of a transaction parser on a degraded capture.
 struct PairScore {
-  // Pairs told of the whole capture, both of whose first frames are unaltered in the degraded one.
+  // Pairs reported for the whole capture, both of whose first frames are unaltered in the degraded one.
   uint64_t eligible = 0;
-  uint64_t right = 0;   // of these, told again
-  uint64_t partly = 0;  // of these, told with fields left empty (JudgedTuple::may_forget)
-  // The same for those that shared the frame of their request with others: what a gap takes away of several answers in
-  // a row, nothing gives back.
+  uint64_t right = 0;   // of these, reported again
+  uint64_t partly = 0;  // of these, reported with fields left empty (JudgedTuple::may_forget)
+  // The same for pairs that shared the frame of their request with others: if a gap removes one of several answers in a
+  // row, no later data restore it.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
-  uint64_t wrong = 0;       // whole transactions that the whole capture does not have
-  uint64_t unknowable = 0;  // the same, but nothing that was captured speaks against them (JudgedTuple::asked_again)
-  uint64_t again = 0;       // told more often than there
+  uint64_t wrong = 0;       // whole transactions that are not in the whole capture
+  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::asked_again)
+  uint64_t again = 0;       // reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Requests whose response is not there, and the other way round, of what is told of the whole capture.
+  // Requests reported without response, and the other way round, of the transactions reported for the whole capture.
   uint64_t alone = 0;
-  std::vector<std::string> examples;  // of what is wrong
+  std::vector<std::string> examples;  // examples of wrong ones
   std::vector<std::string> missed;    // eligible, and not right
 
   PairScore& operator+=(const PairScore& other);
 };
 
-// What of a parser's tuples is judged.
+// The judged parts of a parser's tuples.
 struct JudgedTuple {
   std::string parser;
-  std::vector<std::string> fields;      // have to be the same in a right pair
+  std::vector<std::string> fields;      // must be equal in a right pair
   std::string since = "first_byte_ns";  // from the first byte of the request to that of the response
-  // What refers to bytes that were lost stays empty, or 0, and where the tuple says that it is `cut` texts may end
-  // early and requests begin late: such a pair is told in part, and not wrong.
+  // Fields that refer to lost bytes stay empty, or 0, and if the tuple is marked as `cut`, texts may end early and
+  // requests begin late: such a pair counts as reported in part, not as wrong.
   bool may_forget = false;
-  // A field that counts how often a question was asked before the answer came: where its answer was lost a question
-  // that is asked anew looks the same.
+  // A field that counts how often a question was asked before the answer came: if the answer was lost, a later
+  // identical question looks the same.
   std::string asked_again = {};
-  // Copies of datagrams are for the monitor to drop (--duplicates drop), which is done here then.
+  // The monitor drops copies of datagrams (--duplicates drop); if set, the judge does so here.
   bool drop_copies = false;
 };
 
-// Of a degraded capture, beside its frames.
+// A degraded capture, besides its frames.
 struct JudgedCapture {
   Wrapping wrapping = Wrapping::kNone;
-  // So many requests of each connection, the first that the degraded capture has, are not counted: a parser that joins
-  // in the middle may need them to know what it sees.
+  // The first so many requests of each connection in the degraded capture are not counted: a parser that joins in the
+  // middle may need them to identify what it sees.
   uint32_t joining = 0;
 };
 
-// Holds what a parser makes of degraded captures against what it made of the whole one, which other tests compare with
-// logs. Frames get times of which any two have another distance, so the time from request to response names the frame
-// in which its request began and the one in which its response did.
+// Compares a parser's output for degraded captures with its output for the whole one, which other tests compare with
+// logs. Frames get times that make all pairwise distances different, so the time from request to response identifies
+// the frames in which both began.
 class PairJudge {
  public:
-  // At most 262,000 frames.
+  // Takes at most 262,000 frames.
   PairJudge(JudgedTuple judged, std::vector<Frame> frames);
 
   PairScore judge(const http::Degraded& degraded, JudgedCapture capture = {}) const;
@@ -84,7 +84,7 @@ class PairJudge {
   };
   using Told = std::map<Pair, std::map<Details, uint64_t>>;
   using Frames = std::set<uint32_t>;
-  using Order = std::map<uint32_t, size_t>;  // of the frames of a degraded capture
+  using Order = std::map<uint32_t, size_t>;  // frames of a degraded capture
 
   using Connections = std::map<std::string, Frames>;  // where requests begin
 
@@ -105,8 +105,8 @@ class PairJudge {
   std::vector<Frame> frames_;
   Told truth_;
   Connections connections_;
-  std::multimap<uint32_t, uint32_t> asked_;  // of the truth's pairs: the request's frame by the response's
-  std::map<uint32_t, uint32_t> first_copy_;  // of frames that were sent again: the first
+  std::multimap<uint32_t, uint32_t> asked_;  // the truth's pairs: the request's frame by the response's
+  std::map<uint32_t, uint32_t> first_copy_;  // for frames that were sent again: the first copy
 };
 
 }  // namespace tapline::testing

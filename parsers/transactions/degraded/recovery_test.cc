@@ -1,5 +1,5 @@
-// Whatever came before on its connection, a parser pairs right again after a bounded number of clean exchanges: no
-// state of any parser stays for ever. Each connection is spoken, then its first part is damaged at random.
+// Whatever happened earlier on its connection, a parser pairs right again after a bounded number of clean exchanges: no
+// state of any parser stays for ever. Each connection is simulated, then its first part is damaged at random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace tapline::testing {
 namespace {
 
 // After so many clean exchanges all must be right. The reassembler waits up to 32 packets for one that was lost, and a
-// client that was taken for one that does not wait is believed after 32 turns.
+// client that seemed not to wait is believed after 32 turns.
 // The clean ones have numbers that none of the others can have been changed to.
 constexpr int kOtherNumbers = 100'000;
 constexpr int kCleanExchanges = 50, kJudgedExchanges = 10, kDamagedRounds = 60;
@@ -256,7 +256,7 @@ class Talk {
   int next_ = 1;
   int first_clean_ = 0;
   size_t clean_frame_ = 0;
-  size_t hello_end_ = 0;  // frames; what a protocol is known by is not changed
+  size_t hello_end_ = 0;  // frames; the bytes that identify a protocol are not changed
 };
 
 class Recovery : public ::testing::TestWithParam<Protocol> {};
@@ -272,7 +272,7 @@ TEST_P(Recovery, PairsAgainAfterCleanExchanges) {
       for (int i = talk.first_judged(); i < talk.end(); ++i) {
         if (tuple[protocol.field] != protocol.named(i)) continue;
         EXPECT_EQ(tuple["partial"], "") << "seed " << seed << ", exchange " << i;
-        // Each answer comes a step after what it answers.
+        // Each answer comes a step after its request.
         EXPECT_EQ(tuple[protocol.since], std::to_string(Conversation::kStepNs)) << "seed " << seed;
         ++right;
       }

@@ -10,11 +10,11 @@
 namespace tapline::testing {
 namespace {
 
-// Copies of a small capture take turns in blocks of so many frames: a late frame stays among its own connection's, and
-// a capture that begins in the middle begins in the middle of all of them.
+// Copies of a small capture alternate in blocks of so many frames: a late frame stays among its own connection's
+// frames, and a capture that begins in the middle begins in the middle of all of them.
 constexpr size_t kBlockFrames = 8;
 
-// Reads a mapping, and knows which keys were not asked for.
+// Reads a mapping, and records which keys were not read.
 class Keys {
  public:
   Keys(const nlohmann::json& node, std::string where) : node_(node), where_(std::move(where)) {}
@@ -41,7 +41,7 @@ class Keys {
   std::vector<std::string> known_;
 };
 
-// What a bar leaves out stays as the condition has it.
+// Values that a bar leaves out are those of the condition.
 std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::string& where) {
   std::map<std::string, Bar> bars;
   for (const Condition& condition : conditions()) {
@@ -84,7 +84,7 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   return subject;
 }
 
-// The frames with other last octets of their IPv4 addresses.
+// The frames with the last octets of their IPv4 addresses changed.
 std::vector<Frame> moved(std::vector<Frame> frames, uint8_t by) {
   for (Frame& frame : frames) {
     if (frame.bytes.size() < 34 || frame.bytes[12] != 0x08 || frame.bytes[13] != 0) continue;

@@ -5,11 +5,11 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * A secret key of hashes (SipHash, parsers/api/flow_hash.h). Whoever knows it can try out which
- * text has a hash, so it is shown nowhere.
+ * A secret key for hashes (SipHash, parsers/api/flow_hash.h). With the key, a text can be guessed
+ * from its hash, so the key is never printed.
  */
 public final class HashKey {
-  /** One that everybody knows: the same hashes each time, which hide nothing. */
+  /** A public key: hashes are always the same and hide nothing. */
   public static final HashKey KNOWN = new HashKey("0".repeat(32));
 
   private static final int BYTES = 16;
@@ -21,7 +21,7 @@ public final class HashKey {
     this.digits = digits;
   }
 
-  /** One that nobody knows. */
+  /** Returns a random key. */
   public static HashKey random() {
     byte[] bytes = new byte[BYTES];
     new SecureRandom().nextBytes(bytes);
@@ -29,9 +29,9 @@ public final class HashKey {
   }
 
   /**
-   * The key of so many digits.
+   * Parses a key's hexadecimal digits.
    *
-   * @throws IllegalArgumentException with what is wrong, but not the text
+   * @throws IllegalArgumentException with what is wrong, but without the text
    */
   public static HashKey of(String text) {
     if (!DIGITS.matcher(text).matches()) {
@@ -43,7 +43,7 @@ public final class HashKey {
     return new HashKey(text);
   }
 
-  /** The 32 hexadecimal digits, for who needs the key itself. */
+  /** Returns the 32 hexadecimal digits, for callers that need the key itself. */
   public String digits() {
     return digits;
   }

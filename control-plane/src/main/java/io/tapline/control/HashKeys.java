@@ -9,34 +9,34 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * The keys of a deployment's hashes, in a file a line each (monitors/config/hash_key_file.h).
+ * The hash keys of a deployment; a file has one per line (packet_io/config/hash_key_file.h).
  *
- * @param flows by which monitors sample and MultiLog nodes find a flow, so that it is theirs, too
- * @param texts that a query wants hashed
+ * @param flows key with which monitors sample and MultiLog nodes find a flow, so both must have it
+ * @param texts key of the texts that a query wants hashed
  */
 public record HashKeys(HashKey flows, HashKey texts) {
-  /** Those that everybody knows: they hide nothing. */
+  /** The public keys, which hide nothing. */
   public static final HashKeys KNOWN = new HashKeys(HashKey.KNOWN, HashKey.KNOWN);
 
   private static final Pattern SPACE = Pattern.compile("\\s+");
 
   /**
-   * What is right where nobody gave a key: flows are found at MultiLog nodes that were given none
-   * either, and nobody knows the key of texts.
+   * Returns the default if no key is configured: flows can be found at MultiLog nodes that have
+   * none either, and the key of texts is random.
    */
   public static HashKeys drawn() {
     return KNOWN.withTexts(HashKey.random());
   }
 
-  /** The same with another key of texts. */
+  /** Returns these keys with another key of texts. */
   public HashKeys withTexts(HashKey key) {
     return new HashKeys(flows, key);
   }
 
   /**
-   * Reads a file: a key of both, or one of flows and one of texts.
+   * Reads a file with one key for both, or one for flows and one for texts.
    *
-   * @throws IOException with a sentence for people, without what the file holds
+   * @throws IOException with a sentence for users, without the file's contents
    */
   public static HashKeys read(Path file) throws IOException {
     List<String> words = words(file);
@@ -64,13 +64,13 @@ public record HashKeys(HashKey flows, HashKey texts) {
     return new IOException(file + ": a key is 32 hexadecimal digits; " + why);
   }
 
-  /** Whether more than the file's owner and group can read it. */
+  /** Returns true if users other than the file's owner and group can read it. */
   public static boolean isOpenToAll(Path file) throws IOException {
     return Files.getPosixFilePermissions(file).contains(PosixFilePermission.OTHERS_READ);
   }
 
   /**
-   * Writes a file that was not there, for its owner alone.
+   * Creates a file that only its owner can access.
    *
    * @return the file
    */

@@ -11,8 +11,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret from which the passwords of stream jobs follow, so that a control plane that takes
- * over knows them without anybody storing them. All control planes of a deployment share it.
+ * The secret from which the passwords of stream jobs are derived, so that a control plane that
+ * takes over knows them although they are not stored. All control planes of a deployment share it.
  */
 public final class JobKey {
   private static final String ALGORITHM = "HmacSHA256";
@@ -25,12 +25,12 @@ public final class JobKey {
     this.secret = secret;
   }
 
-  /** What {@link #secret} gave. */
+  /** Parses the result of {@link #secret}. */
   public static JobKey of(String secret) {
     return new JobKey(secret);
   }
 
-  /** A new one, for control planes whose jobs nobody takes over. */
+  /** Returns a random key, for control planes whose jobs are never taken over. */
   public static JobKey random() {
     byte[] key = new byte[RANDOM_BYTES];
     new SecureRandom().nextBytes(key);
@@ -40,7 +40,7 @@ public final class JobKey {
   /**
    * Reads a file whose first line is the secret.
    *
-   * @throws IOException with a sentence for people, without what the file holds
+   * @throws IOException with a sentence for users, without the file's contents
    */
   public static JobKey read(Path file) throws IOException {
     String line;
@@ -58,7 +58,7 @@ public final class JobKey {
   }
 
   /**
-   * The password of a query's job at a service.
+   * Returns the password of a query's job at a service.
    *
    * @param service {@code kafka} or {@code redis}
    */
@@ -66,12 +66,12 @@ public final class JobKey {
     return code(service + " job " + query);
   }
 
-  /** The password of a host's monitor at an embedded broker. */
+  /** Returns the password of a host's monitor at an embedded broker. */
   public String monitorPassword(String user) {
     return code("kafka monitor " + user);
   }
 
-  /** For where passwords are checked. */
+  /** Returns the secret, for components that check passwords. */
   public String secret() {
     return secret;
   }

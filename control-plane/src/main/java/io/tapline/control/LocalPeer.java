@@ -12,15 +12,15 @@ import java.util.HexFormat;
 import java.util.Set;
 
 /**
- * The process at the other end of a TCP connection within this host, as the kernel's tables of
- * sockets show it (proc_net(5)): on loopback an address proves nothing, the user does.
+ * The process at the other end of a TCP connection within this host, according to the kernel's
+ * socket tables (proc_net(5)): on loopback an address proves nothing, but the user does.
  */
 public final class LocalPeer {
   private static final Path TABLE = Path.of("/proc/self/net/tcp");
   private static final Path TABLE_6 = Path.of("/proc/self/net/tcp6");
   private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
-  /** An IPv4 address as a socket of IPv6 has it begins so (RFC 4291, section 2.5.5.2). */
+  /** Prefix of an IPv4 address in an IPv6 socket (RFC 4291, section 2.5.5.2). */
   private static final byte[] MAPPED = HEX.parseHex("00000000000000000000FFFF");
 
   private static final String ROOT = "0";
@@ -34,7 +34,7 @@ public final class LocalPeer {
 
   private LocalPeer() {}
 
-  /** This process's user, root, and the user who started this process by sudo. */
+  /** Returns this process's user, root, and the user who started this process with sudo. */
   private static Set<String> ownUsers() throws IOException {
     String self = Files.getAttribute(Path.of("/proc/self"), "unix:uid").toString();
     String sudo = self.equals(ROOT) ? System.getenv("SUDO_UID") : null;
@@ -42,8 +42,9 @@ public final class LocalPeer {
   }
 
   /**
-   * Returns whether this process's user, root, or the user who started this process by sudo holds
-   * the other end. False if no process does: a closed socket has lost its user, and shows root's.
+   * Returns true if this process's user, root, or the user who started this process with sudo owns
+   * the other end. Returns false if no process does: a closed socket has no user any more, and
+   * shows root's.
    *
    * @param peer the other end's address
    * @param own this end's
@@ -62,8 +63,8 @@ public final class LocalPeer {
   }
 
   /**
-   * Compares each row as a text: the table has one of every socket of this host, and is read for
-   * each connection.
+   * Compares each row as a string: the table has a row for every socket of this host, and is read
+   * for each connection.
    */
   private static boolean isOwnUser(Path table, String local, String remote) throws IOException {
     String wanted = ": " + local + " " + remote + " ";
@@ -86,7 +87,9 @@ public final class LocalPeer {
     return mapped;
   }
 
-  /** As {@code 0100007F:1F90}: words of four bytes, each with its last byte first. */
+  /**
+   * Formats an address as {@code 0100007F:1F90}: words of four bytes, each in little-endian order.
+   */
   private static String text(byte[] address, InetSocketAddress of) {
     byte[] words = new byte[address.length];
     for (int i = 0; i < words.length; i++) {

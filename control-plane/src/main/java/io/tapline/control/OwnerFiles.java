@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 
-/** Files that hand a secret to a process of the same user. */
+/** Files that pass a secret to a process of the same user. */
 public final class OwnerFiles {
   private OwnerFiles() {}
 
   /**
-   * Writes a file that was not there, for its owner alone.
+   * Creates a file that only its owner can access.
    *
    * @return the file
    */

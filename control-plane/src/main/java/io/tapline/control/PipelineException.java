@@ -1,19 +1,18 @@
 package io.tapline.control;
 
-/** Something in the pipeline failed. The message says what was wrong, where, and what to do. */
+/** A failure in the pipeline. The message states what is wrong, where, and what to do. */
 public final class PipelineException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** Whose fault it is. */
+  /** The party at fault. */
   public enum Kind {
     /**
-     * What the user asked for can't be done as asked: a file that is no capture, an interface that
-     * is not there.
+     * The user's request can't be fulfilled: a file is not a capture, an interface does not exist.
      */
     USER,
     /** The host lacks something: memory, disk, permission, a program, a server that answers. */
     RESOURCES,
-    /** A defect of ours. */
+    /** A bug in Tapline. */
     INTERNAL
   }
 

@@ -152,7 +152,7 @@ class AgentsTest {
     return known("agents", "agent", agent);
   }
 
-  /** Of an agent's MultiLog node; nothing if there is none. */
+  /** Returns an agent's MultiLog node; nothing if there is none. */
   private JsonNode nodeOf(String agent) throws Exception {
     return known("nodes", "node", agent);
   }
@@ -193,7 +193,7 @@ class AgentsTest {
         .toList();
   }
 
-  /** What a monitor tells of itself; empty while it does not. */
+  /** Returns a monitor's metrics; empty while it does not answer. */
   private static String scraped(String address) throws InterruptedException {
     try {
       HttpRequest request =
@@ -260,7 +260,7 @@ class AgentsTest {
         .as("both read the same clock")
         .isLessThanOrEqualTo(known("busy").path("clock_error_ns").asLong());
 
-    // A monitor that dies is started again, and the query goes on.
+    // A monitor that dies is restarted, and the query continues.
     assertThat(monitors(busy)).hasSize(1);
     long killed = monitors(busy).get(0);
     ProcessHandle.of(killed).orElseThrow().destroyForcibly();

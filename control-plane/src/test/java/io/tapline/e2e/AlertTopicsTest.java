@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Topics of alerts on a Kafka of somebody else's: missing, there, and gone while a query runs. */
+/** Topics of alerts on an external Kafka: missing, existing, and deleted while a query runs. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AlertTopicsTest {
   private static final Path CAPTURE = Path.of("testbed/three_tier/three_tier.pcap.zst");
@@ -28,7 +28,7 @@ class AlertTopicsTest {
       "PARSE http_get FROM * TO *:8080 LIMIT 1h SAMPLE * PROCESS (trigger: group=url, topic=%s)";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** A Kafka producer waits for a minute and more, unless it is told not to. */
+  /** A Kafka producer waits for a minute and more by default. */
   private static final Duration STOP = Duration.ofSeconds(25);
 
   @TempDir static Path folder;

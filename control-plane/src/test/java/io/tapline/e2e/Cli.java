@@ -23,7 +23,7 @@ final class Cli {
 
   private Cli() {}
 
-  /** What a finished command left behind. */
+  /** The result of a finished command. */
   record Result(int exitCode, String stdout, String stderr) {
     /** Standard output as JSON lines. */
     List<JsonNode> json() {

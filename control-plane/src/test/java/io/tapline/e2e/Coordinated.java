@@ -17,8 +17,8 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
- * What several control planes share: ZooKeeper, a broker, a Redis with users, and a Flink cluster
- * of processes. Each is real.
+ * The services that several control planes share: ZooKeeper, a broker, a Redis with users, and a
+ * Flink cluster of processes. Each is real.
  */
 final class Coordinated implements AutoCloseable {
   final FlinkCluster flink;
@@ -110,7 +110,7 @@ final class Coordinated implements AutoCloseable {
     return options;
   }
 
-  /** Whether a server leads: one that follows says where to ask. */
+  /** Returns true if a server leads: others redirect to the leader. */
   static boolean leads(Server server) throws Exception {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(server.url() + "/api/v1/nodes")).build();

@@ -81,7 +81,10 @@ class CoordinationTest {
         && get(server, "/nodes").path("agents").path(0).path("state").asText().equals("up");
   }
 
-  /** How often each request was counted, by its number; those whose URL nobody saw are left out. */
+  /**
+   * Returns how often each request was counted, by its number; those whose URL was not seen are
+   * left out.
+   */
   private static Map<Integer, Long> counted(Server server, String id) throws Exception {
     Map<Integer, Long> counts = new HashMap<>();
     for (String after = ""; ; ) {

@@ -39,13 +39,13 @@ final class DatagramLoad {
   record Phase(int rate, int seconds) {}
 
   /**
-   * What was sent.
+   * The datagrams that were sent.
    *
-   * @param bySecond since the epoch, how many to which port
+   * @param bySecond number per port, by second since the epoch
    */
   record Sent(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {
 
-    /** By port, in a window of whole seconds. */
+    /** Returns the number per port, in a window of whole seconds. */
     Map<Integer, Long> in(long fromNs, long toNs) {
       Map<Integer, Long> ports = new HashMap<>();
       for (long second = fromNs / 1_000_000_000L; second < toNs / 1_000_000_000L; second++) {
@@ -56,7 +56,7 @@ final class DatagramLoad {
       return ports;
     }
 
-    /** Whether it was sent all the time from one moment to the other. */
+    /** Returns true if datagrams were sent all the time between two times. */
     boolean covers(long fromNs, long toNs) {
       return bySecond.containsKey(fromNs / 1_000_000_000L - 1)
           && bySecond.containsKey(toNs / 1_000_000_000L);
@@ -73,7 +73,7 @@ final class DatagramLoad {
     return fabric.start(host, words.toArray(String[]::new));
   }
 
-  /** Of what it printed in the end. */
+  /** Parses its final output. */
   static Sent sent(String printed) {
     JsonNode said = Cli.parse(printed);
     Map<Long, Map<Integer, Long>> bySecond = new HashMap<>();

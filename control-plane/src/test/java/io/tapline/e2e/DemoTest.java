@@ -134,7 +134,7 @@ class DemoTest {
     }
   }
 
-  /** By "from,to". */
+  /** Returns the values by "from,to". */
   private Map<String, Double> figure(String file) {
     return Captures.lines(folder.resolve(file)).stream()
         .skip(1)

@@ -43,7 +43,7 @@ class DiagnoseTest {
       assertThat(diagnose("path").exitCode()).as("without a rule").isEqualTo(2);
       assertThat(diagnose("outcast", "h0").exitCode()).as("no address").isEqualTo(1);
     }
-    // Another network, where the first host is; the second is gone. It is told to track again.
+    // Another network, where the first host is; the second is gone. Tracking is started again.
     try (TracedNodes nodes = new TracedNodes(folder, "outcast-small")) {
       nodes.awaitWatch(track());
       nodes.play();

@@ -170,8 +170,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * From now on hosts take nothing for lost for five seconds: a machine that stands still for
-   * longer than TCP mostly waits makes it send the end of a connection twice, and whoever has
+   * Makes hosts wait five seconds from now on before they retransmit: if a machine is suspended for
+   * longer than TCP's usual timeout, the end of a connection is sent twice, and a host that has
    * forgotten that connection by then answers with a reset.
    */
   void waitLongBeforeSendingAgain() {
@@ -182,7 +182,7 @@ final class Fabric implements AutoCloseable {
     run(List.of("sh", "-c", script, name)).expectSuccess();
   }
 
-  /** What its supervisor says of a process: its number (0 while there is none) and restarts. */
+  /** Returns the supervisor's record of a process: its PID (0 while there is none) and restarts. */
   JsonNode process(String process) throws IOException {
     JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));
     for (JsonNode each : all) {
@@ -233,7 +233,7 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
-  /** The same but for the epochs in cookies: a later controller's rules are as good. */
+  /** Returns the rules without the epochs in cookies: a later controller's rules are equivalent. */
   Map<String, String> rules() throws IOException {
     Map<String, String> all = new TreeMap<>(switches());
     all.replaceAll((bridge, flows) -> sorted(flows.replaceAll("(cookie=0x7a91..)\\w{10}", "$1")));
@@ -244,7 +244,7 @@ final class Fabric implements AutoCloseable {
     return lines.lines().sorted().collect(Collectors.joining("\n"));
   }
 
-  /** What somebody does to a switch by hand: {@code ovs-ofctl ACTION … SWITCH …}. */
+  /** Changes a switch from outside: {@code ovs-ofctl ACTION … SWITCH …}. */
   void openFlow(String action, String bridge, String... words) {
     List<String> command = new ArrayList<>(List.of("ovs-ofctl", "-O", "OpenFlow14", action));
     command.add("unix:" + folder().resolve(name + "-" + bridge + ".mgmt"));
@@ -285,7 +285,7 @@ final class Fabric implements AutoCloseable {
         .sum();
   }
 
-  /** By mirror rule of ours in a bridge, the packets that it has copied. */
+  /** Returns the packets that each of our mirror rules in a bridge has copied. */
   Map<String, Long> copiedByRule(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))

@@ -58,20 +58,20 @@ final class FirstWindows implements AutoCloseable {
   /** When the query's monitor was killed; the largest number: it was not. */
   private long disturbedNs;
 
-  /** What can happen to a query's monitor. */
+  /** The faults of a query's monitor. */
   enum Disturbance {
     NONE,
     /** The agent starts another. */
     MONITOR_KILLED,
-    /** Another host goes on. */
+    /** Another host takes over. */
     AGENT_KILLED
   }
 
   /**
-   * What came of a start.
+   * The result of a start.
    *
-   * @param partial seconds that were
-   * @param compared others, which were as on the host
+   * @param partial number of partial seconds
+   * @param compared number of others, which matched the host
    * @param again those of them that began after the disturbance
    */
   record Outcome(int partial, int compared, int again) {}
@@ -127,7 +127,7 @@ final class FirstWindows implements AutoCloseable {
     Fabric.await("the client asks", () -> !headers(fromNs).isEmpty());
   }
 
-  /** Where this host reaches the web server's. */
+  /** Returns the address at which this host reaches the web server's. */
   private static String controlAddress(Fabric fabric) {
     String script = "ip -4 -o addr show control0 | sed 's/.* inet \\([0-9.]*\\).*/\\1/'";
     return Fabric.run(fabric.in(SERVER, "sh", "-c", script)).expectSuccess().stdout().strip();
@@ -212,7 +212,7 @@ final class FirstWindows implements AutoCloseable {
     return row.path("partial").asBoolean();
   }
 
-  /** One without a row is, unless nobody has seen anything since the disturbance. */
+  /** A second without a row is whole, unless nothing was seen since the disturbance. */
   private boolean isWhole(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);
     boolean seen =
@@ -225,7 +225,7 @@ final class FirstWindows implements AutoCloseable {
     return row.path("window_start_ns").asLong();
   }
 
-  /** Whether neither of its ends is in the middle of packets. */
+  /** Returns true if neither of its ends is in the middle of packets. */
   private static boolean isClear(List<Long> headers, long second) {
     return between(headers, second - REST_NS, second + REST_NS) == 0
         && between(headers, second + SECOND_NS - REST_NS, second + SECOND_NS + REST_NS) == 0;

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * A Flink session cluster as somebody else would run it: a job manager and a task manager, with all
- * that the job depends on in their class path but not the job itself.
+ * A Flink session cluster as an operator would run it: a job manager and a task manager, with all
+ * dependencies of the job on their class path but not the job itself.
  */
 final class FlinkCluster implements AutoCloseable {
   private static final long PATIENCE_S = 120;
@@ -114,7 +114,7 @@ final class FlinkCluster implements AutoCloseable {
     return "http://127.0.0.1:" + restPort;
   }
 
-  /** What it answers; empty while nobody does. */
+  /** Returns its response; empty while it does not answer. */
   String get(String path) throws InterruptedException {
     try {
       HttpRequest request = HttpRequest.newBuilder(URI.create(url() + path)).build();

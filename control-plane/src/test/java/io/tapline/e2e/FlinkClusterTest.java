@@ -47,7 +47,7 @@ class FlinkClusterTest {
     }
   }
 
-  /** A job manager that starts anew has no jars; one that is deleted is as good. */
+  /** A restarted job manager has no jars; deleting the jar has the same effect. */
   @Test
   void aJarThatTheClusterHasLostIsUploadedAgain() throws Exception {
     Path folder = Files.createDirectory(temporary.resolve("flink"));

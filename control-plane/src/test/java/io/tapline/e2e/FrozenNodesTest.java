@@ -21,9 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A server that stops between freezing the nodes and unfreezing them. That it is there is brought
- * about by a third node, which stands still: for a second, the server waits for it with the others
- * frozen.
+ * Stops a server between freezing the nodes and unfreezing them. A third node, which is suspended,
+ * ensures that: the server waits for it for a second while the others are frozen.
  */
 class FrozenNodesTest {
   private static final long SECONDS = 120;
@@ -101,7 +100,7 @@ class FrozenNodesTest {
     }
   }
 
-  /** Packets that come; returns when the node has written them all, whoever may see them. */
+  /** Feeds packets; returns when the node has written all of them, visible or not. */
   private void feed(Node node) throws Exception {
     long before = metric(node, "rows_total");
     node.packets().feed(SOME);
@@ -141,7 +140,7 @@ class FrozenNodesTest {
         BodyHandlers.ofString());
   }
 
-  /** Of all headers that the answer is about. */
+  /** Returns the number of all headers that the answer covers. */
   private static long count(HttpResponse<String> answer) {
     JsonNode groups = Cli.parse(answer.body()).path("groups");
     return groups.isEmpty() ? 0 : groups.get(0).path("value").asLong();
@@ -173,13 +172,13 @@ class FrozenNodesTest {
   void nodesGoOnWhateverBecomesOfTheServer() throws Exception {
     signal("STOP", still.running().process());
 
-    // It stands still for longer than a freeze may last: the nodes end it themselves.
+    // It is suspended for longer than a freeze may last: the nodes end the freeze themselves.
     CompletableFuture<HttpResponse<String>> asked = stopWhereNodesAreFrozen();
     feed(nodes.get(0));
     await("the freezes expire", this::areFree);
     feed(nodes.get(1));
     signal("CONT", server.process());
-    // What it had frozen is no snapshot any more: the answer is of another.
+    // The frozen state is no longer a snapshot: the answer is based on another.
     HttpResponse<String> answer = asked.get();
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();

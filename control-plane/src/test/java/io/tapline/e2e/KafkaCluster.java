@@ -101,7 +101,7 @@ final class KafkaCluster implements AutoCloseable {
     }
   }
 
-  /** By partition of a topic, the hosts of its replicas, that of its leader first. */
+  /** Returns the hosts of the replicas of each partition of a topic, the leader's first. */
   List<List<String>> replicas(String topic) throws Exception {
     Map<Integer, String> racks = racks();
     try (Admin admin = admin()) {

@@ -55,7 +55,7 @@ class KilledTest {
   private static void killAtARandomMoment(
       Map<String, String> environment, String[] arguments, long seed) throws InterruptedException {
     try (Cli.Running running = Cli.start(environment, arguments)) {
-      Thread.sleep(new Random(seed).nextInt(300, 7000));
+      Thread.sleep(new Random(seed).nextInt(200, 4000));
       List<ProcessHandle> children = running.process().descendants().toList();
       running.process().destroyForcibly().waitFor();
       awaitEnd(children);
@@ -70,7 +70,7 @@ class KilledTest {
     assertThat(processes.stream().filter(KilledTest::runs)).as("processes left behind").isEmpty();
   }
 
-  /** A zombie that nobody has waited for yet holds nothing any more. */
+  /** A zombie that was not reaped yet holds nothing any more. */
   private static boolean runs(ProcessHandle process) {
     try {
       String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));

@@ -46,7 +46,7 @@ final class MirroredNetwork implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Cli.Running> running = new HashMap<>();
 
-  /** Where agents come to each control plane. */
+  /** The addresses at which agents reach each control plane. */
   private final List<String> registries = new ArrayList<>();
 
   private final List<Server> servers = new ArrayList<>();
@@ -81,7 +81,7 @@ final class MirroredNetwork implements AutoCloseable {
     return upWith(hosts, FEW_CONNECTIONS, options);
   }
 
-  /** The same, with monitors that follow so many connections. */
+  /** Does the same with monitors that track so many connections. */
   static MirroredNetwork upWith(Set<String> hosts, int connections, Options options)
       throws Exception {
     return up(
@@ -333,8 +333,8 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * By URL, how often a query that counts them has. Without requests that were under way when
-   * mirroring began: of these nobody knows the URL.
+   * Returns how often a query that counts requests has counted each URL, without requests in
+   * progress when mirroring began, whose URL is unknown.
    */
   Map<String, Long> counted(String query) throws Exception {
     Map<String, Long> counts = new TreeMap<>();
@@ -343,7 +343,7 @@ final class MirroredNetwork implements AutoCloseable {
       JsonNode page = get("/queries/" + query + "/results" + after);
       for (JsonNode row : page.path("rows")) {
         JsonNode url = row.path("key").path("url");
-        // Of an answer whose request was before the query's rules there is no URL.
+        // A response whose request preceded the query's rules has no URL.
         if (url.isTextual()) {
           counts.merge(url.asText(), row.path("value").asLong(), Long::sum);
         }

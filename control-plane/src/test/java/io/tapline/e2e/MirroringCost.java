@@ -17,11 +17,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a query's mirroring costs a network beside the same rules installed by hand: one connection
- * over the same switches, in each round without rules, with rules by hand, and with a query, in a
- * random order. Prints each round and the ratios within rounds: least, median, most. By hand nobody
- * looks at the copies; with a query a monitor and the pipeline share the cores with the switches,
- * which the switches' own CPU time does not count.
+ * Measures the cost of a query's mirroring for a network, compared with the same rules installed
+ * manually: one connection over the same switches, in each round without rules, with manual rules,
+ * and with a query, in a random order. Prints each round and the ratios within rounds: least,
+ * median, most. With manual rules, the copies are not read; with a query a monitor and the pipeline
+ * share the cores with the switches, which the switches' own CPU time does not count.
  *
  * <p>Run by {@code bench/mirroring}.
  */

@@ -74,7 +74,7 @@ class MirroringSoak {
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
   }
 
-  /** Some of them: when its packets are seen again nobody says. */
+  /** Only some of them, since it is unknown when its packets are seen again. */
   private void requireCountedAgain(String query, String name) throws Exception {
     Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.MANY);
     Fabric.await(

@@ -124,7 +124,7 @@ class MirroringTest {
     return network.get("/queries/" + query + "/results").path("rows");
   }
 
-  /** What the query wants, and beside it what it does not; the URLs that it wants. */
+  /** Sends what the query wants and what it does not; returns the URLs that it wants. */
   private Set<String> sendFromEverywhere() {
     List<Requests> wanted =
         List.of(
@@ -231,7 +231,7 @@ class MirroringTest {
     Fabric.await("nothing is assigned", () -> network.agentsWith("queries", query).isEmpty());
   }
 
-  /** A cable that is cut, and nobody notices: what the switch copied meanwhile, and only that. */
+  /** A cable is cut unnoticed: the loss is exactly what the switch copied meanwhile. */
   @Test
   void whatIsLostBetweenSwitchAndMonitorIsToldToThePacket() throws Exception {
     Fabric.await("no copies of queries before are counted", () -> !anyCopies());
@@ -288,7 +288,7 @@ class MirroringTest {
     Fabric.run(network.fabric.in("h-3-1-1", "python3", "-c", program)).expectSuccess();
   }
 
-  /** What the rules have copied: so many, or as many as they stand still at. */
+  /** Returns what the rules have copied: so many, or the number at which they stop. */
   private long copiesAtRest(long sent) throws Exception {
     long[] copies = {-1};
     int[] same = {0};

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 
 /**
  * Eleven queries that want some of the same packets, added and removed in a random order while
- * clients ask and hosts ping: each gets its own requests, and nobody else notices.
+ * clients send requests and hosts ping: each gets its own requests, and nothing else is affected.
  */
 final class OverlappingQueries {
   static final String COUNT =
@@ -28,7 +28,7 @@ final class OverlappingQueries {
   /** A query, and whose requests are its own. */
   private record Wanted(String from, String to, Set<String> names) {}
 
-  /** By name, the client and the server of what goes on all the time. */
+  /** The client and the server of permanent traffic, by name. */
   private static final Map<String, List<String>> TRAFFIC =
       new TreeMap<>(
           Map.of(
@@ -137,7 +137,7 @@ final class OverlappingQueries {
     return new Ran(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
   }
 
-  /** What was asked and answered while it ran is counted once, and nothing that is not its own. */
+  /** Every request and response while it ran is counted once, and nothing that is not its own. */
   private void requireExactly(Ran ran, Map<String, Requests> traffic) throws Exception {
     Map<String, Long> counts = network.counted(ran.id());
     Map<String, Long> wrong = new TreeMap<>(counts);

@@ -16,7 +16,7 @@ import java.util.TreeMap;
  * them, or one of them, is killed: never more than N are taken.
  */
 final class PacketLimits implements AutoCloseable {
-  /** More than come by while nobody leads. */
+  /** More than are sent while there is no leader. */
   private static final int MOST = 12_000;
 
   private static final String QUERY =
@@ -43,7 +43,7 @@ final class PacketLimits implements AutoCloseable {
     Fabric.await("some are taken", () -> taken() > 0);
   }
 
-  /** Whoever leads next lends what is left: all of it is taken, and no packet more. */
+  /** The next leader grants what is left: all of it is taken, and no packet more. */
   static void leaderKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
       network.killServer(network.leader());
@@ -96,7 +96,10 @@ final class PacketLimits implements AutoCloseable {
     return state().at("/totals/dropped");
   }
 
-  /** By destination, how many packets the query counted; a later row is of all until then. */
+  /**
+   * Returns how many packets the query counted by destination; a later row includes the earlier
+   * ones.
+   */
   private Map<String, Long> results() throws Exception {
     Map<String, Long> packets = new TreeMap<>();
     String after = "";

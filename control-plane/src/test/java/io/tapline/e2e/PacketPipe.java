@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A capture file that goes on: a named pipe, whose packets come when the test says so. */
+/** A capture file that grows: a named pipe whose packets arrive when the test sends them. */
 final class PacketPipe implements AutoCloseable {
   private static final int FRAME_BYTES = 60;
   private static final long BEGIN_S = 1_795_204_800;
@@ -27,7 +27,7 @@ final class PacketPipe implements AutoCloseable {
     return path;
   }
 
-  /** So many packets of UDP more. Waits for a reader at first. */
+  /** Sends so many UDP packets. Waits for a reader at first. */
   void feed(int count) throws IOException {
     if (out == null) {
       out = Files.newOutputStream(path);

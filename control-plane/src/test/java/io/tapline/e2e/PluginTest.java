@@ -109,12 +109,13 @@ class PluginTest {
       assertThat(row.get("completeness").get("packets_in").asLong()).isEqualTo(PACKETS);
       long lost = PACKETS - row.get("value").asLong();
       assertThat(lost).as("dropped: %s", dropped).isNotNegative();
-      // What is not there is named: in a process that it shares with the plug-in something may be.
+      // Missing tuples are accounted for: the plug-in may damage anything in a process that it
+      // shares.
       assertThat(lost > 0).isEqualTo(dropped.has("monitor_restarted"));
     }
   }
 
-  /** The worker that comes back after a crash goes on with the queries of that moment. */
+  /** The worker that restarts after a crash resumes the current queries. */
   @Test
   void aLiveMonitorComesBackWithItsQueries() throws Exception {
     assumeTrue(

@@ -12,11 +12,11 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * What processes have that others could reach: their ports, their socket files and the files that
- * they have open or mapped. Linux only; their own user, or root, may look.
+ * Everything of processes that others could reach: their ports, their socket files and the files
+ * that they have open or mapped. Linux only; their own user, or root, may look.
  */
 final class ProcessTree {
-  /** Everybody's, and nobody's secret; beside these the installation. */
+  /** Public files without secrets; besides these the installation. */
   private static final List<String> PUBLIC =
       List.of(
           "/usr/", "/lib", "/proc/", "/sys/", "/etc/", "/dev/null", "/dev/urandom", "/dev/pts/");
@@ -27,7 +27,7 @@ final class ProcessTree {
   private final Set<String> sockets = new TreeSet<>();
   private final Set<String> files = new TreeSet<>();
 
-  /** Of a process and all below it. */
+  /** Returns the tree of a process and all its descendants. */
   static ProcessTree of(List<ProcessHandle> processes) {
     ProcessTree open = new ProcessTree();
     processes.forEach(process -> open.add(Path.of("/proc", Long.toString(process.pid()))));
@@ -105,7 +105,7 @@ final class ProcessTree {
     return targets;
   }
 
-  /** Of a table with a heading. */
+  /** Returns the rows of a table with a heading. */
   private static List<String[]> rows(Path table) {
     return lines(table).stream().skip(1).map(line -> line.strip().split(" +")).toList();
   }

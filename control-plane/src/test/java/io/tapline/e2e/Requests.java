@@ -34,7 +34,7 @@ final class Requests implements AutoCloseable {
           time.sleep(pause)
       """;
 
-  /** A web server that has nothing, and asks nobody what it is called. */
+  /** A web server that serves nothing, and does not look up its own name. */
   private static final String SERVER =
       """
       import http.server, socketserver, sys
@@ -89,7 +89,7 @@ final class Requests implements AutoCloseable {
     return server;
   }
 
-  /** Those that are over. */
+  /** Returns those that have ended. */
   List<Request> done() {
     return closed == null ? read() : closed;
   }
@@ -138,7 +138,7 @@ final class Requests implements AutoCloseable {
     return client + ": " + running.stderr();
   }
 
-  /** As clients count time. */
+  /** Returns the time by the clients' clock. */
   static long nowNs() {
     Instant now = Instant.now();
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();

@@ -19,14 +19,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * SAMPLE auto over switches, under five times what the pipeline takes: a client sends datagrams
- * through the fat tree, an edge switch mirrors them, and after a while the link between the broker
- * and the job lets a fifth of the tuples through only. Then the load falls to half of that. What
- * flows there were the client counts itself.
+ * SAMPLE auto over switches, under five times the load that the pipeline can process: a client
+ * sends datagrams through the fat tree, an edge switch mirrors them, and after a while the link
+ * between the broker and the job lets only a fifth of the tuples through. Then the load falls to
+ * half of that. The client counts its flows itself.
  *
- * <p>Told are the rate, how old the latest result is, what the switch copied, in how many windows
- * all of the ten rows had the truth within their bounds, and how long after the fall all flows are
- * kept again. Run by {@code bench/overload}.
+ * <p>The results are the rate, the age of the latest result, what the switch copied, in how many
+ * windows all of the ten rows had the truth within their bounds, and how long after the fall all
+ * flows are kept again. Run by {@code bench/overload}.
  */
 class SamplingOverload {
   private static final int OVERLOAD_S =
@@ -114,7 +114,10 @@ class SamplingOverload {
     }
   }
 
-  /** Those of the last seconds may be on their way; what never comes is judged as it is. */
+  /**
+   * The last seconds may still be in flight; if they never arrive, the result is judged without
+   * them.
+   */
   private void awaitLastWindows(String query, Sent sent) throws Exception {
     long lastNs = sent.fellNs() + (QUIET_S - 6) * 1_000_000_000L;
     for (int i = 0; i < 60 && look(query) < lastNs; i++) {
@@ -147,7 +150,7 @@ class SamplingOverload {
     }
   }
 
-  /** What rules counted since; one that is new from nothing on. */
+  /** Returns what rules have counted since; new ones count from zero. */
   private static long more(Map<String, Long> before, Map<String, Long> after) {
     return after.entrySet().stream()
         .mapToLong(rule -> Math.max(0, rule.getValue() - before.getOrDefault(rule.getKey(), 0L)))
@@ -173,7 +176,7 @@ class SamplingOverload {
     return network.get("/queries/" + query + "/results?after=" + after);
   }
 
-  /** Of windows in which flows were left out; the first and last are cut. */
+  /** Judges windows in which flows were left out; the first and last are cut off. */
   private void judge(String query, Sent sent) throws Exception {
     Map<Long, List<JsonNode>> windows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {

@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 
 /**
- * Another user of the host (nobody, by setpriv) beside Tapline's programs: of what they keep,
- * listen on and say of themselves, there is nothing to read, to write or to talk to. Needs root,
- * which alone can be another user.
+ * Another user of the host (nobody, by setpriv) beside Tapline's programs: it must not be able to
+ * read, write or talk to anything that they store, listen on or reveal. Needs root, which alone can
+ * act as another user.
  */
 class SecondUserTest {
   private static final long SECONDS = 90;
@@ -51,11 +51,11 @@ class SecondUserTest {
                   threading.Thread(target=pump, args=ends, daemon=True).start()
       """;
 
-  /** Where programs put what is created on the host. */
+  /** Folders in which programs create files on the host. */
   private static final List<String> SHARED_FOLDERS =
       List.of("/dev/shm", "/dev/hugepages", "/run/dpdk", "/tmp/dpdk");
 
-  /** As open as /tmp: what is closed is closed by its own rights. */
+  /** As open as /tmp: files are protected by their own rights. */
   private Path temporary;
 
   private List<String> before;
@@ -94,7 +94,7 @@ class SecondUserTest {
   }
 
   /**
-   * Everything that nobody can do with these processes and what they have.
+   * Returns everything that user nobody can do with these processes and what they have.
    *
    * @param rest port of REST; null if there is none
    * @param others ports that are tried otherwise
@@ -163,7 +163,7 @@ class SecondUserTest {
     return folder;
   }
 
-  /** A copy that nobody can read. */
+  /** Returns a copy that user nobody can read. */
   private static Path strangersClasses() throws IOException {
     Path classes = strangersFolder();
     Path own =

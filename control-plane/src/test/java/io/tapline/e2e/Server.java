@@ -32,7 +32,7 @@ final class Server implements AutoCloseable {
     return startAt(freePort(), arguments);
   }
 
-  /** The same, with extra environment variables. */
+  /** Does the same with extra environment variables. */
   static Server start(Map<String, String> environment, String... arguments) throws Exception {
     return start(environment, freePort(), arguments);
   }

@@ -110,7 +110,10 @@ class ShopSoak {
     assertThat(Files.readString(folder.resolve("figure-11.csv"))).contains("app2,cache,");
   }
 
-  /** What switches copied, once all of it is counted: they do so now and then. */
+  /**
+   * Returns what switches copied, once all of it is counted: they update their counters now and
+   * then.
+   */
   private long mirrored() throws Exception {
     long[] packets = {0, -1};
     Fabric.await(
@@ -157,7 +160,7 @@ class ShopSoak {
     return id;
   }
 
-  /** By {@code from to}. */
+  /** Returns the rows by {@code from to}. */
   private Map<String, JsonNode> rows(String query) throws Exception {
     Map<String, JsonNode> rows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
@@ -212,7 +215,10 @@ class ShopSoak {
     assertThat(cache).isBetween(0.1, 0.5);
   }
 
-  /** What the proxy logged of its servers' answers has neither handshake nor FIN, and whole ms. */
+  /**
+   * The times of its servers' responses in the proxy's log include neither handshake nor FIN, and
+   * are in whole ms.
+   */
   private void requireAsLogged(Map<String, JsonNode> times) throws IOException {
     Map<String, DoubleSummaryStatistics> logged = new TreeMap<>();
     for (JsonNode line : lines("nginx_access.jsonl")) {

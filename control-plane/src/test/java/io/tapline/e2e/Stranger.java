@@ -49,17 +49,17 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A program that {@link SecondUserTest} runs as another user of the host: it tries whatever its
- * standard input names, one thing a line ({@code KIND WHAT}), and prints a line for each that it
- * can read, write or talk to. The kinds: {@code process}, {@code port}, {@code rest}, {@code
+ * A program that {@link SecondUserTest} runs as another user of the host: it tries everything that
+ * its standard input names, one thing per line ({@code KIND WHAT}), and prints a line for each that
+ * it can read, write or talk to. The kinds: {@code process}, {@code port}, {@code rest}, {@code
  * socket}, {@code file} (a folder: all below it), {@code folder} (the same, but the folder itself
- * may be anybody's).
+ * may belong to any user).
  */
 final class Stranger {
   private static final int TIMEOUT_MS = 10_000;
   private static final int MOST_BYTES = 4_096;
 
-  /** Of a process's files those that tell what it knows. */
+  /** The files of a process that reveal its data. */
   private static final List<String> PROCESS_FILES =
       List.of("environ", "mem", "maps", "smaps", "auxv", "fd", "fdinfo", "map_files", "io");
 
@@ -129,7 +129,7 @@ final class Stranger {
     }
   }
 
-  /** By trying: in /proc the rights that a file shows are not all that counts. */
+  /** Tries to read: in /proc the rights of a file are not decisive. */
   private static boolean canRead(Path file) {
     try {
       if (Files.isDirectory(file)) {
@@ -192,13 +192,13 @@ final class Stranger {
       channel.connect(UnixDomainSocketAddress.of(path));
       found("the socket %s takes everybody", path);
     } catch (IOException refused) {
-      // As it should be.
+      // That is the desired result.
     }
   }
 
   /**
-   * What answers there must be known, and known to be closed. Kafka waits for the rest of what the
-   * last probes begin, so it comes before them.
+   * A service that answers must be a known one, and known to be closed. Kafka waits for the rest of
+   * what the last probes begin, so it is probed before them.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {
@@ -212,7 +212,7 @@ final class Stranger {
     }
   }
 
-  /** Whether one of them has found out what answers, and said so if that is open. */
+  /** Returns true if a probe has recognized the service; reports the service if it is open. */
   private static boolean isRecognized(int port, List<Probe> probes) {
     for (Probe probe : probes) {
       byte[] answer = exchange(port, probe.request());
@@ -406,7 +406,7 @@ final class Stranger {
       }
       get(admin.deleteTopics(List.of("stranger")).all());
     } catch (ExecutionException | TimeoutException | KafkaException refused) {
-      // What it can so far is enough.
+      // The access so far is sufficient.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

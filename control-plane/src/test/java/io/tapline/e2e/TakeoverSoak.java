@@ -79,7 +79,7 @@ class TakeoverSoak {
     Fabric.await("everything is as before", () -> state().equals(before));
   }
 
-  /** Monitors, Kafka, Flink and rules go on: every request meanwhile is counted. */
+  /** Monitors, Kafka, Flink and rules continue: every request meanwhile is counted. */
   private void leaderKilledNothingIsMissing(Map<String, String> mirroring) throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.MANY);
     Fabric.await("some are counted", () -> has("/led/"));
@@ -91,7 +91,7 @@ class TakeoverSoak {
     network.startServer(other());
   }
 
-  /** While nobody leads somebody takes the rules away, and one of somebody else's is there. */
+  /** While there is no leader, the rules are deleted, and a foreign one is added. */
   private void leaderKilledRulesArePutRight(Map<String, String> mirroring) throws Exception {
     String foreign = "cookie=0x1234,table=1,priority=7,dl_dst=02:00:00:00:00:99,actions=drop";
     network.fabric.openFlow("add-flow", SERVER_SWITCH, foreign);
@@ -189,7 +189,7 @@ class TakeoverSoak {
     countedAgain("monitor", steady, killedNs);
   }
 
-  /** The other host under the same switch goes on for it. */
+  /** The other host under the same switch takes over. */
   private void agentKilled() throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "agent", Requests.MANY);
     Fabric.await("some are counted", () -> has("/agent/"));
@@ -229,7 +229,7 @@ class TakeoverSoak {
     return times.isEmpty() ? 0 : times.get(times.size() - 1);
   }
 
-  /** Asked to stop, and nobody is left who was asked. */
+  /** A stop was requested, and the server that received the request is gone. */
   private void leaderKilledTheQueryStops() throws Exception {
     network.requestStop(query);
     network.killServer(network.leader());

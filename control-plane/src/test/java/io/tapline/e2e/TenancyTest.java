@@ -83,7 +83,7 @@ class TenancyTest {
     return Cli.run(Map.of("TAPLINE_TOKEN", token, "TAPLINE_SERVER", server.url()), arguments);
   }
 
-  /** Of servers and clients, once the node has all headers. */
+  /** Returns the addresses of servers and clients, once the node has all headers. */
   private Set<String> awaitAddresses() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     long taken = 0;

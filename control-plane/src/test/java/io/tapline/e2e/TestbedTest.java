@@ -86,7 +86,7 @@ class TestbedTest {
     }
   }
 
-  /** Which pairs do not reach each other. */
+  /** Returns the pairs that do not reach each other. */
   private String unreachable() throws IOException {
     List<Cli.Running> pings = new ArrayList<>();
     try (Stream<Path> namespaces = Files.list(Path.of("/run/netns"))) {

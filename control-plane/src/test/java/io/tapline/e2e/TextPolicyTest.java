@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What the inventory's section {@code texts} says of a server's parsers holds for every query, from
- * the monitor to the results.
+ * The inventory's section {@code texts} for a server's parsers applies to every query, from the
+ * monitor to the results.
  */
 class TextPolicyTest {
   private static final String QUERY =

@@ -32,7 +32,7 @@ final class ThinLink implements AutoCloseable {
     return listening.getLocalPort();
   }
 
-  /** Where it leads, host:port. */
+  /** Sets where it leads, host:port. */
   void lead(String to) {
     String[] parts = to.split(":");
     server = new InetSocketAddress(parts[0], Integer.parseInt(parts[1]));
@@ -78,7 +78,7 @@ final class ThinLink implements AutoCloseable {
         out.write(piece, 0, bytes);
       }
     } catch (IOException closed) {
-      // As the other end wished.
+      // The other end requested that.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

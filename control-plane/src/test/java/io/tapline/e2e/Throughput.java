@@ -5,8 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What one TCP connection from host to host of a {@link Fabric} carries, and what its switches work
- * for it.
+ * The throughput of one TCP connection from host to host of a {@link Fabric}, and the CPU time of
+ * its switches.
  */
 final class Throughput implements AutoCloseable {
   static final int PORT = 9000;
@@ -31,7 +31,7 @@ final class Throughput implements AutoCloseable {
       print(sent, time.monotonic() - began)
       """;
 
-  /** Of a Linux clock tick, as /proc counts CPU time. */
+  /** The length of a Linux clock tick, the unit of CPU time in /proc. */
   private static final double TICK_MS = 10;
 
   /**

@@ -11,8 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A tutorial's commands, run in the order of its blocks: programs that go on (marked {@code
- * start}), and sessions that print what is shown (marked {@code run}). Closing it ends the
+ * A tutorial's commands, run in the order of its blocks: programs that keep running (marked {@code
+ * start}), and sessions that print the shown output (marked {@code run}). Closing it ends the
  * programs.
  */
 final class Tutorial implements AutoCloseable {

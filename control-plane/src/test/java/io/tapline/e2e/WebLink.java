@@ -39,7 +39,7 @@ final class WebLink implements AutoCloseable {
   private volatile boolean stopping;
 
   private WebLink() {
-    // Of the addresses that are set aside for measurements: nobody's.
+    // The range reserved for benchmarks, which belongs to no host.
     ThreadLocalRandom random = ThreadLocalRandom.current();
     prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
   }
@@ -106,7 +106,7 @@ final class WebLink implements AutoCloseable {
     return prefix + "2";
   }
 
-  /** From a port that was not used before: the system's choice comes round within minutes. */
+  /** Uses a new port: the system's own choice repeats within minutes. */
   private Socket connected() throws IOException {
     Socket socket = new Socket();
     socket.setSoTimeout(TIMEOUT_MS);

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What is wrong gets one clear message on standard error, nothing on standard output, and exit code
- * 2 for wrong usage, else 1.
+ * A wrong input causes one clear message on standard error, nothing on standard output, and exit
+ * code 2 for wrong usage, else 1.
  */
 class WrongInputTest {
   private static final String QUERY =
@@ -200,7 +200,7 @@ class WrongInputTest {
     expectCaptureError(file("user0.pcap", capture), "user0.pcap", "147");
   }
 
-  /** What was there is worth having; that it was not all must be said. */
+  /** The readable part is useful, but its incompleteness must be reported. */
   @Test
   void truncatedCapture() throws Exception {
     byte[] capture = Files.readAllBytes(decompressed());
@@ -414,7 +414,7 @@ class WrongInputTest {
         "/proc");
   }
 
-  /** As a user without rights, who is given a folder for temporary files that is not his. */
+  /** Runs as a user without rights, with a folder for temporary files that belongs to another. */
   private static Cli.Result asNobody(String... arguments) {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));

@@ -26,7 +26,7 @@ import java.util.Map;
 public final class AccessMatrix {
   private static final int ARGUMENTS = 9;
 
-  /** Where a role's secrets are; else in a folder of its own name. */
+  /** The folders of roles' secrets; others have a folder of their own name. */
   private static final Map<String, String> FOLDERS =
       Map.of("monitor", "monitor-1", "multilog", "web-1", "job", "flink");
 

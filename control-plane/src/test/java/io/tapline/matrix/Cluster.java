@@ -1,7 +1,7 @@
 package io.tapline.matrix;
 
 /**
- * What probes are about.
+ * The objects of the probes.
  *
  * @param leader the control plane that leads: hosts and switches are served by it alone
  * @param own a running query that the monitor and the job serve

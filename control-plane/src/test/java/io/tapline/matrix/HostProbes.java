@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
-/** What is tried at the doors of hosts: the control plane's for agents, and a MultiLog node's. */
+/** Probes of hosts' interfaces: the control plane's for agents, and a MultiLog node's. */
 final class HostProbes {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -122,7 +122,8 @@ final class HostProbes {
   }
 
   /**
-   * The host's own agent has the lease: another of its name is told so, if it may have the name.
+   * The host's own agent has the lease: another agent of its name gets that answer if it may have
+   * the name.
    */
   private static void lease(Channel channel, String agent) throws Exception {
     CompletableFuture<Void> answer = new CompletableFuture<>();

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is tried over HTTPS: REST, metrics, Flink. */
+/** Probes over HTTPS: REST, metrics, Flink. */
 final class HttpProbes {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 

@@ -27,14 +27,16 @@ import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** What a client of Kafka tries. */
+/** Probes of a Kafka client. */
 final class KafkaProbes {
   /** Exists only while a probe makes or deletes it. */
   private static final String SCRATCH = "tapline.matrix";
 
   private static final String TUPLES = "tapline.tuples.";
 
-  /** Of a query that no monitor serves; one that does not run, so that it can be there at all. */
+  /**
+   * The topic of a query without a monitor, which does not run, so that the topic can exist at all.
+   */
   private static final String UNSERVED = TUPLES + "web-unserved";
 
   /** Port of monitors and control planes. */

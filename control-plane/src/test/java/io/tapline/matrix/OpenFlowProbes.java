@@ -40,7 +40,7 @@ final class OpenFlowProbes {
       introduce(socket, datapath);
       socket.setSoTimeout(KEPT_MS);
       while (socket.getInputStream().read() >= 0) {
-        // What a controller wants to know of its switch.
+        // A controller's request to its switch.
       }
       throw new Refused("the connection was closed");
     } catch (SocketTimeoutException kept) {

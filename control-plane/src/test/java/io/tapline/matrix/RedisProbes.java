@@ -8,7 +8,7 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What a client of Redis tries. */
+/** Probes of a Redis client. */
 final class RedisProbes {
   private static final int PATIENCE_MS = 20_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");

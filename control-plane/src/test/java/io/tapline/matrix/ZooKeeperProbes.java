@@ -12,7 +12,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
 
-/** What a client of ZooKeeper tries. */
+/** Probes of a ZooKeeper client. */
 final class ZooKeeperProbes {
   private static final int SESSION_MS = 10_000;
 

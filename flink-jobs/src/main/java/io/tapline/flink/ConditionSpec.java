@@ -3,7 +3,7 @@ package io.tapline.flink;
 import io.tapline.schema.proto.Condition;
 import java.io.Serializable;
 
-/** What a group's value is held against. */
+/** A condition on a group's value. */
 public record ConditionSpec(Condition.Comparison comparison, double threshold)
     implements Serializable {
 
@@ -14,7 +14,9 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return new ConditionSpec(condition.getComparison(), condition.getThreshold());
   }
 
-  /** Whether a value that misses some tuples may meet it only because it does. */
+  /**
+   * Returns true if a value that misses some tuples could meet the condition only because of that.
+   */
   public boolean wantsAll() {
     return comparison == Condition.Comparison.BELOW || comparison == Condition.Comparison.AT_MOST;
   }
@@ -23,7 +25,7 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return holds(value, threshold);
   }
 
-  /** The same with another threshold. */
+  /** Evaluates the condition with another threshold. */
   public boolean holds(double value, double other) {
     return switch (comparison) {
       case AT_LEAST -> value >= other;

@@ -3,11 +3,11 @@ package io.tapline.flink;
 import java.io.Serializable;
 
 /**
- * Where a job reads tuples and writes results.
+ * The services from which a job reads tuples and to which it writes results.
  *
- * @param kafka where its tuples are
- * @param redis where its results go
- * @param resultsTopic Kafka topic that gets each window, too; empty for none
+ * @param kafka Kafka with the tuples
+ * @param redis Redis for the results
+ * @param resultsTopic Kafka topic that receives each window, too; empty for none
  */
 public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String resultsTopic)
     implements Serializable {
@@ -15,7 +15,10 @@ public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String results
     this(kafka, redis, "");
   }
 
-  /** Services that take plaintext connections from anyone; see {@link RedisEndpoint#parse}. */
+  /**
+   * Returns services that accept plaintext connections from any client; see {@link
+   * RedisEndpoint#parse}.
+   */
   public static Endpoints open(String brokers, String redis) {
     return new Endpoints(KafkaEndpoint.open(brokers), RedisEndpoint.parse(redis));
   }
@@ -25,9 +28,6 @@ public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String results
   }
 
   public Endpoints withLogins(Login ofKafka, Login ofRedis) {
-    return new Endpoints(
-        new KafkaEndpoint(kafka.brokers(), kafka.tls(), ofKafka),
-        redis.withLogin(ofRedis),
-        resultsTopic);
+    return new Endpoints(kafka.withLogin(ofKafka), redis.withLogin(ofRedis), resultsTopic);
   }
 }

@@ -4,22 +4,23 @@ import java.io.Serializable;
 import java.time.Duration;
 
 /**
- * How a job runs; none of it changes a result, but where a bound is reached and counted.
+ * Settings of a job. They do not affect results, except when a limit is reached, which is counted.
  *
- * @param parallelism subtasks of the source and of the panes; more than the plan's partitions
- *     leaves some idle
- * @param checkpointInterval time between checkpoints; zero for none (a failure then starts the
- *     query anew)
- * @param checkpointDirectory where checkpoints go ({@code file:///…}); empty for the job manager's
+ * @param parallelism subtasks of the source and of the panes; those beyond the plan's partitions
+ *     are idle
+ * @param checkpointInterval time between checkpoints; zero for none (the query then starts over
+ *     after a failure)
+ * @param checkpointDirectory folder of checkpoints ({@code file:///…}); empty for the job manager's
  *     memory
- * @param restartAttempts restarts in a row, less than five minutes apart, before the job gives up
+ * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
+ *     up
  * @param maxGroups groups held per processor, summed over the panes of a window; more are counted
  *     as {@code key_overflow}
  * @param maxFlows connections per processor and partition whose start or joined fields are held
  * @param maxRows rows of one window that are written; more are counted as {@code rows_omitted}
  * @param windowsKept entries kept in a query's stream of window results
- * @param silentAfter how long a monitor says nothing before windows no longer wait for it; zero:
- *     they wait for ever
+ * @param silentAfter how long a monitor may stay silent before windows no longer wait for it; zero:
+ *     they wait forever
  */
 public record JobOptions(
     int parallelism,
@@ -54,7 +55,10 @@ public record JobOptions(
     }
   }
 
-  /** One subtask, a checkpoint each second in memory, and bounds that fit a heap of 1 GiB. */
+  /**
+   * Returns the defaults: one subtask, a checkpoint per second in memory, and limits that fit a
+   * heap of 1 GiB.
+   */
   public static JobOptions defaults() {
     return new JobOptions(
         1, Duration.ofSeconds(1), "", 10, 1 << 20, 1 << 18, 10_000, 4096, Duration.ZERO);

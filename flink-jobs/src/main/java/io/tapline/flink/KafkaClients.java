@@ -11,15 +11,15 @@ import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.config.provider.DirectoryConfigProvider;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.security.scram.ScramLoginModule;
 
-/** Settings with which clients of Kafka reach the brokers. */
+/** Client settings for a Kafka endpoint. */
 public final class KafkaClients {
   private KafkaClients() {}
 
   /**
-   * Settings that all clients share. They name the files of the certificate and its key instead of
-   * holding them, since a job's settings can be read in places where its key must not be.
+   * Returns the settings that all clients share. They name the files of the certificate and its key
+   * instead of holding them, since a job's settings can be read in places where its key must not
+   * be.
    */
   public static Map<String, Object> settings(KafkaEndpoint kafka) {
     Map<String, Object> settings = new TreeMap<>();
@@ -39,14 +39,20 @@ public final class KafkaClients {
           DirectoryConfigProvider.class.getName());
     }
     if (!kafka.login().isNone()) {
-      settings.put(SaslConfigs.SASL_MECHANISM, "SCRAM-SHA-256");
-      settings.put(SaslConfigs.SASL_JAAS_CONFIG, new Password(scram(kafka.login())));
+      settings.put(SaslConfigs.SASL_MECHANISM, kafka.mechanism().text());
+      settings.put(
+          SaslConfigs.SASL_JAAS_CONFIG, new Password(kafka.mechanism().jaas(kafka.login())));
     }
     settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
+    // Metrics are read through Flink, if at all: neither JMX nor the brokers need them.
+    settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
+    settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, "false");
     return settings;
   }
 
-  /** The same as texts alone, for a source that is sent to where it runs. */
+  /**
+   * Returns the same as strings only, for a source that is serialized and sent to where it runs.
+   */
   public static Properties properties(KafkaEndpoint kafka) {
     Properties properties = new Properties();
     settings(kafka)
@@ -64,12 +70,7 @@ public final class KafkaClients {
     return kafka.tls().isNone() ? SecurityProtocol.SASL_PLAINTEXT : SecurityProtocol.SASL_SSL;
   }
 
-  private static String scram(Login login) {
-    return "%s required username=\"%s\" password=\"%s\";"
-        .formatted(ScramLoginModule.class.getName(), login.user(), login.password());
-  }
-
-  /** For the client to replace by what is in the file. */
+  /** Returns a reference that the client replaces by the file's contents. */
   private static String content(String file) {
     Path path = Path.of(file).toAbsolutePath();
     return "${file:%s:%s}".formatted(path.getParent(), path.getFileName());

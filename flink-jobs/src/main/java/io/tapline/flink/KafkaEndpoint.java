@@ -8,15 +8,27 @@ import java.util.Objects;
  *
  * @param brokers bootstrap servers, {@code host:port[,host:port]}
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
- * @param login the SASL (SCRAM-SHA-256) user; none where brokers know clients by their certificates
+ * @param login the SASL user; none if brokers know clients by their certificates
+ * @param mechanism mechanism of the login
  */
-public record KafkaEndpoint(String brokers, TlsFiles tls, Login login) implements Serializable {
+public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMechanism mechanism)
+    implements Serializable {
   public KafkaEndpoint {
     Objects.requireNonNull(brokers, "brokers");
   }
 
-  /** Brokers that take plaintext connections from anyone. */
+  /** An endpoint whose user logs in with SCRAM-SHA-256. */
+  public KafkaEndpoint(String brokers, TlsFiles tls, Login login) {
+    this(brokers, tls, login, SaslMechanism.SCRAM_SHA_256);
+  }
+
+  /** Returns brokers that accept plaintext connections from any client. */
   public static KafkaEndpoint open(String brokers) {
     return new KafkaEndpoint(brokers, TlsFiles.NONE, Login.NONE);
+  }
+
+  /** Returns the same brokers for another user. */
+  public KafkaEndpoint withLogin(Login user) {
+    return new KafkaEndpoint(brokers, tls, user, mechanism);
   }
 }

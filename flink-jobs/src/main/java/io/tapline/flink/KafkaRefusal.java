@@ -7,16 +7,16 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 
-/** What becomes of a job that brokers refuse: starting again would not help it. */
+/** Fails a job that brokers refuse: a restart would not help. */
 public final class KafkaRefusal {
   private static final long PAUSE_MS = 100;
 
   private KafkaRefusal() {}
 
   /**
-   * Calls again while brokers refuse, since one may not have heard of a new user or right yet.
+   * Retries a call while brokers refuse it, since a broker may not know a new user or right yet.
    *
-   * @throws SuppressRestartsException once they have refused for that long
+   * @throws SuppressRestartsException if they still refuse after that time
    */
   public static <T> T retried(
       Callable<T> call, Duration patience, KafkaEndpoint kafka, String action) throws Exception {
@@ -35,7 +35,7 @@ public final class KafkaRefusal {
     }
   }
 
-  /** Whether brokers refused the user or what it wanted. */
+  /** Returns true if brokers refused the user or its request. */
   public static boolean isRefusal(Throwable fault) {
     return refusal(fault) != null;
   }
@@ -50,7 +50,8 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Ends the job. The exception has no cause of its own kind: people see the first one.
+   * Fails the job for good. The exception has no cause of its own kind, since users see the
+   * innermost one.
    *
    * @param action as in "can't read topic x"
    */

@@ -4,23 +4,23 @@ import java.io.Serializable;
 
 /** A user of a service and its password. */
 public record Login(String user, String password) implements Serializable {
-  /** No user: the service asks for none, or knows its clients by their certificates. */
+  /** No user: the service requires none, or knows its clients by their certificates. */
   public static final Login NONE = new Login("", "");
 
   public boolean isNone() {
     return equals(NONE);
   }
 
-  /** {@code USER:PASSWORD}, as {@link #parse} reads it; empty for none. */
+  /** Returns {@code USER:PASSWORD}, as {@link #parse} reads it; empty for none. */
   public String format() {
     return isNone() ? "" : user + ":" + password;
   }
 
   /**
-   * Reads what {@link #format} writes.
+   * Parses the result of {@link #format}.
    *
    * @throws IllegalArgumentException if the text has no user or no password; the message does not
-   *     repeat the text
+   *     contain the text
    */
   public static Login parse(String text) {
     if (text.isEmpty()) {
@@ -33,7 +33,7 @@ public record Login(String user, String password) implements Serializable {
     return new Login(text.substring(0, colon), text.substring(colon + 1));
   }
 
-  /** Without the password, so that no log or message shows it. */
+  /** Omits the password, so that no log or message shows it. */
   @Override
   public String toString() {
     return isNone() ? "no login" : "login of " + user;

@@ -17,15 +17,15 @@ import java.util.Set;
  *
  * @param joinParser parser of the joined key fields; empty without a join
  * @param valueField numeric field that is aggregated; empty for counts and differences
- * @param conditions what is asked of each tuple, for a value of 1 or 0; empty unless that is taken
- * @param eventField field that says start or end; empty unless a difference is taken
+ * @param conditions conditions on each tuple, for a value of 1 or 0; empty for other values
+ * @param eventField field that marks start and end; empty unless differences are computed
  * @param rows rows kept of a ranking; 0 if every group is a result
  * @param sizeNs window size; 0 if the whole query is one window
- * @param paneNs greatest width of which size and slide are multiples
- * @param share of a percentile
+ * @param paneNs greatest common divisor of size and slide
+ * @param share share of a percentile
  * @param condition null if every group is a result
  * @param trigger null unless results are alerts
- * @param answers whether the parser's tuples say if they were answered
+ * @param answers whether the parser's tuples record if they were answered
  */
 public record ProcessorSpec(
     int index,
@@ -55,7 +55,7 @@ public record ProcessorSpec(
   private static final Set<Aggregate> COUNTABLE =
       Set.of(Aggregate.COUNT, Aggregate.SUM, Aggregate.RATE);
 
-  /** A window of more panes would cost more to slide than to count anew. */
+  /** A window with more panes would cost more to slide than to recompute. */
   static final long MOST_PANES = 100_000;
 
   static ProcessorSpec of(int index, Processor processor) {
@@ -174,27 +174,27 @@ public record ProcessorSpec(
     return Shape.of(aggregate, counts());
   }
 
-  /** Whether tuples count one each, rather than having a value. */
+  /** Returns true if each tuple counts as one instead of having a value. */
   public boolean counts() {
     return valueField.isEmpty() && eventField.isEmpty() && conditions.isEmpty();
   }
 
-  /** Whether it is tuples with a value that are counted, whatever the value. */
+  /** Returns true if tuples with a value are counted, whatever the value. */
   public boolean countsPresent() {
     return aggregate == Aggregate.COUNT && !valueField.isEmpty();
   }
 
-  /** Whether rows are shown with how many of their tuples were not answered. */
+  /** Returns true if rows show how many of their tuples were not answered. */
   public boolean showsAnswers() {
     return answers && !isRanking() && trigger == null;
   }
 
-  /** Whether it is the values' hashes that are aggregated. */
+  /** Returns true if the hashes of the values are aggregated. */
   public boolean isDistinct() {
     return aggregate == Aggregate.DISTINCT;
   }
 
-  /** Whether rows are shown with the distribution of their values. */
+  /** Returns true if rows show the distribution of their values. */
   public boolean showsDistribution() {
     return aggregate == Aggregate.DISTRIBUTION || aggregate == Aggregate.HISTOGRAM;
   }
@@ -215,12 +215,15 @@ public record ProcessorSpec(
     return !joinParser.isEmpty();
   }
 
-  /** Whether tuples wait for others of their flow before they count. */
+  /** Returns true if tuples wait for others of their flow before they count. */
   public boolean isPaired() {
     return isDifference() || isJoin();
   }
 
-  /** Flows that a group keeps of a pane; a window of several panes has others from the next. */
+  /**
+   * Returns the number of exemplars that a group keeps per pane; a window of several panes takes
+   * more from the next.
+   */
   public int exemplarsPerPane() {
     long panes = isWholeQuery() ? 1 : sizeNs / paneNs;
     return (int) Math.max(1, (Exemplars.MOST + panes - 1) / panes);

@@ -12,7 +12,7 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * What the job needs of a plan, checked.
+ * The part of a plan that the job needs, validated.
  *
  * @param monitors monitor IDs in the plan's order; everywhere in the job a monitor is its index
  *     here
@@ -30,7 +30,7 @@ public record QuerySpec(
 
   private static final int FORMAT = 1;
 
-  /** No window asks when something came about. */
+  /** Windows that span the whole query do not depend on times. */
   private static final long WHOLE_QUERY_SLOT_NS = 1L << 61;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
@@ -91,7 +91,7 @@ public record QuerySpec(
     }
   }
 
-  /** The widest time of which the panes of all sliding windows are multiples. */
+  /** Returns the greatest common divisor of the panes of all sliding windows. */
   public long slotNs() {
     return processors.stream()
         .filter(spec -> !spec.isWholeQuery())
@@ -100,7 +100,7 @@ public record QuerySpec(
         .orElse(WHOLE_QUERY_SLOT_NS);
   }
 
-  /** Partitions that hold any monitor's tuples. */
+  /** Returns the partitions that have any monitor's tuples. */
   public Set<Integer> usedPartitions() {
     return new TreeSet<>(partitions);
   }

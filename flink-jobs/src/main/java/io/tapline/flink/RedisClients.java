@@ -16,7 +16,7 @@ import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** How connections to Redis are made. */
+/** Opens connections to Redis. */
 public final class RedisClients {
   private static final int TIMEOUT_MS = 2_000;
 
@@ -25,7 +25,7 @@ public final class RedisClients {
   /**
    * Opens a connection for a caller that waits two seconds for each answer.
    *
-   * @throws UncheckedIOException if the files of TLS can't be read
+   * @throws UncheckedIOException if the TLS files can't be read
    */
   public static Jedis connect(RedisEndpoint redis) {
     try {
@@ -38,8 +38,8 @@ public final class RedisClients {
   /**
    * Opens a connection.
    *
-   * @param timeoutMs to connect, and for an answer
-   * @throws IOException with a sentence for people, if the files of TLS can't be read
+   * @param timeoutMs timeout to connect, and for each answer
+   * @throws IOException with a sentence for users, if the TLS files can't be read
    * @throws redis.clients.jedis.exceptions.JedisException if the server does not answer, or refuses
    *     the login
    */
@@ -49,10 +49,10 @@ public final class RedisClients {
   }
 
   /**
-   * A pool of connections; none is opened yet.
+   * Returns a pool of connections, none of which is open yet.
    *
-   * @param timeoutMs to connect, and for an answer
-   * @throws IOException with a sentence for people, if the files of TLS can't be read
+   * @param timeoutMs timeout to connect, and for each answer
+   * @throws IOException with a sentence for users, if the TLS files can't be read
    */
   public static JedisPool pool(RedisEndpoint redis, JedisPoolConfig bounds, int timeoutMs)
       throws IOException {
@@ -76,8 +76,8 @@ public final class RedisClients {
   }
 
   private static JedisClientConfig config(RedisEndpoint redis, int timeoutMs) throws IOException {
-    // Asking each server which protocol it speaks makes Jedis warn at every connection; telling it
-    // the library's name would be refused to users with few rights, and each time be in its log.
+    // Detecting each server's protocol makes Jedis warn at every connection; setting the library's
+    // name would be refused to users with few rights, and logged each time.
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .timeoutMillis(timeoutMs)
@@ -88,7 +88,7 @@ public final class RedisClients {
     }
     if (!redis.tls().isNone()) {
       SSLParameters parameters = new SSLParameters();
-      // The certificate must be that of the host that was asked for.
+      // The certificate must match the requested host.
       parameters.setEndpointIdentificationAlgorithm("HTTPS");
       config
           .ssl(true)

@@ -9,9 +9,9 @@ import java.nio.file.Path;
 /**
  * How clients reach a Redis server.
  *
- * @param at a host and port that are not resolved, or a Unix socket
+ * @param at unresolved host and port, or a Unix socket
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
- * @param login the ACL user; none for a server that asks for no login
+ * @param login the ACL user; none for a server that requires no login
  */
 public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) implements Serializable {
   private static final int DEFAULT_PORT = 6379;
@@ -24,7 +24,7 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
   }
 
   /**
-   * A server that takes plaintext connections from anyone.
+   * Returns a server that accepts plaintext connections from any client.
    *
    * @param host its name or address, IPv6 without brackets
    */
@@ -36,13 +36,13 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
         InetSocketAddress.createUnresolved(host, port), TlsFiles.NONE, Login.NONE);
   }
 
-  /** A server that listens at a Unix socket of this host. */
+  /** Returns a server that listens on a Unix socket of this host. */
   public static RedisEndpoint unix(Path socket) {
     return new RedisEndpoint(UnixDomainSocketAddress.of(socket), TlsFiles.NONE, Login.NONE);
   }
 
   /**
-   * Reads {@code host:port}, {@code [v6]:port}, a host alone (port 6379) or {@code unix:/path}.
+   * Parses {@code host:port}, {@code [v6]:port}, a host alone (port 6379) or {@code unix:/path}.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
@@ -81,7 +81,7 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
     return at instanceof UnixDomainSocketAddress;
   }
 
-  /** As {@link #parse} reads it, and as messages name the server. */
+  /** Returns the address as {@link #parse} reads it and as messages name the server. */
   public String address() {
     if (at instanceof InetSocketAddress tcp) {
       String host = tcp.getHostString();

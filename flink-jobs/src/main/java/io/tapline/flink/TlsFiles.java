@@ -29,14 +29,14 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * A process's part in TLS, as PEM files; paths are text, so that a job can carry them.
+ * A process's TLS files in PEM format; paths are strings, so that a job can carry them.
  *
- * @param authorities whose signatures are believed; empty for those that the system knows
- * @param certificate who this process is, and what that was signed with; empty for nobody
+ * @param authorities trusted authorities; empty for those of the system
+ * @param certificate certificate chain of this process; empty for none
  * @param key the certificate's private key, PKCS #8 without a password
  */
 public record TlsFiles(String authorities, String certificate, String key) implements Serializable {
-  /** No TLS at all. */
+  /** No TLS. */
   public static final TlsFiles NONE = new TlsFiles("", "", "");
 
   private static final char[] NO_PASSWORD = {};
@@ -48,12 +48,12 @@ public record TlsFiles(String authorities, String certificate, String key) imple
     return equals(NONE);
   }
 
-  /** The three paths, by commas, as {@link #parse} reads them; empty for none. */
+  /** Returns the three paths, separated by commas, as {@link #parse} reads them; empty for none. */
   public String format() {
     return isNone() ? "" : String.join(",", authorities, certificate, key);
   }
 
-  /** Reads what {@link #format} writes. */
+  /** Parses the result of {@link #format}. */
   public static TlsFiles parse(String text) {
     String[] paths = text.split(",", -1);
     if (text.isEmpty()) {
@@ -64,7 +64,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
     return new TlsFiles(paths[0], paths[1], paths[2]);
   }
 
-  /** Trusts these authorities, and says nobody's name. */
+  /** Returns files that trust these authorities, without a certificate. */
   public static TlsFiles trusting(Path authorities) {
     return new TlsFiles(authorities.toString(), "", "");
   }
@@ -72,7 +72,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   /**
    * Reads the files.
    *
-   * @throws IOException with a sentence for people
+   * @throws IOException with a sentence for users
    */
   public SSLContext context() throws IOException {
     try {
@@ -93,9 +93,9 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   }
 
   /**
-   * When the first of the certificates ends that this process shows.
+   * Returns the earliest expiry of the certificates that this process presents.
    *
-   * @throws IOException with a sentence for people
+   * @throws IOException with a sentence for users
    */
   public Instant notAfter() throws IOException {
     try {
@@ -111,7 +111,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   /**
    * Reads the authorities. REQUIRES: there is a file of them.
    *
-   * @throws IOException with a sentence for people
+   * @throws IOException with a sentence for users
    */
   public X509ExtendedTrustManager trust() throws IOException {
     try {
@@ -155,7 +155,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
           CertificateFactory.getInstance("X.509")
               .generateCertificates(new ByteArrayInputStream(pem));
     } catch (GeneralSecurityException e) {
-      // Said below.
+      // Reported below.
     }
     if (all.isEmpty()) {
       throw new IOException(file + ": has no certificate in PEM");
@@ -174,7 +174,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
       try {
         return KeyFactory.getInstance(kind).generatePrivate(encoded);
       } catch (InvalidKeySpecException another) {
-        // The file does not say which kind it is.
+        // The file does not state the type of its key.
       }
     }
     throw new IOException(key + ": is a key of none of " + KEY_KINDS);

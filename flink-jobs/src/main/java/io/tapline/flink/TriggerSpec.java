@@ -10,13 +10,13 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * When an alert begins and ends, and what it sets off.
+ * When an alert begins and ends, and what it triggers.
  *
- * @param clear what takes the condition's threshold's place once an alert has begun
- * @param after windows in a row that meet the condition before one begins
- * @param cooldownNs least time from one beginning to the next of the same group
- * @param webhooks where alerts are posted
- * @param topics Kafka topics to which they are sent
+ * @param clear threshold that replaces the condition's once an alert has begun
+ * @param after number of consecutive windows that must meet the condition before an alert begins
+ * @param cooldownNs minimum time between two beginnings of alerts of the same group
+ * @param webhooks webhooks to which alerts are posted
+ * @param topics Kafka topics to which alerts are sent
  */
 public record TriggerSpec(
     double clear,
@@ -28,7 +28,7 @@ public record TriggerSpec(
     implements Serializable {
 
   /**
-   * Where alerts are posted.
+   * A webhook to which alerts are posted.
    *
    * @param privateAddresses whether its host may have addresses that are not public
    */

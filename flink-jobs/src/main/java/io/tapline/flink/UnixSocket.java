@@ -13,8 +13,8 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 
 /**
- * A connection to a Unix socket in the form that Jedis takes: a {@link Socket} with timeouts, which
- * the JDK's channels of such sockets lack. One thread may read while another writes.
+ * A connection to a Unix socket in the form that Jedis expects: a {@link Socket} with timeouts,
+ * which the JDK's channels for such sockets lack. One thread may read while another writes.
  */
 final class UnixSocket extends Socket {
   private final SocketChannel channel;
@@ -24,8 +24,9 @@ final class UnixSocket extends Socket {
   /**
    * Connects.
    *
-   * @param timeoutMs of reads and writes, which fail with {@link SocketTimeoutException}; 0: none
-   * @throws IOException if nobody listens there, or this process may not connect
+   * @param timeoutMs timeout of reads and writes, which fail with {@link SocketTimeoutException}; 0
+   *     for none
+   * @throws IOException if no process listens there, or this process may not connect
    */
   UnixSocket(UnixDomainSocketAddress address, int timeoutMs) throws IOException {
     this.timeoutMs = timeoutMs;
@@ -46,7 +47,7 @@ final class UnixSocket extends Socket {
   }
 
   private void await(Selector selector) throws IOException {
-    // As with every Socket, a thread that was interrupted before may still read and write.
+    // As with every Socket, a thread that has been interrupted before may still read and write.
     boolean interrupted = Thread.interrupted();
     try {
       if (selector.select(key -> {}, timeoutMs) == 0) {
@@ -68,7 +69,7 @@ final class UnixSocket extends Socket {
     return count;
   }
 
-  /** Where it fails the connection is closed, so that nobody writes the rest of it again. */
+  /** Closes the connection after a failure, so that the rest is never written again. */
   private void write(ByteBuffer from) throws IOException {
     try {
       channel.write(from);

@@ -346,7 +346,7 @@ class AbsentValuesTest {
     return fields;
   }
 
-  /** Groups without room are told with all of their tuples. */
+  /** Groups without room are reported with all of their tuples. */
   @Test
   void tuplesWithoutAValueOverflowToo() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));

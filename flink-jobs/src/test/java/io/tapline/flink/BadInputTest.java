@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Records that no healthy monitor sends: counted, told of, and without harm to the others. */
+/**
+ * Records that no healthy monitor sends: they are counted and reported, and do not affect others.
+ */
 class BadInputTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long HOUR = 3600 * SECOND;

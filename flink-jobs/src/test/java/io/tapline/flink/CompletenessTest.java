@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What each window is told of its own losses. */
+/** Tests that each window reports its own losses. */
 class CompletenessTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -56,8 +56,8 @@ class CompletenessTest {
   }
 
   /**
-   * Nobody can tell whether they had any; a second in which nothing was asked for, and all was
-   * seen, is none.
+   * They may have had requests; a second without requests in which everything was seen is not such
+   * a window.
    */
   @Test
   void windowsOfASingleMonitorsGapAreWrittenWithoutRows() throws Exception {

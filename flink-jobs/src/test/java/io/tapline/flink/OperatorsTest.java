@@ -142,7 +142,9 @@ class OperatorsTest {
     }
   }
 
-  /** What a monitor's next life sends in place of a batch that may not have arrived. */
+  /**
+   * Returns what a monitor's next incarnation sends in place of a batch that may not have arrived.
+   */
   private static TupleBatch owed(TupleBatch batch) {
     Dropped tuples =
         Dropped.newBuilder()

@@ -124,7 +124,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Nobody can tell that there was nothing. */
+  /** Tuples may have gone unseen. */
   @Test
   void secondsBetweenTwoLivesAreWrittenWithoutRows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -170,7 +170,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Those of monitors that are older than this. */
+  /** Such batches come from older monitors. */
   @Test
   void batchesThatDoNotSayCountAsWatched() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -238,7 +238,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** One request in each second, told when the second is over. */
+  /** Sends one request in each second, reported when the second is over. */
   private static void seconds(Pipeline pipeline, MonitorStream monitor, int from, int to)
       throws Exception {
     for (int second = from; second < to; second++) {

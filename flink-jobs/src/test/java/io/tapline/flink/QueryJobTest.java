@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.flink.support.Deadline;
 import io.tapline.flink.support.EmbeddedKafka;
 import io.tapline.flink.support.FreePort;
@@ -82,7 +83,7 @@ class QueryJobTest {
           Plans.diff("DISTRIBUTION", "\"dst_ip\"", "\"slide\":\"10s\""),
           Plans.join("AVG", "\"size\":\"10s\",\"slide\":\"2s\""));
 
-  /** So that one that failed leaves its slots to the next. */
+  /** Frees the slots of a failed test for the next. */
   @AfterEach
   void cancelAll() throws Exception {
     for (var job : cluster.listJobs().get()) {
@@ -167,7 +168,10 @@ class QueryJobTest {
     }
   }
 
-  /** As an operator of the cluster would, while tuples come: more subtasks, then fewer. */
+  /**
+   * Changes the parallelism like an operator of the cluster, while tuples arrive: more subtasks,
+   * then fewer.
+   */
   @Test
   void parallelismChangedFromASavepointChangesNoResultAndTheJobStillEnds() throws Exception {
     Plan plan = Plans.plan("q-rescaled", 2, PROCESSORS);
@@ -400,7 +404,7 @@ class QueryJobTest {
   }
 
   private static void send(Plan plan, Workload workload) throws Exception {
-    // One partition more than there are monitors: nobody may wait for it.
+    // One partition more than there are monitors: the job must not wait for it.
     kafka.createTopic(plan.getTopic(), workload.partitions.size() + 1);
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
       send(plan, partition, workload.partitions.get(partition));

@@ -69,7 +69,7 @@ class SamplingTest {
     return all;
   }
 
-  /** By flow, as monitors do. */
+  /** Samples by flow, as monitors do. */
   private static List<Tuple> sample(List<Tuple> all, double rate, Random random) {
     long salt = random.nextLong();
     return all.stream()

@@ -4,10 +4,10 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Simulated annealing of small layouts: least weighted traffic, processors included, with at most
- * so many processes. Steps are single changes to a {@link Draft}, or a few changes to what runs
- * where after which everything is put right again ({@link Draft#settle}); a worse draft is kept
- * with a probability that falls with the temperature.
+ * Simulated annealing of small layouts: minimizes weighted traffic, including processors, within a
+ * number of processes. Steps are single changes to a {@link Draft}, or a few changes to the set of
+ * processes followed by a repair ({@link Draft#settle}); a worse draft is accepted with a
+ * probability that falls with the temperature.
  */
 final class Annealing {
   private static final int MOST_FLOWS = 512;
@@ -29,13 +29,13 @@ final class Annealing {
     this.overrun = 4.0 * Math.max(1, problem.sizes().extractedBps(problem.flows().totalBps()));
   }
 
-  /** Beyond some size a step costs too much and there are too many to try. */
+  /** Returns false for large problems, whose steps are too expensive and too many. */
   static boolean suits(Problem problem) {
     int flows = problem.flows().size();
     return flows > 0 && flows <= MOST_FLOWS && problem.topology().hostCount() <= MOST_HOSTS;
   }
 
-  /** The best layout found within the number of processes; empty if none was. */
+  /** Returns the best layout found within the number of processes; empty if none was. */
   static Optional<Layout> improve(
       Draft start, int mostProcesses, int steps, RandomGenerator random) {
     Annealing annealing = new Annealing(start, mostProcesses, random);
@@ -74,7 +74,9 @@ final class Annealing {
     }
   }
 
-  /** Traffic; a process too many costs more than any traffic saves. */
+  /**
+   * Returns the traffic; exceeding the number of processes costs more than any traffic can save.
+   */
   private double cost(Draft draft) {
     long weighted = draft.weighted();
     if (weighted < 0) {
@@ -102,7 +104,7 @@ final class Annealing {
     };
   }
 
-  /** A few changes to what runs where; then flows and tuples find their ways anew. */
+  /** Changes a few processes, after which flows and tuples are routed afresh. */
   private boolean rebuild(Draft draft) {
     boolean any = false;
     for (int changes = 1 + any(3); changes > 0; changes--) {
@@ -149,7 +151,7 @@ final class Annealing {
     return hosts[any(hosts.length)];
   }
 
-  /** Mostly where something runs already, or beside it. */
+  /** Prefers hosts that already run processes, or their neighbors. */
   private int likelyHost(Draft draft) {
     return switch (any(5)) {
       case 0 -> draft.aggregators.host[any(draft.aggregators.count)];
@@ -164,7 +166,7 @@ final class Annealing {
     return moveEngines(draft, from, likelyHost(draft));
   }
 
-  /** The engines of one host go to another. */
+  /** Moves the engines of one host to another. */
   private static boolean moveEngines(Draft draft, int from, int to) {
     boolean any = false;
     for (int a = 0; a < draft.aggregators.count; a++) {
@@ -176,7 +178,7 @@ final class Annealing {
     return any;
   }
 
-  /** A monitor goes to another host of its rack, and engines of that host take its place. */
+  /** Moves a monitor to another host of its rack, and engines of that host to the monitor's. */
   private boolean exchangeHosts(Draft draft) {
     int monitor = any(draft.monitors.count);
     int from = draft.monitors.host[monitor];
@@ -246,7 +248,7 @@ final class Annealing {
     };
   }
 
-  /** An edge switch of some flow. */
+  /** Returns an edge switch of some flow. */
   private int likelyRack() {
     int flow = any(problem.flows().size());
     return random.nextBoolean() ? problem.fromEdge(flow) : problem.toEdge(flow);

@@ -8,18 +8,20 @@ import java.util.PriorityQueue;
 import java.util.stream.IntStream;
 
 /**
- * Which sources share an engine, for any number of engines: at first each has its own on its own
- * host, which costs no traffic; then the two clusters are joined whose joining adds least traffic,
- * again and again, until no two fit into one engine. Each step is one engine less, so one run gives
- * a whole front of traffic against engines.
+ * Decides which sources share an engine, for any number of engines: at first each source has an
+ * engine on its own host, which costs no traffic; then the two clusters whose merger adds the least
+ * traffic are merged, until no two fit into one engine. Each step saves one engine, so one run
+ * yields a whole front of traffic against engines.
  */
 final class Clustering {
-  /** Clusters outside of its own group that one may join, the smallest. */
+  /**
+   * Number of clusters outside its own group, the smallest ones, that a cluster may be merged with.
+   */
   private static final int FAR_CANDIDATES = 24;
 
   private static final int MEDIAN_CANDIDATES = 64;
 
-  /** Sources that share an engine at the centre. */
+  /** Sources that share an engine at the center. */
   static final class Cluster {
     int[] members;
     long bps;
@@ -55,7 +57,7 @@ final class Clustering {
     return clustering;
   }
 
-  /** The fewest clusters that the joining reached. */
+  /** Returns the smallest number of clusters that was reached. */
   int fewest() {
     return sources.host().length - joins.size();
   }
@@ -64,7 +66,7 @@ final class Clustering {
     return sources.host().length;
   }
 
-  /** Traffic, weighted, with this many clusters. */
+  /** Returns the weighted traffic with this many clusters. */
   long traffic(int count) {
     return traffic.get(most() - count);
   }
@@ -101,7 +103,7 @@ final class Clustering {
     }
   }
 
-  /** Queues the joins of a cluster with those before it. */
+  /** Queues the mergers of a cluster with those before it. */
   private void candidates(
       int number,
       int end,
@@ -163,7 +165,7 @@ final class Clustering {
     return cost;
   }
 
-  /** The clusters when there are this many, improved by moving single sources and centres. */
+  /** Returns this many clusters, improved by moving single sources and centers. */
   List<Cluster> clusters(int count) {
     boolean[] joined = new boolean[clusters.size()];
     int last = most() + most() - count;
@@ -229,7 +231,7 @@ final class Clustering {
     return moved;
   }
 
-  /** Exchanges pairs of sources where that is cheaper. */
+  /** Swaps pairs of sources where that is cheaper. */
   private boolean swap(List<Cluster> chosen, int[] of) {
     boolean moved = false;
     for (int x = 0; x < of.length; x++) {
@@ -267,7 +269,9 @@ final class Clustering {
     }
   }
 
-  /** Puts the centre on the best host of a member, of the heaviest if there are many. */
+  /**
+   * Moves the center to the best host of a member, or of the heaviest members if there are many.
+   */
   private void recentre(Cluster cluster) {
     long best = costAt(cluster.members, cluster.centre);
     int[] heaviest =

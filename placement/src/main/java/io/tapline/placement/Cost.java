@@ -4,7 +4,7 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * What a layout costs the network and the hosts.
+ * The cost of a layout for the network and the hosts.
  *
  * @param hops bits per second times links, monitors to aggregators only (the paper's bandwidth
  *     cost)
@@ -23,20 +23,20 @@ public record Cost(
     Map<LinkLevel, Long> levelBps,
     int processes) {
 
-  /** Which data counts as a strategy's traffic. */
+  /** The data that counts as a strategy's traffic. */
   public enum Objective {
     /** Monitors to aggregators only, as in the paper. */
     PAPER,
-    /** And aggregators to processors. */
+    /** Also aggregators to processors. */
     WITH_PROCESSORS
   }
 
-  /** The weighted cost that an objective looks at. */
+  /** Returns the weighted cost under an objective. */
   public long weighted(Objective objective) {
     return objective == Objective.PAPER ? weighted : processorWeighted;
   }
 
-  /** Whether this is no more than the other by any measure of traffic, and in processes. */
+  /** Returns true if this is no more than the other by any measure of traffic, and in processes. */
   public boolean dominates(Cost other) {
     return hops <= other.hops
         && weighted <= other.weighted
@@ -45,7 +45,7 @@ public record Cost(
         && processes <= other.processes;
   }
 
-  /** The cost of a layout. */
+  /** Returns the cost of a layout. */
   public static Cost of(Problem problem, Layout layout) {
     Sum toAggregators = new Sum();
     for (int m = 0; m < layout.monitors().size(); m++) {
@@ -99,7 +99,8 @@ public record Cost(
   }
 
   /**
-   * What the flows themselves put on the network: bits per second times links, or their weights.
+   * Returns the load of the flows themselves on the network: bits per second times links, or their
+   * weights.
    */
   public static Workload workload(Topology topology, Flows flows) {
     long hops = 0;

@@ -3,8 +3,8 @@ package io.tapline.placement;
 import java.util.Arrays;
 
 /**
- * Which flows each edge switch covers and which of them no monitor has yet. Memory and the time to
- * assign all flows are linear in their number: each list is walked once, whoever walks it. Not
+ * Tracks the flows that each edge switch covers and those without a monitor. Memory and the time to
+ * assign all flows are linear in their number: each list is traversed only once in total. Not
  * thread-safe.
  */
 final class Coverage {
@@ -53,17 +53,17 @@ final class Coverage {
     }
   }
 
-  /** How many flows under this edge switch have no monitor yet. */
+  /** Returns the number of flows under this edge switch without a monitor. */
   int unassigned(int edge) {
     return unassigned[edge];
   }
 
-  /** How many flows have no monitor yet. */
+  /** Returns the number of flows without a monitor. */
   int left() {
     return left;
   }
 
-  /** The next flow of the edge switch without a monitor, or {@link #NONE}. */
+  /** Returns the next flow of the edge switch without a monitor, or {@link #NONE}. */
   int peek(int edge) {
     while (next[edge] < begin[edge + 1] && monitorOfFlow[listed[next[edge]]] != NONE) {
       next[edge]++;
@@ -71,7 +71,7 @@ final class Coverage {
     return next[edge] < begin[edge + 1] ? listed[next[edge]] : NONE;
   }
 
-  /** Where {@link #peek} stopped: an index for {@link #flowAt}. */
+  /** Returns where {@link #peek} stopped: an index for {@link #flowAt}. */
   int nextIndex(int edge) {
     return next[edge];
   }
@@ -82,7 +82,10 @@ final class Coverage {
     count(flow, -1);
   }
 
-  /** The flows that the edge switch covers, assigned or not: indices for {@link #flowAt}. */
+  /**
+   * Returns the start of the flows that the edge switch covers, assigned or not: indices for {@link
+   * #flowAt}.
+   */
   int listBegin(int edge) {
     return begin[edge];
   }
@@ -99,12 +102,12 @@ final class Coverage {
     return monitorOfFlow[flow] != NONE;
   }
 
-  /** By flow. The array itself: take it when all are assigned. */
+  /** Returns the monitor of each flow. The array is not copied: call this when all are assigned. */
   int[] monitorOfFlow() {
     return monitorOfFlow;
   }
 
-  /** Some flow without a monitor. */
+  /** Returns any flow without a monitor. */
   int anyLeft() {
     for (int flow = 0; flow < monitorOfFlow.length; flow++) {
       if (monitorOfFlow[flow] == NONE) {

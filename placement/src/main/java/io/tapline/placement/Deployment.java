@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What runs for many queries at once, as an immutable value. A change gives a new one and says what
- * has to be done; what need not move stays. Adding a query takes time linear in its own flows and
- * in the number of processes, not in the flows of the others.
+ * The processes of many queries together, as an immutable value. A change returns a new value and
+ * describes the required actions; what need not move stays. Adding a query takes time linear in its
+ * own flows and in the number of processes, not in the flows of the others.
  */
 public final class Deployment {
   final Topology topology;
@@ -20,7 +20,7 @@ public final class Deployment {
   final Set<Integer> closedHosts;
   final Running running;
 
-  /** A query's flows, and the monitors that have them. */
+  /** A query's flows and their monitors. */
   record Part(Flows flows, int[] monitorOfFlow) {}
 
   Deployment(
@@ -37,16 +37,16 @@ public final class Deployment {
   }
 
   /**
-   * What a change does.
+   * A change.
    *
-   * @param started processes
-   * @param stopped processes
-   * @param movedFlows flows of queries that ran before which get another monitor
-   * @param rewired monitors of before which write to another aggregator
+   * @param started number of started processes
+   * @param stopped number of stopped processes
+   * @param movedFlows number of flows of existing queries that get another monitor
+   * @param rewired number of existing monitors that write to another aggregator
    */
   public record Change(Deployment after, int started, int stopped, long movedFlows, int rewired) {}
 
-  /** Nothing runs. */
+  /** Returns a deployment without processes. */
   public static Deployment empty(Topology topology, Sizes sizes) {
     return new Deployment(topology, sizes, Map.of(), Set.of(), new Running());
   }
@@ -59,18 +59,20 @@ public final class Deployment {
     return running.processes();
   }
 
-  /** By flow of a query, its monitor's number, which stays that monitor's while it runs. */
+  /**
+   * Returns the monitor number of each flow of a query; a monitor keeps its number while it runs.
+   */
   public int[] monitorOfFlow(String query) {
     return queries.get(query).monitorOfFlow().clone();
   }
 
-  /** The numbers of all monitors, in the order of {@link #layout}. */
+  /** Returns the numbers of all monitors, in the order of {@link #layout}. */
   public List<Integer> monitorNumbers() {
     return List.copyOf(running.monitors.keySet());
   }
 
   /**
-   * Adds a query: first with what running monitors and engines have room for.
+   * Adds a query, first with the spare capacity of running monitors and engines.
    *
    * @throws PlacementException if there is no room; nothing changes then
    */
@@ -85,7 +87,7 @@ public final class Deployment {
     return reshaping.change(after, closedHosts, 0);
   }
 
-  /** Ends a query: processes that nothing needs any more are stopped. */
+  /** Ends a query: stops processes that are no longer needed. */
   public Change remove(String query) {
     Part part = queries.get(query);
     if (part == null) {
@@ -102,7 +104,7 @@ public final class Deployment {
   }
 
   /**
-   * Takes a host out of use, because it was lost or is to be drained: only what runs on it moves.
+   * Takes a host out of use, because it was lost or is being drained: only its processes move.
    *
    * @throws PlacementException if there is no room elsewhere; nothing changes then
    */
@@ -143,8 +145,8 @@ public final class Deployment {
   }
 
   /**
-   * From now on only these hosts are used. Nothing moves: what runs elsewhere goes with its
-   * queries.
+   * Restricts placement to these hosts from now on. Nothing moves: processes elsewhere end with
+   * their queries.
    */
   public Deployment using(Set<Integer> hosts) {
     Set<Integer> closed = new HashSet<>();
@@ -166,7 +168,7 @@ public final class Deployment {
     return affected.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** All queries as one problem. */
+  /** Returns all queries as one problem. */
   public Problem problem() {
     Flows.Builder flows = new Flows.Builder(16);
     for (Part part : queries.values()) {
@@ -177,7 +179,7 @@ public final class Deployment {
     return new Problem(topology, flows.build(), sizes);
   }
 
-  /** What runs, as a layout of {@link #problem}. */
+  /** Returns the processes as a layout of {@link #problem}. */
   public Layout layout() {
     List<Integer> monitorOfFlow = new ArrayList<>();
     for (Part part : queries.values()) {

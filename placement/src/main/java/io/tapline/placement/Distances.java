@@ -2,7 +2,7 @@ package io.tapline.placement;
 
 import java.util.Arrays;
 
-/** Weights of the cheapest paths between all hosts of a small topology, looked up at once. */
+/** Precomputed weights of the cheapest paths between all hosts of a small topology. */
 final class Distances {
   private final int[][] weight;
   private final int[] levels;
@@ -22,7 +22,7 @@ final class Distances {
     return weight[hostA][hostB];
   }
 
-  /** The different weights, ascending. Do not change the array. */
+  /** Returns the distinct weights, ascending. Do not change the array. */
   int[] levels() {
     return levels;
   }

@@ -5,13 +5,13 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Beats Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
- * processes. Few monitors first, then the {@link Front} of what they allow; of it a point is
- * chosen, flows are steered to the monitors that suit it, and the front is made anew, a few times.
- * Where nothing better is found the layout of Netalytics-Network itself is the answer.
+ * Improves on Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
+ * processes. Minimizes monitors first, then computes the {@link Front} of what they allow, chooses
+ * a point of it, steers flows to the monitors that suit that point, and recomputes the front, a few
+ * times. If nothing better is found, returns the layout of Netalytics-Network itself.
  */
 final class Dominating implements Strategy {
-  /** What to make of the room between the bound and what is possible. */
+  /** How to use the slack between the bound and what is possible. */
   enum Aim {
     FEWEST_PROCESSES,
     LEAST_TRAFFIC
@@ -70,7 +70,9 @@ final class Dominating implements Strategy {
       this.bestCost = bound;
     }
 
-    /** Tries the front of these monitors; gives them with flows steered for the next round. */
+    /**
+     * Computes the front for these monitors; returns them with flows steered for the next round.
+     */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
       Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
       Layout found = firstThatDominates(front, front.points(point -> isNear(point, 1)), TRIES);
@@ -98,7 +100,7 @@ final class Dominating implements Strategy {
       return null;
     }
 
-    /** Less traffic with as many processes: the answer where none with fewer is found. */
+    /** Considers less traffic with as many processes: the result if nothing with fewer is found. */
     private void lookAtAsMany(Front front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
         asMany =
@@ -114,7 +116,7 @@ final class Dominating implements Strategy {
       return best == network && asMany != null ? asMany : best;
     }
 
-    /** From the best so far; for fewer processes again and again until there is no way. */
+    /** Anneals the best layout so far, for fewer and fewer processes until none is found. */
     void anneal(RandomGenerator random) {
       distances = new Distances(problem.topology());
       if (aim == Aim.LEAST_TRAFFIC) {
@@ -130,7 +132,7 @@ final class Dominating implements Strategy {
       anneal(most, random);
     }
 
-    /** Starts anew until some starts in a row have found nothing better. */
+    /** Restarts until several restarts in a row have found nothing better. */
     private boolean anneal(int mostProcesses, RandomGenerator random) {
       boolean found = false;
       int since = 0;
@@ -142,7 +144,7 @@ final class Dominating implements Strategy {
       return found;
     }
 
-    /** Whether a layout that is allowed was found. */
+    /** Returns true if a permitted layout was found. */
     private boolean annealOnce(int mostProcesses, int start, RandomGenerator random) {
       Draft from = new Draft(problem, distances, start % 2 == 0 ? best : network);
       Optional<Layout> layout = Annealing.improve(from, mostProcesses, steps(), random);

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A layout of a small problem that can be changed piece by piece; {@link Annealing} does so. Every
- * change keeps capacities and room, or is refused and changes nothing. Not thread-safe.
+ * A layout of a small problem that can be changed step by step, used by {@link Annealing}. Every
+ * change respects capacities and room, or is rejected and changes nothing. Not thread-safe.
  */
 final class Draft {
   static final int NONE = -1;
@@ -35,7 +35,7 @@ final class Draft {
     layout.processors().forEach(p -> add(processors, p, sizes.processor()));
   }
 
-  /** An independent copy. */
+  /** Creates an independent copy. */
   Draft(Draft other) {
     problem = other.problem;
     sizes = other.sizes;
@@ -45,7 +45,7 @@ final class Draft {
     copyFrom(other);
   }
 
-  /** Becomes like another draft of the same problem. */
+  /** Copies another draft of the same problem. */
   void copyFrom(Draft other) {
     use.copyFrom(other.use);
     System.arraycopy(other.monitorOfFlow, 0, monitorOfFlow, 0, monitorOfFlow.length);
@@ -75,7 +75,10 @@ final class Draft {
     return sizes.extractedBps(monitors.input[monitor]);
   }
 
-  /** Weighted traffic to aggregators and processors; -1 if the processors can't take it all. */
+  /**
+   * Returns the weighted traffic to aggregators and processors; -1 if the processors can't take all
+   * of it.
+   */
   long weighted() {
     long cost = 0;
     for (int m = 0; m < monitors.count; m++) {
@@ -87,8 +90,8 @@ final class Draft {
   }
 
   /**
-   * Gives what aggregators have to processors, the nearest pairs first: the cheapest way where
-   * distances are those of a tree.
+   * Assigns the output of aggregators to processors, nearest pairs first: optimal if distances are
+   * those of a tree.
    */
   private long ship(List<Layout.Stream> streams) {
     if (left.length < aggregators.count || room.length < processors.count) {
@@ -111,7 +114,7 @@ final class Draft {
     return unread == 0 ? cost : -1;
   }
 
-  /** Between pairs of this distance. */
+  /** Assigns between pairs of this distance. */
   private long ship(int weight, List<Layout.Stream> streams) {
     long shipped = 0;
     for (int a = 0; a < aggregators.count; a++) {
@@ -150,7 +153,7 @@ final class Draft {
     return edge == problem.fromEdge(flow) || edge == problem.toEdge(flow);
   }
 
-  /** Gives a flow to another monitor. */
+  /** Moves a flow to another monitor. */
   boolean moveFlow(int flow, int to) {
     int from = monitorOfFlow[flow];
     if (from == to || !covers(to, flow)) {
@@ -202,7 +205,7 @@ final class Draft {
     return relocate(processors, processor, host, sizes.processor());
   }
 
-  /** Lets a monitor write to another aggregator. */
+  /** Makes a monitor write to another aggregator. */
   boolean rewire(int monitor, int to) {
     int from = aggregatorOfMonitor[monitor];
     long bps = extracted(monitor);
@@ -223,7 +226,7 @@ final class Draft {
     return pool.add(host, 0);
   }
 
-  /** Starts a monitor without flows; its number, or {@link #NONE}. */
+  /** Starts a monitor without flows; returns its number, or {@link #NONE}. */
   int startMonitor(int host, int aggregator) {
     int started = start(monitors, host, sizes.monitor());
     if (started != NONE) {
@@ -233,7 +236,7 @@ final class Draft {
     return started;
   }
 
-  /** Starts an aggregator without monitors; its number, or {@link #NONE}. */
+  /** Starts an aggregator without monitors; returns its number, or {@link #NONE}. */
   int startAggregator(int host) {
     return start(aggregators, host, sizes.aggregator());
   }
@@ -269,9 +272,9 @@ final class Draft {
   }
 
   /**
-   * Puts everything right for where processes now are: monitors write to the aggregator from which
-   * tuples have the shortest way to a processor, flows go to the monitor of the shortest way, and
-   * what nothing uses any more stops. Capacities are kept, the order of flows decides who is first.
+   * Repairs the layout for the present processes: monitors write to the aggregator with the
+   * shortest path of tuples to a processor, flows go to the monitor with the shortest path, and
+   * unused processes stop. Capacities are respected; flows are served in order.
    */
   void settle() {
     int[] toProcessor = new int[aggregators.count];
@@ -304,7 +307,10 @@ final class Draft {
     return least;
   }
 
-  /** The weight of a tuple's way from a monitor by an aggregator to the nearest processor. */
+  /**
+   * Returns the weight of a tuple's path from a monitor through an aggregator to the nearest
+   * processor.
+   */
   private int way(int monitor, int aggregator, int[] toProcessor) {
     int host = aggregators.host[aggregator];
     return toProcessor[aggregator] + distances.between(monitors.host[monitor], host);

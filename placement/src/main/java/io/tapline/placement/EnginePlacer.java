@@ -2,7 +2,7 @@ package io.tapline.placement;
 
 import java.util.random.RandomGenerator;
 
-/** Decides where aggregators, or processors, run and what each one reads. */
+/** Decides where aggregators, or processors, run and which sources each one reads. */
 @FunctionalInterface
 interface EnginePlacer {
   /** Starts engines until all sources are read. */

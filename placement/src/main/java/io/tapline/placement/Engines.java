@@ -6,13 +6,14 @@ import java.util.List;
 /**
  * Aggregators, or processors, while they are placed. Not thread-safe.
  *
- * <p>Sources are what writes to them: monitors to aggregators, aggregators to processors.
+ * <p>Their sources are the processes that write to them: monitors to aggregators, aggregators to
+ * processors.
  */
 final class Engines {
   /**
    * One of the two kinds.
    *
-   * @param divisible whether a source's output may go to several
+   * @param divisible whether a source's output may be divided among several
    */
   record Kind(String name, long capacityBps, Resources need, boolean divisible) {
     static Kind aggregators(Sizes sizes) {
@@ -24,7 +25,7 @@ final class Engines {
     }
   }
 
-  /** Where sources are and what they give. */
+  /** The sources' hosts and output rates. */
   record Sources(int[] host, long[] bps) {
     static Sources monitors(List<Layout.Process> monitors, Sizes sizes) {
       return new Sources(
@@ -39,7 +40,7 @@ final class Engines {
     }
   }
 
-  /** That an engine reads this much of a source. */
+  /** The rate at which an engine reads from a source. */
   record Reading(int source, int engine, long bps) {}
 
   final Kind kind;
@@ -65,7 +66,7 @@ final class Engines {
     return hosts.get(engine);
   }
 
-  /** Starts one there; -1 as host is an error. */
+  /** Starts an engine on a host; -1 as host is an error. */
   int start(int host) {
     HostUse.required(host, kind.name(), kind.need());
     use.take(host, kind.need());
@@ -78,14 +79,16 @@ final class Engines {
     return kind.capacityBps() - input.get(engine);
   }
 
-  /** Whether the engine can take the source, or, if it is divisible, anything of it. */
+  /** Returns true if the engine can take the source or, if that is divisible, any part of it. */
   boolean accepts(int engine, int source) {
     return kind.divisible()
         ? room(engine) > 0 || unread[source] == 0
         : room(engine) >= unread[source];
   }
 
-  /** Gives the engine what it can take of the source; true if nothing is left of it. */
+  /**
+   * Makes the engine read what it can of the source; returns true if nothing of the source is left.
+   */
   boolean read(int engine, int source) {
     long bps = Math.min(unread[source], room(engine));
     input.set(engine, input.get(engine) + bps);
@@ -102,7 +105,7 @@ final class Engines {
     return processes;
   }
 
-  /** By source, its engine. REQUIRES: not divisible, all read. */
+  /** Returns the engine of each source. REQUIRES: not divisible, all read. */
   int[] engineOfSource() {
     int[] engines = new int[sources.host().length];
     readings.forEach(reading -> engines[reading.source()] = reading.engine());

@@ -13,23 +13,23 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The least weighted traffic that any layout with at most so many processes can have, by OR-tools'
+ * Computes the minimum weighted traffic of any layout within a number of processes, with OR-Tools'
  * CP-SAT. For small problems: tens of hosts and flows.
  *
- * <p>Variables: a monitor on a host or not; which monitor takes a flow; how many aggregators a host
- * has and which of them a monitor writes to; how many processors a host has and what they read.
- * REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link #UNIT_BPS}, so
- * that what monitors give out are whole numbers.
+ * <p>Variables: whether a host has a monitor; the monitor of each flow; the number of aggregators
+ * on a host and the one that each monitor writes to; the number of processors on a host and what
+ * they read. REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link
+ * #UNIT_BPS}, so that the output of monitors is a whole number.
  */
 public final class Exact {
-  /** 10 Mb/s: what a monitor makes of it at a tenth is the 1 Mb/s in which the model counts. */
+  /** 10 Mb/s: a monitor reduces it to a tenth, the 1 Mb/s that is the model's unit. */
   public static final long UNIT_BPS = 10_000_000L;
 
   /**
    * The optimum.
    *
    * @param proven false if time ran out: then {@code weighted} is the best known and {@code bound}
-   *     less
+   *     is lower
    * @param weighted bits per second times weights, as in {@link Cost}
    * @param bound no layout has less
    */
@@ -61,11 +61,11 @@ public final class Exact {
   }
 
   /**
-   * Solves.
+   * Solves the problem.
    *
-   * @param known the traffic of some layout with so few processes, which is not to be exceeded;
-   *     Long.MAX_VALUE if there is none
-   * @param seconds at most this long
+   * @param known traffic of a known layout with so few processes, as an upper bound; Long.MAX_VALUE
+   *     if there is none
+   * @param seconds time limit
    * @return empty if no layout has so few processes
    */
   public static Optional<Optimum> solve(
@@ -114,7 +114,7 @@ public final class Exact {
     }
   }
 
-  /** An aggregator on each host and for each that it has room for, the first ones first. */
+  /** Adds as many aggregators to each host as it has room for; the first ones are used first. */
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
       BoolVar before = null;
@@ -130,7 +130,7 @@ public final class Exact {
     }
   }
 
-  /** What the other processes leave of the budget. */
+  /** Returns the number that the other processes leave of the budget. */
   private int mostAggregators() {
     long total = problem.flows().totalBps();
     long fewestMonitors = divideUp(total, problem.sizes().monitorBps());
@@ -139,7 +139,7 @@ public final class Exact {
     return (int) Math.max(1, mostProcesses - fewestMonitors - Math.max(1, fewestProcessors));
   }
 
-  /** Each flow takes one way: a monitor that covers it, and the one aggregator of that monitor. */
+  /** Each flow takes one path: a monitor that covers it, and the one aggregator of that monitor. */
   private void addFlows() {
     BoolVar[][] writes = new BoolVar[hosts][slots.size()];
     LinearExprBuilder[] taken = new LinearExprBuilder[hosts];
@@ -187,7 +187,7 @@ public final class Exact {
     model.addExactlyOne(ways.toArray(BoolVar[]::new));
   }
 
-  /** All that aggregators take in is read by processors. */
+  /** Processors read everything that aggregators take in. */
   private void addProcessors() {
     long capacity = problem.sizes().processorBps() / unit;
     LinearExprBuilder all = LinearExpr.newBuilder();

@@ -12,7 +12,7 @@ public final class FatTree {
   private FatTree() {}
 
   /**
-   * A fat tree.
+   * Returns a fat tree.
    *
    * @param k even, at least 2
    */

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * First fit of NetAlytics (4.1): no new engine, on a host picked at random, until none of those
- * there has room.
+ * First fit of NetAlytics (4.1): starts a new engine, on a random host, only when none of the
+ * existing ones has room.
  */
 final class FirstFitEngines implements EnginePlacer {
   @Override

@@ -20,17 +20,17 @@ public final class Flows {
     return from.length;
   }
 
-  /** A flow's first host. */
+  /** Returns a flow's first host. */
   public int from(int flow) {
     return from[flow];
   }
 
-  /** A flow's second host; may be the first. */
+  /** Returns a flow's second host, which may be the first. */
   public int to(int flow) {
     return to[flow];
   }
 
-  /** Both directions together, bits per second. */
+  /** Returns the rate of both directions together, in bits per second. */
   public long rateBps(int flow) {
     return rateBps[flow];
   }
@@ -43,7 +43,7 @@ public final class Flows {
     return total;
   }
 
-  /** These flows, numbered anew in this order. */
+  /** Returns these flows, renumbered in this order. */
   public Flows select(int[] flows) {
     Builder selected = new Builder(flows.length);
     for (int flow : flows) {
@@ -82,7 +82,7 @@ public final class Flows {
       return this;
     }
 
-    /** The flows. Use the builder no more. */
+    /** Returns the flows. The builder must not be used afterwards. */
     public Flows build() {
       boolean full = size == from.length;
       return full

@@ -7,11 +7,11 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Layouts that trade traffic against processes: all with the same few monitors, from an aggregator
- * on every monitor's host down to the fewest that can take the tuples.
+ * Layouts that trade traffic against processes: all have the same few monitors, and from an
+ * aggregator on every monitor's host down to the fewest that can take the tuples.
  */
 public final class Front {
-  /** Numbers of aggregators that are looked at. */
+  /** Maximum of different numbers of aggregators that are tried. */
   private static final int MOST_LEVELS = 160;
 
   /**
@@ -19,7 +19,7 @@ public final class Front {
    *
    * @param toAggregators weighted traffic of monitors to aggregators
    * @param toProcessors weighted traffic of aggregators to processors
-   * @param remainders how aggregators share processors, as {@link Remainders#readers} takes it
+   * @param remainders how aggregators share processors, the argument of {@link Remainders#readers}
    */
   public record Point(
       int processes, long toAggregators, long toProcessors, int aggregators, int remainders) {
@@ -45,7 +45,7 @@ public final class Front {
     clustering = Clustering.of(problem.topology(), sources, problem.sizes().aggregatorBps());
   }
 
-  /** The front of a problem. */
+  /** Computes the front of a problem. */
   public static Front of(Problem problem, Cost.Objective objective, RandomGenerator random) {
     HostUse use = new HostUse(problem.topology());
     MonitorPlacer.Monitors monitors = new ThriftyMonitors().place(problem, use, random);
@@ -89,7 +89,7 @@ public final class Front {
     return new Remainders(problem.topology(), aggregators, problem.sizes().processorBps());
   }
 
-  /** Points that no other beats in both, by processes. */
+  /** Returns the Pareto-optimal points, by processes. */
   public List<Point> points() {
     return best(points);
   }
@@ -105,12 +105,12 @@ public final class Front {
     return best;
   }
 
-  /** Of the points that are wanted those that no other of them beats in both, by processes. */
+  /** Returns the Pareto-optimal ones among the points that match, by processes. */
   List<Point> points(Predicate<Point> wanted) {
     return best(points.stream().filter(wanted).toList());
   }
 
-  /** The layout of least traffic plus this price for each process. */
+  /** Returns the layout with the least traffic plus this price for each process. */
   public Layout cheapest(double pricePerProcess) {
     return layout(
         points().stream()
@@ -120,7 +120,7 @@ public final class Front {
             .orElseThrow());
   }
 
-  /** The layout of a point. */
+  /** Returns the layout of a point. */
   public Layout layout(Point point) {
     HostUse use = new HostUse(afterMonitors);
     Sizes sizes = problem.sizes();

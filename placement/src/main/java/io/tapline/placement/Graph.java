@@ -13,7 +13,7 @@ import java.util.TreeSet;
 /**
  * Collects the switches, links and hosts of any connected network, then {@link #build}s its
  * topology. Switches with hosts are the edge switches; a switch with links to two or more of them
- * makes a group of them. Links at edge switches are of level AGGREGATION, others of level CORE.
+ * makes them a group. Links at edge switches have level AGGREGATION, others level CORE.
  */
 public final class Graph {
   private record Link(int a, int b, long capacityBps, int weight) {}
@@ -31,7 +31,7 @@ public final class Graph {
   /**
    * Adds a link between two switches.
    *
-   * @param weight 0: that of its level
+   * @param weight 0 for that of its level
    */
   public Graph addLink(String from, String to, long capacityBps, int weight) {
     require(
@@ -54,7 +54,7 @@ public final class Graph {
   }
 
   /**
-   * The topology.
+   * Returns the topology.
    *
    * @throws IllegalArgumentException if it has no hosts or is not connected
    */
@@ -104,7 +104,10 @@ public final class Graph {
     return capacity;
   }
 
-  /** Distinct sets of edge switches with a switch above them; those that have none are alone. */
+  /**
+   * Returns the distinct sets of edge switches below a common switch; edge switches without one are
+   * alone.
+   */
   private int[][] groups(Map<Integer, Integer> edgeOfSwitch) {
     Map<Integer, TreeSet<Integer>> below = new TreeMap<>();
     for (Link link : links) {
@@ -152,7 +155,7 @@ public final class Graph {
     return all;
   }
 
-  /** Dijkstra: least weight, then fewest hops. */
+  /** Dijkstra's algorithm: least weight, then fewest hops. */
   private Path[] pathsFrom(
       int source, List<List<Link>> adjacent, java.util.Set<Integer> edgeSwitches) {
     record Reached(int node, Path path) {}

@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Algorithm 2 of NetAlytics (4.1): of the aggregation switches, the one above most sources gets an
- * engine "nearby" under it, which reads them until one does not fit; again until all are read.
- * Nearby is read as: the least loaded host in the first source's rack, else of that switch, else of
- * all.
+ * Algorithm 2 of NetAlytics (4.1): the aggregation switch above most sources gets an engine
+ * "nearby" under it, which reads them until one does not fit; repeated until all are read. "Nearby"
+ * is interpreted as the least loaded host in the first source's rack, else under that switch, else
+ * of all.
  */
 final class GreedyEngines implements EnginePlacer {
   @Override

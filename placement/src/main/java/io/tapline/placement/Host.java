@@ -4,10 +4,10 @@ package io.tapline.placement;
  * A server on which processes may be placed.
  *
  * @param edge its edge switch
- * @param linkWeight of the link between the two
+ * @param linkWeight weight of the link between the two
  * @param linkBps capacity of that link
- * @param total what it has
- * @param used what is taken by others: of {@code total}
+ * @param total its resources
+ * @param used the part of {@code total} that others use
  */
 public record Host(
     String name, int edge, int linkWeight, long linkBps, Resources total, Resources used) {

@@ -8,16 +8,18 @@ public interface HostMaker {
   /** 10 Gb/s. */
   long TEN_GIGABIT = 10_000_000_000L;
 
-  /** A host of this name under this edge switch. */
+  /** Returns a host of this name under this edge switch. */
   Host make(String name, int edge);
 
-  /** All alike and idle. */
+  /** Makes identical, idle hosts. */
   static HostMaker uniform(int cpus, int memoryGib) {
     Resources total = new Resources(cpus * 1000L, memoryGib * 1024L, TEN_GIGABIT);
     return (name, edge) -> new Host(name, edge, 1, TEN_GIGABIT, total, Resources.NONE);
   }
 
-  /** The paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 % used, 10 Gb/s. */
+  /**
+   * Makes hosts like the paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 % used, 10 Gb/s.
+   */
   static HostMaker ofPaper(RandomGenerator random) {
     return (name, edge) -> {
       long cpuMillis = random.nextInt(12, 25) * 1000L;

@@ -2,7 +2,7 @@ package io.tapline.placement;
 
 import java.util.random.RandomGenerator;
 
-/** What is still free on each host while a placement is made. Not thread-safe. */
+/** The free resources of each host during a placement. Not thread-safe. */
 final class HostUse {
   private static final int RANDOM_TRIES = 32;
 
@@ -24,7 +24,7 @@ final class HostUse {
     }
   }
 
-  /** An independent copy. */
+  /** Creates an independent copy. */
   HostUse(HostUse other) {
     topology = other.topology;
     cpuMillis = other.cpuMillis.clone();
@@ -32,7 +32,7 @@ final class HostUse {
     nicBps = other.nicBps.clone();
   }
 
-  /** Becomes like another of the same topology. */
+  /** Copies another one of the same topology. */
   void copyFrom(HostUse other) {
     System.arraycopy(other.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
     System.arraycopy(other.memoryMib, 0, memoryMib, 0, memoryMib.length);
@@ -50,7 +50,7 @@ final class HostUse {
     change(host, need, -1);
   }
 
-  /** Takes back a {@link #take}. */
+  /** Undoes a {@link #take}. */
   void give(int host, Resources need) {
     change(host, need, 1);
   }
@@ -61,12 +61,12 @@ final class HostUse {
     nicBps[host] += sign * need.nicBps();
   }
 
-  /** Nothing fits on this host any more. */
+  /** Makes the host reject everything from now on. */
   void close(int host) {
     cpuMillis[host] = -1;
   }
 
-  /** The larger of the shares of CPU and memory that are in use, 0 to 1. */
+  /** Returns the larger of the used shares of CPU and memory, 0 to 1. */
   double load(int host) {
     Resources total = topology.host(host).total();
     double cpu = 1 - (double) cpuMillis[host] / Math.max(1, total.cpuMillis());
@@ -74,7 +74,7 @@ final class HostUse {
     return Math.max(cpu, memory);
   }
 
-  /** The host of least load under an edge switch that has room; -1 if none has. */
+  /** Returns the least loaded host with room under an edge switch; -1 if none has room. */
   int leastLoaded(int edge, Resources need) {
     int best = -1;
     for (int host : topology.hostsOf(edge)) {
@@ -85,7 +85,9 @@ final class HostUse {
     return best;
   }
 
-  /** The host of least load under any edge switch of a group that has room; -1 if none has. */
+  /**
+   * Returns the least loaded host with room under any edge switch of a group; -1 if none has room.
+   */
   int leastLoadedOfGroup(int group, Resources need) {
     int best = -1;
     for (int edge : topology.edgesOf(group)) {
@@ -97,7 +99,7 @@ final class HostUse {
     return best;
   }
 
-  /** The host of least load that has room; -1 if none has. */
+  /** Returns the least loaded host with room; -1 if none has room. */
   int leastLoadedOfAll(Resources need) {
     int best = -1;
     for (int host = 0; host < cpuMillis.length; host++) {
@@ -108,7 +110,10 @@ final class HostUse {
     return best;
   }
 
-  /** The host with room that is nearest to a place by weight, then least loaded; -1 if none has. */
+  /**
+   * Returns the host with room that is nearest to a place by weight, then least loaded; -1 if none
+   * has room.
+   */
   int nearest(int place, Resources need) {
     if (fits(place, need)) {
       return place;
@@ -126,7 +131,7 @@ final class HostUse {
     return best;
   }
 
-  /** Any host that has room, evenly; -1 if none has. */
+  /** Returns a uniformly random host with room; -1 if none has room. */
   int random(Resources need, RandomGenerator random) {
     for (int i = 0; i < RANDOM_TRIES; i++) {
       int host = random.nextInt(cpuMillis.length);
@@ -139,7 +144,7 @@ final class HostUse {
     return fitting.length == 0 ? -1 : fitting[random.nextInt(fitting.length)];
   }
 
-  /** The host, or an error that says what was wanted. */
+  /** Returns the host, or throws an error that names the process. */
   static int required(int host, String process, Resources need) {
     if (host < 0) {
       throw new PlacementException(

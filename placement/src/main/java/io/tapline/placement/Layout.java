@@ -3,11 +3,11 @@ package io.tapline.placement;
 import java.util.List;
 
 /**
- * Where everything runs and which data goes where.
+ * The hosts of all processes and the data that they exchange.
  *
- * @param monitorOfFlow by flow
- * @param monitors each under an edge switch that covers all of its flows
- * @param aggregatorOfMonitor by monitor: a monitor writes to one aggregator
+ * @param monitorOfFlow monitor of each flow
+ * @param monitors monitors, each under an edge switch that covers all of its flows
+ * @param aggregatorOfMonitor the aggregator that each monitor writes to
  * @param streams what processors read: an aggregator's output may be divided among several
  */
 public record Layout(
@@ -21,11 +21,11 @@ public record Layout(
   /**
    * One process.
    *
-   * @param inputBps what it takes in
+   * @param inputBps its input rate
    */
   public record Process(int host, long inputBps) {}
 
-  /** What one processor reads of one aggregator. */
+  /** One processor's input from one aggregator. */
   public record Stream(int aggregator, int processor, long bps) {}
 
   public Layout {
@@ -35,7 +35,7 @@ public record Layout(
     processors = List.copyOf(processors);
   }
 
-  /** The paper's resource cost (6.2). */
+  /** Returns the paper's resource cost (6.2). */
   public int processes() {
     return monitors.size() + aggregators.size() + processors.size();
   }

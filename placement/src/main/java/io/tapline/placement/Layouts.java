@@ -3,11 +3,11 @@ package io.tapline.placement;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Checks layouts against everything that the rest of the package promises. */
+/** Validates layouts against all guarantees of this package. */
 public final class Layouts {
   private Layouts() {}
 
-  /** What is wrong with a layout; empty if it is right. */
+  /** Returns the violations of a layout; empty if it is valid. */
   public static List<String> violations(Problem problem, Layout layout) {
     List<String> wrong = new ArrayList<>();
     monitors(problem, layout, wrong);

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 public final class LeafSpine {
   private LeafSpine() {}
 
-  /** A leaf-spine network. */
+  /** Returns a leaf-spine network. */
   public static Topology of(int leaves, int spines, int hostsPerLeaf, HostMaker maker) {
     if (leaves < 1 || spines < 1 || hostsPerLeaf < 1) {
       throw new IllegalArgumentException("a leaf-spine network needs leaves, spines and hosts");

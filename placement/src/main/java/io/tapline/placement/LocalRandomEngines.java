@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Local-random of NetAlytics (4.1): a source goes to an engine under its own aggregation switch if
- * there is one with room, else to a new one on any host of the network.
+ * Local-random of NetAlytics (4.1): assigns a source to an engine with room under its own
+ * aggregation switch, else to a new one on any host of the network.
  */
 final class LocalRandomEngines implements EnginePlacer {
   @Override

@@ -9,12 +9,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What no layout can be better than, for problems too large for {@link Exact}.
+ * Bounds that no layout can beat, for problems too large for {@link Exact}.
  *
- * <p>Processes: flows within a rack need monitors there; all flows together need so many; so do
- * tuples. Traffic: a linear program that lets flows be divided between their two racks, aggregators
- * and processors be fractions, and everything within a rack share a host, by OR-tools' GLOP. Tuples
- * that leave a rack pay for the nearest rack of their group, or of another.
+ * <p>Processes: flows within a rack need monitors there; all flows together need a minimum number;
+ * so do tuples. Traffic: a linear program that allows flows to be divided between their two racks,
+ * aggregators and processors to be fractional, and everything within a rack to share a host, with
+ * OR-Tools' GLOP. Tuples that leave a rack pay for the nearest rack of their group, or of another.
  */
 public final class LowerBound {
   private static final double INFINITE = Double.POSITIVE_INFINITY;
@@ -30,18 +30,21 @@ public final class LowerBound {
     this.edges = topology.edgeCount();
   }
 
-  /** Fewest monitors of any layout. */
+  /** Returns a lower bound of the monitors of any layout. */
   public static int monitors(Problem problem) {
     return new LowerBound(problem).monitors();
   }
 
-  /** Fewest processes of any layout. */
+  /** Returns a lower bound of the processes of any layout. */
   public static int processes(Problem problem) {
     LowerBound bound = new LowerBound(problem);
     return bound.monitors() + bound.aggregators() + bound.processors();
   }
 
-  /** Least weighted traffic, processors included, of any layout with at most so many processes. */
+  /**
+   * Returns a lower bound of the weighted traffic, including processors, of any layout within a
+   * number of processes.
+   */
   public static double weighted(Problem problem, int mostProcesses) {
     Loader.loadNativeLibraries();
     return new LowerBound(problem).solve(mostProcesses);
@@ -81,7 +84,7 @@ public final class LowerBound {
     return Math.max(sum, divideUp(problem.flows().totalBps(), problem.sizes().monitorBps()));
   }
 
-  /** Flows between racks that have no monitor yet and share none need one each. */
+  /** Flows between disjoint pairs of racks without monitors need one monitor each. */
   private int disjointPairs(boolean[] taken) {
     int pairs = 0;
     for (int flow = 0; flow < problem.flows().size(); flow++) {
@@ -96,7 +99,7 @@ public final class LowerBound {
     return pairs;
   }
 
-  /** Tuples by the pair of racks that their flow connects, in Mb/s. */
+  /** Returns the tuples by the pair of racks that their flow connects, in Mb/s. */
   private Map<Long, Double> classes() {
     Map<Long, Double> classes = new TreeMap<>();
     double share = problem.sizes().extractedPerMille() / 1000.0 * SCALE;
@@ -135,7 +138,7 @@ public final class LowerBound {
     return cost.value() / SCALE;
   }
 
-  /** Each class of flows is divided between its two racks. */
+  /** Divides each class of flows between its two racks. */
   private void divide(MPSolver solver, MPConstraint[] given, double[] most) {
     classes()
         .forEach(
@@ -167,12 +170,12 @@ public final class LowerBound {
   }
 
   /**
-   * All that racks give goes to engines: of the same rack, of a rack of the same group, or of any
+   * Sends all output of racks to engines: of the same rack, of a rack of the same group, or of any
    * other.
    *
-   * @param given what comes into each rack, minus what leaves it
-   * @param most of what a rack can give, or null if not known
-   * @param received where what arrives is added, or null
+   * @param given input of each rack, minus its output
+   * @param most upper bound of a rack's output, or null if unknown
+   * @param received receives the arrivals, or null
    */
   private void ship(
       MPSolver solver,
@@ -233,7 +236,7 @@ public final class LowerBound {
     return least;
   }
 
-  /** The least weight to a rack of no common group; 0 if there is none. */
+  /** Returns the least weight to a rack without a common group; 0 if there is none. */
   private double farthest(int edge) {
     int[] near = near(edge);
     double least = INFINITE;

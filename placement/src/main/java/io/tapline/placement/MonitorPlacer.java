@@ -9,7 +9,7 @@ interface MonitorPlacer {
   /**
    * Places monitors for all flows.
    *
-   * @param use is changed by what they take
+   * @param use reduced by their resources
    */
   Monitors place(Problem problem, HostUse use, RandomGenerator random);
 

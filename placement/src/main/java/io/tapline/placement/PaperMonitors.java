@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Algorithm 1 of NetAlytics (4.1): pick an edge switch that covers a flow, put a monitor on its
- * least loaded host, let it take flows of that switch until one does not fit; again until every
- * flow has a monitor. The paper does not say what happens if a switch has no host with room: here
- * it is left out from then on.
+ * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on its
+ * least loaded host, and lets it take flows of that switch until one does not fit; repeats until
+ * every flow has a monitor. The paper does not define what happens if a switch has no host with
+ * room: here it is skipped from then on.
  */
 final class PaperMonitors implements MonitorPlacer {
-  /** How the edge switch is picked. */
+  /** The way to pick the edge switch. */
   enum Pick {
-    /** Any that covers a flow without a monitor. */
+    /** Any switch that covers a flow without a monitor. */
     RANDOM,
-    /** The one that covers most of them. */
+    /** The switch that covers most of those flows. */
     MOST_FLOWS
   }
 

@@ -2,7 +2,7 @@ package io.tapline.placement;
 
 import java.util.random.RandomGenerator;
 
-/** Monitors by one algorithm, then aggregators and processors by another. */
+/** Places monitors by one algorithm, then aggregators and processors by another. */
 record PaperStrategy(MonitorPlacer monitorPlacer, EnginePlacer enginePlacer) implements Strategy {
   @Override
   public Layout place(Problem problem, RandomGenerator random) {

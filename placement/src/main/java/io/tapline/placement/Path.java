@@ -1,12 +1,12 @@
 package io.tapline.placement;
 
 /**
- * What lies between two points: the links by level, and the sum of their weights.
+ * The number of links by level between two points, and the sum of their weights.
  *
- * @param weight of all links together
+ * @param weight sum over all links
  */
 public record Path(int hostLinks, int aggregationLinks, int coreLinks, int weight) {
-  /** From a place to itself. */
+  /** The path from a place to itself. */
   public static final Path NONE = new Path(0, 0, 0, 0);
 
   public int hops() {
@@ -21,7 +21,7 @@ public record Path(int hostLinks, int aggregationLinks, int coreLinks, int weigh
     };
   }
 
-  /** This path and one more link. */
+  /** Returns this path with one more link. */
   Path plus(LinkLevel level, int linkWeight) {
     return new Path(
         hostLinks + (level == LinkLevel.HOST ? 1 : 0),

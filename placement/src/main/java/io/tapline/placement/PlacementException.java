@@ -1,12 +1,12 @@
 package io.tapline.placement;
 
-/** What was asked can't be placed; the message says what, where, and what would help. */
+/** Thrown when a placement is impossible; the message states what, where, and what would help. */
 public final class PlacementException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** What is in the way. */
+  /** The obstacle. */
   public enum Code {
-    /** A flow is larger than what a monitor can take. */
+    /** A flow is larger than a monitor's capacity. */
     FLOW_TOO_LARGE,
     /** No host has room where a process is needed. */
     NO_HOST

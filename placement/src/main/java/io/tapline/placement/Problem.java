@@ -1,8 +1,8 @@
 package io.tapline.placement;
 
-/** What is to be placed, where, with which processes. */
+/** The flows to be monitored, the network and the processes. */
 public record Problem(Topology topology, Flows flows, Sizes sizes) {
-  /** Throws if a flow is larger than what a monitor can take: then no placement exists. */
+  /** Throws if a flow is larger than a monitor's capacity: then no placement exists. */
   void requireMonitorable() {
     for (int flow = 0; flow < flows.size(); flow++) {
       if (flows.rateBps(flow) > sizes.monitorBps()) {
@@ -18,12 +18,12 @@ public record Problem(Topology topology, Flows flows, Sizes sizes) {
     }
   }
 
-  /** The edge switch of a flow's first host. */
+  /** Returns the edge switch of a flow's first host. */
   int fromEdge(int flow) {
     return topology.edgeOf(flows.from(flow));
   }
 
-  /** The edge switch of a flow's second host. */
+  /** Returns the edge switch of a flow's second host. */
   int toEdge(int flow) {
     return topology.edgeOf(flows.to(flow));
   }

@@ -7,21 +7,21 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What aggregators give beyond the processors that they fill alone, and the ways in which they can
- * share processors for it: joined whole, as in {@link Clustering}, or poured in one after the other
- * and divided where a processor is full, within each group or over the whole network.
+ * The output of aggregators beyond the processors that they fill alone, and the ways in which they
+ * can share processors for it: merged whole, as in {@link Clustering}, or poured in one after the
+ * other and divided when a processor is full, within each group or over the whole network.
  */
 final class Remainders {
-  /** {@link #readers} instead of a number of processors: poured within each group. */
+  /** Argument of {@link #readers} instead of a number of processors: poured within each group. */
   static final int POURED_BY_GROUP = -1;
 
-  /** {@link #readers} instead of a number of processors: poured over all. */
+  /** Argument of {@link #readers} instead of a number of processors: poured over all. */
   static final int POURED = -2;
 
-  /** A processor near a host, and what it reads. */
+  /** A processor near a host, and its inputs. */
   record Reader(int near, List<Share> shares) {}
 
-  /** What a processor reads of an aggregator. */
+  /** A processor's input from an aggregator. */
   record Share(int aggregator, long bps) {}
 
   private final Topology topology;
@@ -49,7 +49,7 @@ final class Remainders {
     return aggregators.get(aggregator).inputBps();
   }
 
-  /** Processors that need not be shared. */
+  /** Returns the number of processors that need not be shared. */
   int whole() {
     return whole;
   }
@@ -62,7 +62,7 @@ final class Remainders {
     return clustering.most();
   }
 
-  /** Weighted traffic to this many shared processors. */
+  /** Returns the weighted traffic to this many shared processors. */
   long traffic(int count) {
     return clustering.traffic(count);
   }
@@ -78,7 +78,7 @@ final class Remainders {
     return traffic;
   }
 
-  /** The shared processors: so many, as near as is possible, or poured. */
+  /** Returns the shared processors: this many, as near as possible, or poured. */
   List<Reader> readers(int count) {
     if (count < 0) {
       return poured(count == POURED_BY_GROUP);

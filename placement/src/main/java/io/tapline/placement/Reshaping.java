@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** One change to a {@link Deployment}, while it is made. Not thread-safe. */
+/** A change to a {@link Deployment} in progress. Not thread-safe. */
 final class Reshaping {
   private static final int NONE = -1;
 
@@ -39,7 +39,7 @@ final class Reshaping {
         });
   }
 
-  /** Finds monitors for flows; their numbers by flow. */
+  /** Assigns flows to monitors; returns the number of each flow's monitor. */
   int[] assign(Problem problem) {
     problem.requireMonitorable();
     int[] of = new int[problem.flows().size()];
@@ -54,7 +54,7 @@ final class Reshaping {
     return of;
   }
 
-  /** Of the monitors with room the one nearest to its aggregator. */
+  /** Returns the monitor with room that is nearest to its aggregator. */
   private int withRoom(int fromEdge, int toEdge, long rate) {
     int best = NONE;
     int bestWeight = Integer.MAX_VALUE;
@@ -95,7 +95,8 @@ final class Reshaping {
   }
 
   /**
-   * One in the same group that is less than half full, or has room for all of it; else a new one.
+   * Returns one in the same group that is less than half full, or has room for everything; else a
+   * new one.
    */
   private int aggregatorFor(int host, long bps) {
     int best = NONE;
@@ -149,12 +150,12 @@ final class Reshaping {
     feed(monitor.aggregator(), more);
   }
 
-  /** Takes a flow away from a monitor. */
+  /** Removes a flow from a monitor. */
   void drop(int number, long rate) {
     load(number, -rate);
   }
 
-  /** An aggregator gets more, or less: so do its processors. */
+  /** Changes an aggregator's input, and with it that of its processors. */
   private void feed(int number, long more) {
     Running.Aggregator aggregator = running.aggregators.get(number);
     TreeMap<Integer, Long> readers = new TreeMap<>(aggregator.readers());
@@ -187,7 +188,10 @@ final class Reshaping {
     running.processors.put(processor, new Layout.Process(process.host(), process.inputBps() + bps));
   }
 
-  /** One that reads already and has room, else the nearest of the same group, else a new one. */
+  /**
+   * Returns one that already reads from it and has room, else the nearest of the same group, else a
+   * new one.
+   */
   private int processorFor(int host, Map<Integer, Long> readers) {
     int best = NONE;
     int bestWeight = Integer.MAX_VALUE;
@@ -228,7 +232,7 @@ final class Reshaping {
     return numbers;
   }
 
-  /** Starts the aggregators and processors of a host elsewhere: each as a whole. */
+  /** Moves the aggregators and processors of a host elsewhere, each as a whole. */
   void moveEngines(int host) {
     for (int number : List.copyOf(running.processors.keySet())) {
       Layout.Process process = running.processors.get(number);

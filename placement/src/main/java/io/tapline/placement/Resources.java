@@ -1,7 +1,7 @@
 package io.tapline.placement;
 
 /**
- * What a host has, or a process needs.
+ * The resources of a host, or the needs of a process.
  *
  * @param cpuMillis thousandths of a CPU
  * @param memoryMib MiB

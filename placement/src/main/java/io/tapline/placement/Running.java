@@ -6,17 +6,17 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The processes of a {@link Deployment}, by numbers that stay theirs while they run. Changed by
- * {@link Reshaping} only, on a copy of its own.
+ * The processes of a {@link Deployment}, by numbers that stay the same while they run. Only {@link
+ * Reshaping} changes it, on its own copy.
  */
 final class Running {
-  /** A monitor, and the aggregator that it writes to. */
+  /** A monitor and the aggregator that it writes to. */
   record Monitor(int host, long inputBps, int aggregator) {}
 
   /**
    * An aggregator.
    *
-   * @param readers what each processor reads of it, by the processor's number
+   * @param readers what each processor reads from it, by the processor's number
    */
   record Aggregator(int host, long inputBps, Map<Integer, Long> readers) {}
 

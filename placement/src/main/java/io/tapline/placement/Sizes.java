@@ -1,12 +1,12 @@
 package io.tapline.placement;
 
 /**
- * What processes can do and what they need.
+ * The capacities and needs of processes.
  *
  * @param monitorBps packets that one monitor can take in
  * @param aggregatorBps tuples that one aggregator can take in
  * @param processorBps tuples that one processor can take in
- * @param extractedPerMille how much of its input a monitor gives out
+ * @param extractedPerMille output of a monitor, in thousandths of its input
  */
 public record Sizes(
     long monitorBps,
@@ -17,11 +17,11 @@ public record Sizes(
     Resources aggregator,
     Resources processor) {
   /**
-   * The paper's (6.2): a monitor takes 10 Gb/s and gives out a tenth; an aggregator with two
-   * processors takes 1 Gb/s. The needs follow from its abstract: 40 Gb/s took 4 monitoring cores
-   * and 15 cores for what are 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a monitor has a
-   * second CPU for its collector. Aggregators hold their logs in memory (6.1). A monitor takes the
-   * whole of a 10 Gb/s NIC.
+   * The paper's (6.2): a monitor takes 10 Gb/s and emits a tenth; an aggregator with two processors
+   * takes 1 Gb/s. The needs follow from its abstract: 40 Gb/s took 4 monitoring cores and 15 cores
+   * for what are 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a monitor has a second CPU for
+   * its collector. Aggregators hold their logs in memory (6.1). A monitor takes the whole of a 10
+   * Gb/s NIC.
    */
   public static final Sizes PAPER =
       new Sizes(
@@ -47,7 +47,7 @@ public record Sizes(
     }
   }
 
-  /** What a monitor gives out that takes this in. */
+  /** Returns the output of a monitor with this input. */
   public long extractedBps(long inputBps) {
     return inputBps / 1000 * extractedPerMille + inputBps % 1000 * extractedPerMille / 1000;
   }

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Moves flows between the monitors that cover them, to those that are nearer to their aggregator.
- * The aggregators stay where they are; no capacity is exceeded. Linear in the number of flows.
+ * Moves flows between the monitors that cover them, to those that are closer to their aggregator.
+ * Aggregators stay in place; capacities are respected. Linear in the number of flows.
  */
 final class Steering {
   private final Problem problem;

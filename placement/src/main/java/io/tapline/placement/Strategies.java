@@ -20,8 +20,8 @@ public final class Strategies {
   public static final Strategy TAPLINE_NODE = new Dominating(Dominating.Aim.FEWEST_PROCESSES);
 
   /**
-   * Fewer processes than Netalytics-Network, with as little traffic as that allows; as many where
-   * no layout with fewer is found that has no more traffic.
+   * Fewer processes than Netalytics-Network, with as little traffic as that allows; or as many, if
+   * no layout with fewer and no more traffic is found.
    */
   public static final Strategy TAPLINE_NETWORK = new Dominating(Dominating.Aim.LEAST_TRAFFIC);
 

@@ -7,12 +7,12 @@ import java.util.random.RandomGenerator;
 
 /**
  * Few, well-filled monitors. Flows within a rack can only be monitored there, so their racks get
- * monitors first; flows between racks then fill what those have left; what still remains is covered
- * by the edge switch with most bits per second, again and again; at last monitors are emptied into
- * others where all of their flows find room. Linear in the number of flows.
+ * monitors first; flows between racks then fill the spare capacity of those; the rest is covered,
+ * repeatedly, by the edge switch with the most bits per second; finally, monitors all of whose
+ * flows fit elsewhere are emptied. Linear in the number of flows.
  */
 final class ThriftyMonitors implements MonitorPlacer {
-  /** So many flows in a row that don't fit make a monitor full. */
+  /** A monitor counts as full after this many consecutive flows that don't fit. */
   private static final int MISFITS = 64;
 
   @Override
@@ -82,7 +82,7 @@ final class ThriftyMonitors implements MonitorPlacer {
       return fits;
     }
 
-    /** The flows that no other edge switch covers. */
+    /** Places the flows that no other edge switch covers. */
     private void placeOwn(int edge) {
       for (int i = coverage.listBegin(edge); i < coverage.listEnd(edge); i++) {
         int flow = coverage.flowAt(i);
@@ -96,7 +96,7 @@ final class ThriftyMonitors implements MonitorPlacer {
       }
     }
 
-    /** Looks at the last few monitors of the switch only: earlier ones are all but full. */
+    /** Tries only the last few monitors of the switch: earlier ones are almost full. */
     private boolean takeAny(int edge, int flow) {
       List<Integer> monitors = monitorsOfEdge.get(edge);
       for (int i = monitors.size() - 1; i >= Math.max(0, monitors.size() - 4); i--) {
@@ -176,7 +176,7 @@ final class ThriftyMonitors implements MonitorPlacer {
       }
     }
 
-    /** Empties monitors, the least used first, whose flows all find room elsewhere. */
+    /** Empties monitors whose flows all fit elsewhere, least used first. */
     private Monitors withoutNeedless() {
       int count = hosts.size();
       int[] of = coverage.monitorOfFlow();

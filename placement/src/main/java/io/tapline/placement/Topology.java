@@ -34,9 +34,9 @@ public final class Topology {
   /**
    * A topology of these parts.
    *
-   * @param kind for people, for example "fat tree, k=16"
+   * @param kind description for users, for example "fat tree, k=16"
    * @param edges names of the edge switches
-   * @param edgesOfGroup which edge switches share an aggregation switch
+   * @param edgesOfGroup edge switches that share an aggregation switch
    * @param capacityBps sum over the links of each level above the hosts, one direction
    */
   Topology(
@@ -57,7 +57,7 @@ public final class Topology {
     this.capacityBps.put(LinkLevel.HOST, hosts.stream().mapToLong(Host::linkBps).sum());
   }
 
-  /** For each of the owners, the members that name it. */
+  /** Returns, for each of the owners, the members that refer to it. */
   private static int[][] inverse(int owners, int[] ownerOfMember) {
     List<List<Integer>> members = new ArrayList<>();
     for (int owner = 0; owner < owners; owner++) {
@@ -131,12 +131,12 @@ public final class Topology {
     return groupsOfEdge[edge];
   }
 
-  /** The cheapest path between two edge switches. */
+  /** Returns the cheapest path between two edge switches. */
   public Path edgePath(int edgeA, int edgeB) {
     return edgeA == edgeB ? Path.NONE : paths.between(edgeA, edgeB);
   }
 
-  /** The cheapest path between two hosts. */
+  /** Returns the cheapest path between two hosts. */
   public Path path(int hostA, int hostB) {
     if (hostA == hostB) {
       return Path.NONE;
@@ -148,7 +148,7 @@ public final class Topology {
         .plus(LinkLevel.HOST, b.linkWeight());
   }
 
-  /** Weight of the cheapest path between two hosts. */
+  /** Returns the weight of the cheapest path between two hosts. */
   int weight(int hostA, int hostB) {
     if (hostA == hostB) {
       return 0;
@@ -159,7 +159,7 @@ public final class Topology {
     return a.linkWeight() + b.linkWeight() + between;
   }
 
-  /** What the links of a level can carry together, one direction, in bits per second. */
+  /** Returns the total capacity of a level's links, in one direction, in bits per second. */
   public long capacityBps(LinkLevel level) {
     return capacityBps.getOrDefault(level, 0L);
   }

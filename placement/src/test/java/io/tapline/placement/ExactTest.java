@@ -48,7 +48,7 @@ class ExactTest {
     }
   }
 
-  /** Two racks, one connection in each, room for two processes a host: seen by hand. */
+  /** Two racks, one connection in each, room for two processes per host: the optimum is obvious. */
   @Test
   void theOptimumOfAProblemSolvedByHand() {
     Topology topology = LeafSpine.of(2, 1, 2, HostMaker.uniform(24, 128));

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * To which Kafka topics alerts may be sent. Each tenant may use those that begin with {@code
+ * The Kafka topics to which alerts may be sent. Each tenant may use those that begin with {@code
  * alerts.TENANT.}; without tokens, those that begin with {@code alerts.}. The inventory's section
  * {@code topics} adds others, to all tenants or by tenant:
  *
@@ -20,10 +20,10 @@ import java.util.regex.Pattern;
  *   "*": [pager, "noc.*"]
  * </pre>
  *
- * <p>A star at the end stands for any rest. Topics of Tapline and of Kafka itself are nobody's,
- * whatever a pattern says. Immutable.
+ * <p>A star at the end matches any suffix. No pattern allows topics of Tapline and of Kafka itself.
+ * Immutable.
  *
- * @param patterns by tenant
+ * @param patterns patterns by tenant
  */
 record AlertTopicPolicy(Map<String, List<String>> patterns) {
   static final AlertTopicPolicy OWN = new AlertTopicPolicy(Map.of());
@@ -100,7 +100,7 @@ record AlertTopicPolicy(Map<String, List<String>> patterns) {
     return topic.startsWith(prefix) && topic.length() > prefix.length();
   }
 
-  /** The tenant's own first. */
+  /** Returns the patterns, the tenant's own first. */
   private List<String> of(Rights rights) {
     List<String> all = new ArrayList<>();
     boolean nobody = rights.tenant().equals(Rights.NOBODY);

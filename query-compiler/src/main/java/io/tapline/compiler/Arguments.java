@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A processor's arguments as given: known to it, no two alike, of the right type and range. */
+/**
+ * A processor's arguments as given, validated: known to the processor, distinct, of the right type
+ * and range.
+ */
 final class Arguments {
   private final Map<String, Ast.Argument> given = new LinkedHashMap<>();
   private final Ast.Word processor;
@@ -46,7 +49,7 @@ final class Arguments {
     return has(name) ? given.get(name).valueSpan() : processor.span();
   }
 
-  /** The processor's own name, where errors that concern no single argument point. */
+  /** The processor's own name, at which errors that concern no single argument point. */
   Ast.Word processor() {
     return processor;
   }
@@ -81,7 +84,7 @@ final class Arguments {
     return inside ? number.get().intValue() : otherwise;
   }
 
-  /** A number above 0 and at most 100. */
+  /** Returns a number above 0 and at most 100. */
   double percent(String name, double otherwise) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
@@ -108,7 +111,8 @@ final class Arguments {
   }
 
   /**
-   * A window's length or slide in nanoseconds, of whole milliseconds; empty if not given or wrong.
+   * Returns a window's length or slide in nanoseconds, of whole milliseconds; empty if missing or
+   * wrong.
    */
   Optional<Long> windowNs(String name) {
     Optional<Ast.Word> word = word(name);
@@ -132,7 +136,7 @@ final class Arguments {
     return inside ? ns.map(BigDecimal::longValue) : Optional.empty();
   }
 
-  /** One of a few words, canonical; empty if not given or wrong. */
+  /** Returns one of a few words in its canonical form; empty if missing or wrong. */
   Optional<String> choice(String name, List<String> choices) {
     Optional<Ast.Word> word = word(name);
     Optional<String> chosen =

@@ -2,7 +2,7 @@ package io.tapline.compiler;
 
 import java.util.List;
 
-/** A query as written, before any name has a meaning. Incomplete where there were syntax errors. */
+/** A query as written, before names are resolved. Incomplete after syntax errors. */
 final class Ast {
   private Ast() {}
 
@@ -28,10 +28,10 @@ final class Ast {
   /**
    * An address of FROM or TO.
    *
-   * @param endpoint the part before prefix length and port, without brackets; {@code *} if any
-   * @param bracketed whether an IPv6 address stood in brackets
+   * @param endpoint the part before prefix length and port, without brackets; {@code *} for any
+   * @param bracketed whether an IPv6 address was in brackets
    * @param length prefix length, or null
-   * @param port {@code *} if any, null if not given
+   * @param port {@code *} for any, null if missing
    * @param span all of it
    */
   record Address(
@@ -41,7 +41,7 @@ final class Ast {
     }
   }
 
-  /** An argument; {@code list} if the values stood in parentheses. Values: at least one. */
+  /** An argument; {@code list} if the values were in parentheses. Values: at least one. */
   record Argument(Word name, List<Word> values, boolean list) {
     Span valueSpan() {
       Span first = values.get(0).span();
@@ -63,23 +63,23 @@ final class Ast {
     }
   }
 
-  /** A condition; {@code list} if the values stood in parentheses. Values: at least one. */
+  /** A condition; {@code list} if the values were in parentheses. Values: at least one. */
   record Condition(Word field, Word operator, List<Literal> values, boolean list) {}
 
   record Processor(Word name, List<Argument> arguments) {}
 
-  /** A parser of PARSE, and what becomes of its texts: arguments of one value each. */
+  /** A parser of PARSE and the forms of its texts: arguments of one value each. */
   record Parser(Word name, List<Argument> shapes) {}
 
-  /** Which clause stands where: the span of its keyword, and its first and last token's index. */
+  /** The position of a clause: the span of its keyword, and its first and last token's index. */
   record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
 
   /**
-   * The query. Lists are empty and words null where there is no such clause; of clauses given twice
-   * the first counts.
+   * The query. Lists are empty and words null for missing clauses; of repeated clauses, the first
+   * counts.
    *
-   * @param clauses as written, one of each kind at most
-   * @param end where the text ends
+   * @param clauses clauses as written, at most one of each kind
+   * @param end end of the text
    */
   record Query(
       List<Clause> clauses,
@@ -95,7 +95,7 @@ final class Ast {
       List<Processor> processors,
       Span end) {
 
-    /** These clauses, and of the other query's those of kinds that are not here. */
+    /** Returns these clauses, with missing ones taken from the other query. */
     Query over(Query other) {
       List<Clause> all = new java.util.ArrayList<>(clauses);
       other.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);

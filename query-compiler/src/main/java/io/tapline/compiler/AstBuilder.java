@@ -7,7 +7,9 @@ import org.antlr.v4.runtime.ParserRuleContext;
 import org.antlr.v4.runtime.Token;
 import org.antlr.v4.runtime.tree.TerminalNode;
 
-/** Parse tree to {@link Ast}; parts that syntax errors left incomplete are left out. */
+/**
+ * Converts a parse tree to an {@link Ast}; parts that syntax errors left incomplete are dropped.
+ */
 final class AstBuilder {
   private final List<Ast.Clause> clauses = new ArrayList<>();
   private final Errors errors;
@@ -160,7 +162,7 @@ final class AstBuilder {
     return List.copyOf(words);
   }
 
-  /** The first token of a rule that is one token; null if a syntax error stands in its place. */
+  /** Returns the first token of a single-token rule; null if a syntax error replaces it. */
   private static Ast.Word firstWord(ParserRuleContext tree) {
     boolean whole =
         tree != null && tree.exception == null && tree.getChild(0) instanceof TerminalNode;

@@ -10,10 +10,10 @@ import java.util.Optional;
  * @param parsers in the order of the file
  */
 public record Catalogue(List<ParserInfo> parsers) {
-  /** The paper's spellings of parsers. */
+  /** Aliases for parsers, as the paper spells them. */
   static final Map<String, String> PARSER_ALIASES = Map.of("mysql", "mysql_query");
 
-  /** The paper's spellings of fields, and their like. */
+  /** Aliases for fields, as the paper spells them, and similar ones. */
   static final Map<String, String> FIELD_ALIASES =
       Map.of(
           "get", "url",
@@ -27,17 +27,18 @@ public record Catalogue(List<ParserInfo> parsers) {
   }
 
   /**
-   * Reads the JSON text of {@code parsers.json}. Unknown keys are left alone, so that newer
-   * monitors can say more.
+   * Reads the JSON text of {@code parsers.json}. Unknown keys are ignored, so that newer monitors
+   * can add more.
    *
-   * @throws IllegalArgumentException if it is not such a text; the message says where
+   * @throws IllegalArgumentException if the text is invalid; the message says where
    */
   public static Catalogue fromJson(String json) {
     return CatalogueReader.read(json);
   }
 
   /**
-   * The parser of this name: case does not count, '-' is '_', and the paper's aliases are known.
+   * Returns the parser of this name: case is ignored, '-' equals '_', and the paper's aliases are
+   * known.
    */
   public Optional<ParserInfo> parser(String name) {
     String normal = Names.normal(name);
@@ -53,12 +54,12 @@ public record Catalogue(List<ParserInfo> parsers) {
         .findFirst();
   }
 
-  /** All names, in the order of the file. */
+  /** Returns all names, in the order of the file. */
   public List<String> names() {
     return parsers.stream().map(ParserInfo::name).toList();
   }
 
-  /** The field that a query's word means in a parser's tuples, by name or alias. */
+  /** Returns the field that a query's word refers to in a parser's tuples, by name or alias. */
   static Optional<FieldInfo> field(ParserInfo parser, String word) {
     String normal = Names.normal(word);
     Optional<FieldInfo> field =

@@ -10,11 +10,11 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** Reads {@code parsers.json} and refuses what contradicts itself. */
+/** Reads {@code parsers.json} and rejects inconsistent contents. */
 final class CatalogueReader {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Path of what is being read, for messages. */
+  /** Path of the current element, for messages. */
   private final String where;
 
   private CatalogueReader(String where) {

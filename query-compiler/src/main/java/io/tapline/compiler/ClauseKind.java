@@ -4,7 +4,7 @@ import io.tapline.compiler.grammar.TaplineQueryLexer;
 import java.util.Arrays;
 import java.util.List;
 
-/** The clauses in the order in which a query gives them. */
+/** The clauses in their order within a query. */
 enum ClauseKind {
   USE(TaplineQueryLexer.USE, "USE"),
   PARSE(TaplineQueryLexer.PARSE, "PARSE"),
@@ -27,7 +27,7 @@ enum ClauseKind {
     this.keyword = keyword;
   }
 
-  /** The clause that a token of this type begins, or null. */
+  /** Returns the clause that a token of this type begins, or null. */
   static ClauseKind ofTokenType(int type) {
     for (ClauseKind kind : values()) {
       if (kind.tokenType == type) {

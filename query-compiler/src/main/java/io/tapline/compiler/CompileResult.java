@@ -5,12 +5,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A plan with notes, or errors. Exactly one of the two: a plan is there if and only if there are no
- * errors.
+ * A plan with notes, or errors: there is a plan if and only if there are no errors.
  *
  * @param plan empty if the query is wrong
  * @param notes warnings and explanations; they may accompany errors
- * @param errors by position in the text
+ * @param errors errors by position in the text
  */
 public record CompileResult(Optional<Plan> plan, List<Note> notes, List<QueryError> errors) {
   public CompileResult {

@@ -45,13 +45,13 @@ public final class Compiler {
   }
 
   /**
-   * What a compilation needs to know beside text, parsers and hosts.
+   * The input of a compilation besides text, parsers and hosts.
    *
    * @param query the query's identifier: lower case letters, digits and '-', at most 200
-   * @param epoch of the assignment, from 1
-   * @param rights of who asks
-   * @param placement where monitors go
-   * @param missingTopics topics of alerts that were looked for and are not there
+   * @param epoch epoch of the assignment, from 1
+   * @param rights rights of the caller
+   * @param placement places the monitors
+   * @param missingTopics topics of alerts that are known not to exist
    */
   public record Options(
       String query, int epoch, Rights rights, Placement placement, Set<String> missingTopics) {
@@ -67,7 +67,7 @@ public final class Compiler {
       }
     }
 
-    /** The same where no topic is known to be missing. */
+    /** Options without topics that are known to be missing. */
     public Options(String query, int epoch, Rights rights, Placement placement) {
       this(query, epoch, rights, placement, Set.of());
     }
@@ -77,14 +77,13 @@ public final class Compiler {
     }
 
     /**
-     * First assignment of a query to this host's monitor, which may look at everything that it
-     * sees.
+     * Returns options for the first assignment of a query to this host's monitor, with all rights.
      */
     public static Options local(String query) {
       return local(query, Rights.ALL);
     }
 
-    /** The same for somebody with these rights. */
+    /** Returns the same options for a caller with these rights. */
     public static Options local(String query, Rights rights) {
       return new Options(query, 1, rights, Placement.LOCAL);
     }
@@ -169,7 +168,7 @@ public final class Compiler {
     return WhereReader.read(conditions, fields, inventory, errors);
   }
 
-  /** Fields can only be judged if all parsers are known. */
+  /** Fields can be resolved only if all parsers are known. */
   private List<Processor> processors(
       Ast.Query query, List<ParserInfo> parsers, boolean allParsersKnown) {
     if (!ProcessorCompiler.areFewEnough(query.processors(), errors)) {

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Conditions on a group: {@code sum(bytes) > 10MB}, {@code count >= 100}, {@code p99(first_byte_ns)
- * > 20ms}, {@code rate(bytes) > 1MB/s}, {@code share(status >= 500) > 0.2}.
+ * Parses conditions on a group: {@code sum(bytes) > 10MB}, {@code count >= 100}, {@code
+ * p99(first_byte_ns) > 20ms}, {@code rate(bytes) > 1MB/s}, {@code share(status >= 500) > 0.2}.
  */
 final class ConditionReader {
   private static final Pattern CONDITION =
@@ -27,13 +27,13 @@ final class ConditionReader {
   private ConditionReader() {}
 
   /**
-   * @param aggregate as written, in lower case
-   * @param field null if none was given
-   * @param tuples conditions on tuples that stand in a field's place; empty if there are none
+   * @param aggregate aggregate as written, in lower case
+   * @param field null if missing
+   * @param tuples conditions on tuples in place of a field; empty if there are none
    */
   record Read(String aggregate, Ast.Word field, List<Ast.Condition> tuples, Condition condition) {}
 
-  /** Empty, with an error, if it is none. */
+  /** Reports an error and returns nothing if the word is not a condition. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
     Matcher matcher = CONDITION.matcher(word.text());
     Optional<Double> threshold = matcher.matches() ? threshold(matcher.group(4)) : Optional.empty();
@@ -57,7 +57,9 @@ final class ConditionReader {
         .map(conditions -> new Read(aggregate, null, conditions, condition));
   }
 
-  /** The language of WHERE; errors are shown at the argument, which is one word to the grammar. */
+  /**
+   * Parses the language of WHERE; errors point at the argument, which is one word to the grammar.
+   */
   private static Optional<List<Ast.Condition>> tuples(String text, Ast.Word word, Errors errors) {
     Errors inside = new Errors();
     Ast.Query query = Syntax.read("WHERE " + text, 2, inside).query();
@@ -83,7 +85,7 @@ final class ConditionReader {
     return word == null ? null : new Ast.Word(word.text(), word.source(), span);
   }
 
-  /** A number, a size in bytes or a duration in nanoseconds, each perhaps per second. */
+  /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */
   static Optional<Double> threshold(String text) {
     String amount =
         text.endsWith(PER_SECOND) ? text.substring(0, text.length() - PER_SECOND.length()) : text;

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Words that are true or false of a tuple, so that tuples can be counted by them: fields of type
- * bool, and {@code half_seen}, which is a tuple that lacks a half though it is not unanswered.
+ * Words that are true or false for a tuple, so that tuples can be counted by them: fields of type
+ * bool, and {@code half_seen}, which holds for a tuple that lacks a half but is not unanswered.
  */
 final class Countable {
   static final String HALF_SEEN = "half_seen";
@@ -25,7 +25,7 @@ final class Countable {
     return Catalogue.field(parser, word.text()).filter(f -> f.type() == FieldInfo.Type.BOOL);
   }
 
-  /** What must hold of a tuple for it to count. REQUIRES: {@link #has}. */
+  /** Returns the conditions that a tuple must meet to count. REQUIRES: {@link #has}. */
   static List<FieldCondition> conditions(ParserInfo parser, Ast.Word word) {
     if (isHalfSeen(parser, word)) {
       return List.of(

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Errors for people: the message, the line and a caret under the place.
+ * Renders errors for people: the message, the line and a caret under the position.
  *
  * <pre>
  * query:1:7: unknown parser 'htp_get'
@@ -15,20 +15,20 @@ import java.util.stream.Collectors;
  * </pre>
  */
 public final class ErrorRenderer {
-  /** Code points of a long line shown on either side of the place. */
+  /** Code points of a long line that are shown on either side of the position. */
   private static final int CONTEXT = 60;
 
   private ErrorRenderer() {}
 
   /**
-   * All errors of a query, with an empty line between two. Ends with a line feed unless there are
+   * Renders all errors of a query, separated by empty lines. Ends with a line feed unless there are
    * none.
    */
   public static String render(String text, List<QueryError> errors) {
     return errors.stream().map(error -> render(text, error)).collect(Collectors.joining("\n"));
   }
 
-  /** One error; several lines, the last with its line feed. */
+  /** Renders one error as several lines, each ended by a line feed. */
   public static String render(String text, QueryError error) {
     StringBuilder out = new StringBuilder();
     out.append(
@@ -64,15 +64,13 @@ public final class ErrorRenderer {
     return ReadableText.of(new String(line, begin, end - begin));
   }
 
-  /** Places on a terminal. */
+  /** Returns the width in terminal columns. */
   private static int width(int[] line, int begin, int end) {
     String shown = readable(line, begin, end);
     return shown.codePointCount(0, shown.length());
   }
 
-  /**
-   * Code points of a line; those that take no place on a terminal are replaced by one that does.
-   */
+  /** Returns the code points of a line; those of zero width are replaced by one with a width. */
   private static int[] lineOf(String text, int number) {
     int begin = 0;
     for (int line = 1; line < number && begin >= 0; line++) {

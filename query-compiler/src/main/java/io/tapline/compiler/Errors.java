@@ -5,8 +5,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * Collects the errors and notes of one query: errors without limit are of no use to anybody, so
- * there is one.
+ * Collects the errors and notes of one query, up to a limit beyond which more errors are of no use.
  */
 final class Errors {
   static final int MOST = 50;
@@ -18,12 +17,12 @@ final class Errors {
   private Span use;
   private String used;
 
-  /** Those of a text that names no places. */
+  /** Errors of a text that names no hosts. */
   Errors() {
     this(Rights.ALL);
   }
 
-  /** Those of a query of somebody with these rights. */
+  /** Errors of a query by a caller with these rights. */
   Errors(Rights rights) {
     this.rights = rights;
   }
@@ -48,8 +47,8 @@ final class Errors {
   }
 
   /**
-   * An error of a host, an address or a network. What a named query holds of them is not told to
-   * those who may not look at everything.
+   * Reports an error of a host, an address or a network. Those within a named query are hidden from
+   * callers that may not look at everything.
    */
   void place(Span span, QueryError.Code code, String message, String expected, String suggestion) {
     if (span.line() >= firstForeignLine && !rights.scope().isEverything()) {
@@ -60,14 +59,14 @@ final class Errors {
     }
   }
 
-  /** A host or network that does not exist. */
+  /** Reports a host or network that does not exist. */
   void unknownPlace(Ast.Word word, String what, String expected, Collection<String> valid) {
     String message = "unknown %s %s".formatted(what, Names.quoted(word.text()));
     String nearest = Names.nearest(word.text(), valid);
     place(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
   }
 
-  /** A name that does not exist; all valid ones are expected, the nearest is suggested. */
+  /** Reports a name that does not exist; lists the valid ones and suggests the nearest. */
   void unknown(Ast.Word word, String what, Collection<String> valid) {
     unknown(word, what, Names.list(valid), valid);
   }
@@ -117,7 +116,10 @@ final class Errors {
     return notes.stream().distinct().toList();
   }
 
-  /** By position; of errors at the same place the first found comes first. */
+  /**
+   * Returns the errors by position; those at the same position in the order in which they were
+   * found.
+   */
   List<QueryError> sorted() {
     return errors.stream().sorted(QueryError.BY_POSITION).toList();
   }

@@ -22,23 +22,26 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What a plan will do, for people ({@link #render}) and programs ({@link #json}). */
+/** Explains a plan to people ({@link #render}) and programs ({@link #json}). */
 public final class Explain {
   private final StringBuilder out = new StringBuilder();
 
   private Explain() {}
 
-  /** The plan's JSON, as {@link Plans#toJson} writes it. */
+  /** Returns the plan's JSON, as {@link Plans#toJson} writes it. */
   public static String json(Plan plan) {
     return Plans.toJson(plan);
   }
 
-  /** The plan as text of several lines, each ended by a line feed. */
+  /** Returns the plan as text of several lines, each ended by a line feed. */
   public static String render(Plan plan, List<Note> notes) {
     return render(plan, notes, true);
   }
 
-  /** The same without hosts, switches and servers, for those who may not know the network. */
+  /**
+   * Returns the same without hosts, switches and servers, for callers that may not know the
+   * network.
+   */
   public static String renderWithoutNetwork(Plan plan, List<Note> notes) {
     return render(plan, notes, false);
   }
@@ -228,7 +231,7 @@ public final class Explain {
     }
   }
 
-  /** The blocks that a tuple passes, in order. */
+  /** Returns the steps that a tuple passes, in order. */
   private static List<String> steps(Processor processor) {
     List<String> steps = new ArrayList<>();
     steps.add(value(processor.getParser(), processor.getValue()));

@@ -4,9 +4,9 @@ package io.tapline.compiler;
  * One field of a parser's tuples.
  *
  * @param unit "ns", "bytes"…; empty for names and plain numbers
- * @param additive whether sums of it mean something
+ * @param additive whether sums of it are meaningful
  * @param common whether every parser has it (times, flow, endpoints)
- * @param optional whether a tuple may have no value of it
+ * @param optional whether a tuple may lack a value
  */
 public record FieldInfo(
     String name,

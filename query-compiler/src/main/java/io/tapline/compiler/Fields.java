@@ -11,18 +11,18 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which fields a processor's words mean, given the parsers of the query.
+ * Resolves the fields that a processor's words refer to, given the parsers of the query.
  *
- * @param parsers as in PARSE
- * @param catalogue to name parsers that would have a missing field
+ * @param parsers parsers in the order of PARSE
+ * @param catalogue catalogue, to name parsers that have a missing field
  */
 record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
 
   /**
-   * A key and where its fields come from.
+   * A key and the origin of its fields.
    *
    * @param names canonical field names
-   * @param join empty if all are the parser's own
+   * @param join empty if all fields are the parser's own
    */
   record Key(List<String> names, Optional<Join> join) {}
 
@@ -30,19 +30,19 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     return words.stream().allMatch(word -> Catalogue.field(parser, word.text()).isPresent());
   }
 
-  /** Those of the parsers that have the field, in the same order. */
+  /** Returns those of the parsers that have the field, in the same order. */
   static List<ParserInfo> having(List<ParserInfo> parsers, Ast.Word word) {
     return parsers.stream().filter(p -> Catalogue.field(p, word.text()).isPresent()).toList();
   }
 
-  /** Those of the parsers in which the field is a number, in the same order. */
+  /** Returns those of the parsers in which the field is a number, in the same order. */
   static List<ParserInfo> havingNumber(List<ParserInfo> parsers, Ast.Word word) {
     return parsers.stream()
         .filter(p -> Catalogue.field(p, word.text()).filter(f -> f.type().isNumeric()).isPresent())
         .toList();
   }
 
-  /** The first parser that has all the words as fields, else the first. */
+  /** Returns the first parser that has all the words as fields, else the first. */
   static ParserInfo firstHaving(List<ParserInfo> parsers, List<Ast.Word> words) {
     return parsers.stream().filter(p -> hasAll(p, words)).findFirst().orElse(parsers.get(0));
   }
@@ -73,7 +73,8 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
   }
 
   /**
-   * The key's fields: the parser's own, else joined from one other parser that has all the rest.
+   * Returns the key's fields: the parser's own, else joined from another parser that has all the
+   * others.
    */
   Key key(ParserInfo parser, List<Ast.Word> words) {
     List<Ast.Word> known = words.stream().filter(this::isKnown).toList();
@@ -119,7 +120,10 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     return Optional.of(Join.newBuilder().setParser(other.name()).addAllFields(names).build());
   }
 
-  /** The numeric field that {@code by} means; empty, and an error, if it is none. */
+  /**
+   * Returns the numeric field that {@code by} refers to; reports an error and returns nothing if it
+   * is not numeric.
+   */
   Optional<FieldInfo> numeric(ParserInfo parser, Ast.Word word) {
     FieldInfo field = Catalogue.field(parser, word.text()).orElseThrow();
     if (field.type().isNumeric()) {

@@ -3,10 +3,11 @@ package io.tapline.compiler;
 import java.util.List;
 
 /**
- * A query in canonical layout, or the errors that keep it from having one.
+ * A query in canonical layout, or the errors that prevent it.
  *
  * @param text empty if there are errors; ends without a line feed
- * @param errors of syntax, values and ranges: names of parsers, fields and hosts are not looked up
+ * @param errors errors of syntax, values and ranges: names of parsers, fields and hosts are not
+ *     resolved
  */
 public record FormatResult(String text, List<QueryError> errors) {
   public FormatResult {

@@ -6,8 +6,8 @@ import java.util.stream.Collectors;
 import org.antlr.v4.runtime.Token;
 
 /**
- * The canonical layout of queries. Meaning and comments stay; a comment moves to lines of its own
- * before the clause in or before which it stood.
+ * The canonical layout of queries. Meaning and comments stay; a comment moves to its own lines
+ * before the clause that it was in or before.
  *
  * <pre>
  * PARSE tcp_conn_time, http_get
@@ -18,7 +18,8 @@ import org.antlr.v4.runtime.Token;
  */
 public final class Formatter {
   /**
-   * Longer lines are broken after a ','; FROM and TO, or LIMIT and SAMPLE, share a line up to this.
+   * Longer lines are broken after a ','; FROM and TO, or LIMIT and SAMPLE, share a line up to this
+   * length.
    */
   private static final int WIDTH = 100;
 
@@ -33,8 +34,8 @@ public final class Formatter {
   }
 
   /**
-   * Formats a query; formatting the result changes nothing. One that can't be compiled whatever
-   * parsers and hosts there are is refused.
+   * Formats a query; formatting is idempotent. Rejects a query that no parsers and hosts could make
+   * valid.
    */
   public static FormatResult format(String text) {
     Errors errors = new Errors();
@@ -58,7 +59,7 @@ public final class Formatter {
     return formatter.out.toString();
   }
 
-  /** The comments that were not yet passed, up to a token, and those that end its line. */
+  /** Returns the comments up to a token that were not yet returned, and those that end its line. */
   private List<String> commentsUpTo(int lastToken) {
     List<String> comments = new ArrayList<>();
     int line = syntax.tokens().get(lastToken).getLine();
@@ -103,7 +104,7 @@ public final class Formatter {
     }
   }
 
-  /** Items after a beginning, as many to a line as fit. */
+  /** Appends items to a beginning, as many per line as fit. */
   private static String wrapped(String begin, List<String> items) {
     StringBuilder text = new StringBuilder(begin);
     int lineBegin = 0;

@@ -4,8 +4,8 @@ import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Window;
 
 /**
- * Windows of parsers that emit once per interval. A shorter window gets all of an interval's tuples
- * at once or none of them, so what it says of its own time is wrong.
+ * Adapts windows to parsers that emit once per interval. A shorter window gets all of an interval's
+ * tuples at once or none of them, so its results do not match its time.
  */
 final class IntervalReader {
   private final ParserInfo parser;
@@ -18,7 +18,10 @@ final class IntervalReader {
     this.errors = errors;
   }
 
-  /** The window, with defaults no shorter than the interval; what was given so is an error. */
+  /**
+   * Returns the window, with defaults no shorter than the interval; reports an error for a shorter
+   * explicit one.
+   */
   static Window fit(Window window, ParserInfo parser, Arguments arguments, Errors errors) {
     if (parser.intervalNs() == 0) {
       return window;

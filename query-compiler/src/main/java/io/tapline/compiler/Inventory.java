@@ -58,7 +58,7 @@ public final class Inventory {
     entries.forEach(entry -> byNormalName.put(Names.normal(entry.name()), entry));
   }
 
-  /** Knows no names. */
+  /** Returns an inventory without names. */
   public static Inventory empty() {
     return EMPTY;
   }
@@ -66,13 +66,13 @@ public final class Inventory {
   /**
    * Reads the text of an inventory file.
    *
-   * @throws IllegalArgumentException if it is not one; the message says what is wrong and where
+   * @throws IllegalArgumentException if it is invalid; the message says what is wrong and where
    */
   public static Inventory fromYaml(String yaml) {
     return InventoryReader.read(yaml);
   }
 
-  /** Hosts and groups, sorted. */
+  /** Returns the names of hosts and groups, sorted. */
   public List<String> names() {
     List<String> names = new ArrayList<>();
     byNormalName.values().forEach(entry -> names.add(entry.name()));
@@ -80,14 +80,16 @@ public final class Inventory {
     return List.copyOf(names);
   }
 
-  /** The addresses of a host or group as "address/length"; empty if there is no such name. */
+  /**
+   * Returns the addresses of a host or group as "address/length"; empty if there is no such name.
+   */
   public List<String> addresses(String name) {
     return find(name)
         .map(entry -> entry.prefixes().stream().map(IpPrefix::toString).toList())
         .orElse(List.of());
   }
 
-  /** Names of tenants, in the file's order. */
+  /** Returns the names of tenants, in the file's order. */
   List<String> tenants() {
     return List.copyOf(tenants.keySet());
   }
@@ -96,35 +98,35 @@ public final class Inventory {
     return named(tenants, name);
   }
 
-  /** Names of reusable queries, in the file's order. */
+  /** Returns the names of reusable queries, in the file's order. */
   public List<String> queries() {
     return List.copyOf(queries.keySet());
   }
 
-  /** The text of a reusable query. */
+  /** Returns the text of a reusable query. */
   public Optional<String> query(String name) {
     return named(queries, name);
   }
 
-  /** In which forms texts may leave monitors. */
+  /** Returns the policy for the forms in which texts may leave monitors. */
   public TextPolicy texts() {
     return texts;
   }
 
-  /** Where alerts may be posted. */
+  /** Returns the policy for webhooks to which alerts may be posted. */
   WebhookPolicy webhooks() {
     return webhooks;
   }
 
-  /** To which topics alerts may be sent. */
+  /** Returns the policy for topics to which alerts may be sent. */
   AlertTopicPolicy topics() {
     return topics;
   }
 
   /**
-   * The part that somebody may know of: hosts and groups all of whose addresses are within the
-   * scope, and of networks' tenants the one that is called like his. What is not in it is as
-   * unknown as what never was.
+   * Returns the part that a caller may know: hosts and groups all of whose addresses are within its
+   * scope, and the network tenant that has its tenant's name. Everything else is treated as
+   * nonexistent.
    */
   public Inventory within(Rights rights) {
     Scope scope = rights.scope();

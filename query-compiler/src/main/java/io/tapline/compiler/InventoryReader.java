@@ -144,7 +144,9 @@ final class InventoryReader {
     return address.get();
   }
 
-  /** A group's member: the name of a host or of a group before it, an address, or a prefix. */
+  /**
+   * Resolves a group's member: the name of a host or of an earlier group, an address, or a prefix.
+   */
   private List<IpPrefix> member(String text, String where) {
     int slash = text.indexOf('/');
     Optional<IpPrefix> address = IpPrefix.parse(slash < 0 ? text : text.substring(0, slash));

@@ -6,19 +6,19 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An IPv4 or IPv6 prefix, host bits zero. Reads and writes text without asking a name server.
+ * An IPv4 or IPv6 prefix with zero host bits. Parses and formats text without using a name server.
  *
  * @param address 4 or 16 bytes in network order
  * @param length bits, 0 to 32 or 128
  */
 public record IpPrefix(byte[] address, int length) {
-  /** What is written like an IPv4 address, whatever its numbers: a regular expression. */
+  /** A regular expression for text that looks like an IPv4 address, whatever its numbers. */
   static final String FOUR_NUMBERS = "[0-9]+(\\.[0-9]+){3}";
 
   private static final int GROUPS = 8;
 
   /**
-   * Reads an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
+   * Parses an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
    * zone.
    */
   public static Optional<IpPrefix> parse(String text) {
@@ -34,7 +34,9 @@ public record IpPrefix(byte[] address, int length) {
     return address.length * 8;
   }
 
-  /** The prefix of this length that holds this one's address; the bits beyond are cleared. */
+  /**
+   * Returns the prefix of this length that contains this one's address; clears the bits beyond it.
+   */
   public IpPrefix shortened(int newLength) {
     byte[] masked = address.clone();
     for (int bit = newLength; bit < longest(); bit++) {
@@ -58,7 +60,7 @@ public record IpPrefix(byte[] address, int length) {
     return Optional.of(bytes);
   }
 
-  /** A number from 0 to 255 without leading zeros; -1 if it is none. */
+  /** Parses a number from 0 to 255 without leading zeros; returns -1 if it is not one. */
   private static int octet(String text, int begin, int end) {
     int number = 0;
     for (int i = begin; i < end; i++) {
@@ -91,7 +93,7 @@ public record IpPrefix(byte[] address, int length) {
     return Optional.of(bytes(all));
   }
 
-  /** 16-bit groups; the last part may be an IPv4 address, which is two. */
+  /** Parses 16-bit groups; the last part may be an IPv4 address, which makes two. */
   private static Optional<List<Integer>> groups(String text) {
     List<Integer> groups = new ArrayList<>();
     if (text.isEmpty()) {
@@ -121,7 +123,7 @@ public record IpPrefix(byte[] address, int length) {
     return bytes;
   }
 
-  /** "10.0.0.0/8", "2001:db8::/32": IPv6 as RFC 5952 section 4 recommends. */
+  /** Returns "10.0.0.0/8", "2001:db8::/32": IPv6 as RFC 5952 section 4 recommends. */
   @Override
   public String toString() {
     return addressText() + "/" + length;

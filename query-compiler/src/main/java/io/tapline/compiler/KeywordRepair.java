@@ -6,9 +6,9 @@ import org.antlr.v4.runtime.CommonToken;
 import org.antlr.v4.runtime.Token;
 
 /**
- * Finds misspelled keywords before parsing. Two words side by side outside parentheses are always
- * wrong, so if the second is nearly a keyword it was meant as one: it is reported and then taken as
- * that keyword, so that the rest of the query is still checked.
+ * Finds misspelled keywords before parsing. Two adjacent words outside parentheses are always
+ * wrong, so if the second is similar to a keyword, it was meant as one: it is reported and then
+ * treated as that keyword, so that the rest of the query is still checked.
  */
 final class KeywordRepair {
   private final Errors errors;

@@ -5,7 +5,7 @@ import io.tapline.schema.proto.Limit;
 import java.math.BigDecimal;
 import java.util.Optional;
 
-/** LIMIT: a time, a number of packets, or until stopped. */
+/** Reads LIMIT: a time, a number of packets, or until stopped. */
 final class LimitReader {
   static final String FORM =
       "a duration such as 90s, 500ms, 2m or 1h, or a number of packets such as 5000p";

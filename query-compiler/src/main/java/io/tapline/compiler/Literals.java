@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Numbers, durations and sizes as queries write them. */
+/** Parses numbers, durations and sizes as queries write them. */
 final class Literals {
   private static final Pattern QUANTITY =
       Pattern.compile("(-?[0-9]{0,18}(?:\\.[0-9]{0,18})?)([A-Za-z]{0,3})");
@@ -32,7 +32,7 @@ final class Literals {
 
   private Literals() {}
 
-  /** A number and its unit in lower case, empty if it has none. */
+  /** A number and its unit in lower case, which may be empty. */
   record Quantity(BigDecimal number, String unit) {}
 
   static Optional<Quantity> quantity(String text) {
@@ -44,17 +44,17 @@ final class Literals {
         : Optional.empty();
   }
 
-  /** A plain number without a unit. */
+  /** Parses a plain number without a unit. */
   static Optional<BigDecimal> number(String text) {
     return quantity(text).filter(quantity -> quantity.unit().isEmpty()).map(Quantity::number);
   }
 
-  /** A duration in nanoseconds, rounded down; units us, ms, s, m, h. */
+  /** Parses a duration in nanoseconds, rounded down; units us, ms, s, m, h. */
   static Optional<BigDecimal> durationNs(String text) {
     return scaled(text, NANOSECONDS);
   }
 
-  /** A size in bytes; units B, kB, MB, GB, TB, powers of ten. */
+  /** Parses a size in bytes; units B, kB, MB, GB, TB, powers of ten. */
   static Optional<BigDecimal> sizeBytes(String text) {
     return scaled(text, BYTES);
   }
@@ -66,7 +66,7 @@ final class Literals {
             quantity -> quantity.number().multiply(BigDecimal.valueOf(units.get(quantity.unit()))));
   }
 
-  /** What kind of value a text looks like, for messages. */
+  /** Returns the kind of value that a text looks like, for messages. */
   static String kindOf(String text) {
     if (number(text).isPresent()) {
       boolean whole = number(text).get().stripTrailingZeros().scale() <= 0;
@@ -80,7 +80,7 @@ final class Literals {
     }
   }
 
-  /** A duration as queries write it, in the largest unit that keeps it whole. */
+  /** Formats a duration as queries write it, in the largest unit that keeps it whole. */
   static String durationText(long nanoseconds) {
     for (String unit : new String[] {"h", "m", "s", "ms", "us"}) {
       long size = NANOSECONDS.get(unit);

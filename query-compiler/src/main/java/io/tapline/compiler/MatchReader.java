@@ -11,11 +11,11 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * FROM and TO: names become addresses, and lists that hold {@code *} become empty, which is
- * everything.
+ * Reads FROM and TO: resolves names to addresses, and lists that contain {@code *} to empty ones,
+ * which match everything.
  */
 final class MatchReader {
-  /** Addresses on either side after names were resolved. */
+  /** Maximum number of addresses on either side after names were resolved. */
   static final int MOST_ADDRESSES = 4096;
 
   private static final List<ClauseKind> SIDES = List.of(ClauseKind.FROM, ClauseKind.TO);
@@ -23,7 +23,7 @@ final class MatchReader {
   private static final Pattern PORT = Pattern.compile("0*[1-9][0-9]{0,4}");
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
-  /** A word that no inventory can name: it is an address, or none. */
+  /** Matches a word that can't be a name in an inventory: it is an address or invalid. */
   private static final Pattern FOUR_NUMBERS = Pattern.compile(IpPrefix.FOUR_NUMBERS);
 
   private final Inventory inventory;
@@ -31,7 +31,7 @@ final class MatchReader {
   private final Errors errors;
   private final boolean namesAreKnown;
 
-  /** What was written that reaches beyond the asker's scope. */
+  /** The first address of each clause that exceeds the caller's scope. */
   private final Map<ClauseKind, Ast.Address> beyond = new EnumMap<>(ClauseKind.class);
 
   private MatchReader(Inventory inventory, Rights rights, Errors errors, boolean namesAreKnown) {
@@ -41,7 +41,7 @@ final class MatchReader {
     this.namesAreKnown = namesAreKnown;
   }
 
-  /** Checks what can be checked without an inventory: addresses, ports and numbers of networks. */
+  /** Checks what needs no inventory: addresses, ports and numbers of networks. */
   static void checkWithoutNames(Ast.Query query, Errors errors) {
     MatchReader reader = new MatchReader(Inventory.empty(), Rights.ALL, errors, false);
     reader.side(ClauseKind.FROM, query.from());
@@ -66,7 +66,7 @@ final class MatchReader {
     return match;
   }
 
-  /** One side is within the scope with all of its addresses, whatever the other one is. */
+  /** Requires that all addresses of one side are within the scope, whatever the other side is. */
   private void requireScope(Ast.Query query) {
     for (ClauseKind side : SIDES) {
       List<Ast.Address> written = side == ClauseKind.FROM ? query.from() : query.to();
@@ -81,7 +81,7 @@ final class MatchReader {
     errors.place(place.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 
-  /** Whether a side names no host or network. */
+  /** Returns true if a side names no host or network. */
   private static boolean isEverywhere(List<Ast.Address> side) {
     return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
   }
@@ -158,7 +158,7 @@ final class MatchReader {
     };
   }
 
-  /** First and last port; 0 and 0 are any. */
+  /** First and last port; 0 and 0 stand for any. */
   private record Ports(int first, int last) {
     static final Ports ANY = new Ports(0, 0);
   }
@@ -259,7 +259,7 @@ final class MatchReader {
     return prefix;
   }
 
-  /** 2001:db8::1:80 is an address whose last group is 80; somebody may have meant a port. */
+  /** 2001:db8::1:80 is an address whose last group is 80, but may have been meant as a port. */
   private void noteUnclearPort(Ast.Address address, IpPrefix prefix) {
     String text = address.endpoint().text();
     int last = text.lastIndexOf(':');

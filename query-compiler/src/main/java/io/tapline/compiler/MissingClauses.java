@@ -1,6 +1,6 @@
 package io.tapline.compiler;
 
-/** A query needs PARSE, one of FROM and TO, and PROCESS. */
+/** Reports missing clauses: a query needs PARSE, one of FROM and TO, and PROCESS. */
 final class MissingClauses {
   private MissingClauses() {}
 
@@ -28,7 +28,7 @@ final class MissingClauses {
     }
   }
 
-  /** Where the clause should begin: at the first that comes after it, or the end. */
+  /** Returns where the clause should begin: at the first that comes after it, or the end. */
   private static Span placeOf(ClauseKind kind, Ast.Query query) {
     return query.clauses().stream()
         .filter(clause -> clause.kind().ordinal() > kind.ordinal())

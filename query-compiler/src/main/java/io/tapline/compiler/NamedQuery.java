@@ -4,16 +4,19 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * USE: the clauses of a query in the inventory, of which those that the text gives itself are
- * replaced. A named query uses no other.
+ * Expands USE: inserts the clauses of a query in the inventory, except those that the text contains
+ * itself. A named query can't use another.
  */
 final class NamedQuery {
-  /** Beyond any line of a query's text, which has {@link Syntax#LONGEST} characters. */
+  /**
+   * Greater than any line number of a query's text, which has at most {@link Syntax#LONGEST}
+   * characters.
+   */
   private static final int FIRST_LINE = 1_000_000;
 
   private NamedQuery() {}
 
-  /** The whole query: itself if it uses none. */
+  /** Returns the whole query: the text itself if it does not use another. */
   static Syntax expand(Syntax syntax, Inventory inventory, Errors errors) {
     Ast.Word use = syntax.query().use();
     if (use == null) {
@@ -38,7 +41,7 @@ final class NamedQuery {
     return new Syntax(whole, syntax.tokens());
   }
 
-  /** The text with the named query's clauses in it, laid out. REQUIRES: no errors. */
+  /** Returns the formatted text with the named query's clauses. REQUIRES: no errors. */
   static String layOut(Syntax written, Inventory inventory) {
     Ast.Word use = written.query().use();
     if (use == null) {

@@ -4,21 +4,21 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Spelling: which names are the same, and which are near. */
+/** Compares names: which are equal, and which are similar. */
 public final class Names {
-  /** Longer words have no near name; this bounds the cost of asking. */
+  /** Longer words have no similar name; this bounds the cost. */
   private static final int LONGEST_WORD = 64;
 
   private static final int LISTED = 12;
 
   private Names() {}
 
-  /** Names are the same if these are: case does not count, and '-' is '_'. */
+  /** Normalizes a name: case is ignored, and '-' equals '_'. */
   static String normal(String name) {
     return lower(name).replace('-', '_');
   }
 
-  /** Only ASCII letters have case here: some others change into several characters. */
+  /** Changes only ASCII letters: some others turn into several characters. */
   static String lower(String text) {
     StringBuilder lower = new StringBuilder(text);
     for (int i = 0; i < lower.length(); i++) {
@@ -35,8 +35,8 @@ public final class Names {
   }
 
   /**
-   * The candidate nearest to {@code word} by edit distance, the first of equals; empty if none is
-   * near.
+   * Returns the candidate nearest to {@code word} by edit distance, the first of equals; empty if
+   * none is near.
    */
   public static String nearest(String word, Collection<String> candidates) {
     String normal = normal(word);
@@ -57,7 +57,7 @@ public final class Names {
     return near ? best : continuation(normal, candidates);
   }
 
-  /** The first candidate that begins with the word, or that the word begins with. */
+  /** Returns the first candidate that begins with the word, or that the word begins with. */
   private static String continuation(String normal, Collection<String> candidates) {
     if (normal.length() < 2) {
       return "";
@@ -69,7 +69,8 @@ public final class Names {
   }
 
   /**
-   * Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
+   * Returns the optimal string alignment distance: insertions, deletions, replacements and swaps of
+   * neighbors.
    */
   static int distance(String a, String b) {
     int[] older = new int[b.length() + 1];
@@ -96,7 +97,7 @@ public final class Names {
     return previous[b.length()];
   }
 
-  /** "a, b, c" or, of many, the first and how many more there are. */
+  /** Returns "a, b, c" or, for many names, the first ones and the number of the others. */
   static String list(Collection<String> names) {
     if (names.size() <= LISTED) {
       return String.join(", ", names);
@@ -105,7 +106,7 @@ public final class Names {
     return "%s and %d more".formatted(first, names.size() - LISTED);
   }
 
-  /** "a", "a or b", "a, b or c". */
+  /** Returns "a", "a or b", "a, b or c". */
   static String either(List<String> names) {
     int last = names.size() - 1;
     return last <= 0
@@ -113,7 +114,7 @@ public final class Names {
         : String.join(", ", names.subList(0, last)) + " or " + names.get(last);
   }
 
-  /** A word as errors show it: quoted, its end cut off if it is long. */
+  /** Returns a word as errors show it: quoted, and truncated if it is long. */
   static String quoted(String word) {
     return word.codePointCount(0, word.length()) <= LONGEST_WORD
         ? "'" + word + "'"

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** VLAN and TENANT: numbers, or names of tenants in the inventory. */
+/** Reads VLAN and TENANT: numbers, or names of tenants in the inventory. */
 final class NetworkReader {
   static final int LAST_VLAN = 4094;
   static final int LAST_TENANT = (1 << 24) - 1;

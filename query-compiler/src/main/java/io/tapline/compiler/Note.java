@@ -1,10 +1,9 @@
 package io.tapline.compiler;
 
 /**
- * Something that a query's author should know although the query compiles.
+ * A remark for a query's author although the query compiles.
  *
- * @param level whether the result may surprise ({@code WARNING}) or is only explained ({@code
- *     NOTE})
+ * @param level {@code WARNING} if the result may surprise, {@code NOTE} for an explanation
  */
 public record Note(Level level, String message) {
   public enum Level {

@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a parser declares about its tuples.
+ * A parser's declaration of its tuples.
  *
- * @param mainFields what top-k ranks; empty if a query has to say
- * @param valueField default of by= where values are summed, averaged…
- * @param duration what diff takes, if the parser knows durations
- * @param intervalNs how often it emits; 0 if whenever something happens
+ * @param mainFields fields that top-k ranks; empty if a query must name one
+ * @param valueField default of by= for sums, averages…
+ * @param duration the duration that diff uses, if the parser has one
+ * @param intervalNs interval at which it emits; 0 if it emits on events
  * @param fields columns in order, the common ones first
  */
 public record ParserInfo(
@@ -22,22 +22,22 @@ public record ParserInfo(
     long intervalNs,
     List<FieldInfo> fields) {
 
-  /** Which layer of the network a parser reads. */
+  /** The network layer that a parser reads. */
   public enum Layer {
     NETWORK,
     TRANSPORT,
     APPLICATION
   }
 
-  /** Where a duration comes from. */
+  /** The source of a duration. */
   public sealed interface DurationSource {}
 
-  /** A field that holds the duration. */
+  /** A field that contains the duration. */
   public record DurationField(String field) implements DurationSource {}
 
   /**
-   * Two tuples of one flow: from one whose event is in {@code start} to one whose is in {@code
-   * end}.
+   * Two tuples of one flow: from one whose event is in {@code start} to one whose event is in
+   * {@code end}.
    */
   public record DurationEvents(String eventField, List<String> start, List<String> end)
       implements DurationSource {}
@@ -47,7 +47,7 @@ public record ParserInfo(
     fields = List.copyOf(fields);
   }
 
-  /** Whether tuples say if they were answered. */
+  /** Returns true if tuples record whether they were answered. */
   public boolean knowsAnswers() {
     return has("partial", FieldInfo.Type.STRING) && has("unanswered", FieldInfo.Type.BOOL);
   }
@@ -56,7 +56,7 @@ public record ParserInfo(
     return field(fieldName).filter(field -> field.type() == type).isPresent();
   }
 
-  /** The field of this canonical name. */
+  /** Returns the field of this canonical name. */
   public Optional<FieldInfo> field(String fieldName) {
     return fields.stream().filter(field -> field.name().equals(fieldName)).findFirst();
   }

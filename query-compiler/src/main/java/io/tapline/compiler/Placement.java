@@ -6,13 +6,14 @@ import io.tapline.schema.proto.Rule;
 import java.util.List;
 
 /**
- * Where a query's monitors go and which switches mirror to them. A function: the same match gives
- * the same places.
+ * Places a query's monitors and chooses the switches that mirror to them. A pure function: the same
+ * match gives the same placement.
  */
 @FunctionalInterface
 public interface Placement {
   /**
-   * One monitor on the control plane's own host, which sees packets without help from any switch.
+   * Places one monitor on the control plane's own host, which sees packets without any switch's
+   * help.
    */
   Placement LOCAL =
       match ->
@@ -22,7 +23,7 @@ public interface Placement {
   Placed place(Match match);
 
   /**
-   * The outcome.
+   * A placement.
    *
    * @param monitors at least one
    * @param rules mirror rules by switch; none for a local monitor

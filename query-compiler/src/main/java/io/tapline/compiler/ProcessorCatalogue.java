@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The processors that PROCESS can name, with what {@code tapline processors} shows of them. */
+/**
+ * The processors that PROCESS accepts, with the descriptions that {@code tapline processors} shows.
+ */
 public final class ProcessorCatalogue {
   static final int MOST_K = 10_000;
   static final int DEFAULT_K = 10;
@@ -15,7 +17,7 @@ public final class ProcessorCatalogue {
   static final long LONGEST_WINDOW_NS = 24L * 3600 * 1000 * Literals.NS_PER_MS;
   static final long DEFAULT_WINDOW_NS = 10_000 * Literals.NS_PER_MS;
 
-  /** Panes in a window: each costs the stream job memory per key. */
+  /** Maximum number of panes in a window: each takes memory per key in the stream job. */
   static final int MOST_PANES = 10_000;
 
   static final List<String> ORDERS = List.of("desc", "asc");
@@ -60,7 +62,7 @@ public final class ProcessorCatalogue {
 
   private ProcessorCatalogue() {}
 
-  /** How a processor becomes a plan. */
+  /** How a processor is compiled. */
   enum Family {
     TOP_K,
     DIFF,
@@ -75,16 +77,16 @@ public final class ProcessorCatalogue {
   /**
    * A processor and its meaning.
    *
-   * @param aggregate null where the arguments choose
+   * @param aggregate null if the arguments choose it
    */
   record Definition(Family family, ProcessorInfo info, Aggregate aggregate) {}
 
-  /** All processors, in the order in which they are shown. */
+  /** Returns all processors, in the order in which they are shown. */
   public static List<ProcessorInfo> all() {
     return DEFINITIONS.stream().map(Definition::info).toList();
   }
 
-  /** The processor of this name, however spelled. */
+  /** Returns the processor of this name, however spelled. */
   public static Optional<ProcessorInfo> find(String name) {
     return definition(name).map(Definition::info);
   }

@@ -14,7 +14,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * One processor of PROCESS: from name and arguments to parser, key, value, aggregate and window.
+ * Compiles one processor of PROCESS: from name and arguments to parser, key, value, aggregate and
+ * window.
  */
 final class ProcessorCompiler {
   static final int MOST_PROCESSORS = 64;
@@ -42,7 +43,7 @@ final class ProcessorCompiler {
     this.errors = errors;
   }
 
-  /** Whether PROCESS has no more processors than a job takes. */
+  /** Returns true if PROCESS has no more processors than a job supports. */
   static boolean areFewEnough(List<Ast.Processor> processors, Errors errors) {
     if (processors.size() <= MOST_PROCESSORS) {
       return true;
@@ -56,7 +57,7 @@ final class ProcessorCompiler {
   /**
    * Checks what can be checked while not all parsers, and so not all fields, are known.
    *
-   * @param parsers that the query names
+   * @param parsers number of parsers that the query names
    */
   static void checkWithoutFields(Ast.Processor processor, int parsers, Errors errors) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
@@ -100,7 +101,7 @@ final class ProcessorCompiler {
         .ifPresent(read -> WhereReader.checkWithoutFields(read.tuples(), errors));
   }
 
-  /** What agg= says, if anything. */
+  /** Returns the aggregate of agg=, if given. */
   private static Optional<Aggregate> aggregate(Arguments arguments) {
     return arguments
         .choice("agg", ProcessorCatalogue.AGGREGATES)
@@ -121,7 +122,7 @@ final class ProcessorCompiler {
     return arguments.integer("k", 1, ProcessorCatalogue.MOST_K, ProcessorCatalogue.DEFAULT_K);
   }
 
-  /** Empty, with errors, if the processor is not known or lacks what it needs. */
+  /** Reports errors and returns nothing if the processor is unknown or lacks what it needs. */
   Optional<Processor> compile(Ast.Processor processor) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
     if (definition.isEmpty()) {
@@ -143,7 +144,7 @@ final class ProcessorCompiler {
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
   }
 
-  /** Adds what follows from the parser, whichever it is. */
+  /** Adds what follows from the chosen parser. */
   private void complete(Processor.Builder result, Arguments arguments) {
     ParserInfo parser =
         parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
@@ -153,7 +154,7 @@ final class ProcessorCompiler {
     }
   }
 
-  /** What agg= says, where a processor has it; else what the processor stands for. */
+  /** Returns the aggregate of agg=, if the processor has it; else the processor's default. */
   private static Aggregate chosen(Arguments arguments, Aggregate otherwise) {
     Aggregate withoutAgg =
         otherwise != null ? otherwise : arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
@@ -232,7 +233,7 @@ final class ProcessorCompiler {
     return value(first, arguments, aggregate, "agg").map(taken -> result.setValue(taken.value()));
   }
 
-  /** Groups by the aggregate and field of a condition, which they must meet. */
+  /** Compiles groups by the aggregate and field of a condition, which they must meet. */
   private Optional<Processor.Builder> filter(Arguments arguments, Window window) {
     Ast.Word when = when(arguments);
     return ConditionReader.read(when, errors)
@@ -249,7 +250,10 @@ final class ProcessorCompiler {
         .orElse(new Ast.Word(ProcessorCatalogue.DEFAULT_CONDITION, "", processor));
   }
 
-  /** Whether a condition's aggregate exists, and has a field, tuples and window to be of. */
+  /**
+   * Returns true if a condition's aggregate exists, and has the field, tuples and window that it
+   * needs.
+   */
   private static boolean isComplete(
       ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
     String aggregate = read.aggregate();
@@ -329,7 +333,7 @@ final class ProcessorCompiler {
         .toList();
   }
 
-  /** Tuples that have a value of the field. */
+  /** Compiles a count of tuples that have a value of the field. */
   private Optional<Processor.Builder> present(Arguments arguments, Ast.Word field, Window window) {
     List<ParserInfo> owners = Fields.having(parsers, field);
     if (owners.isEmpty()) {
@@ -344,7 +348,10 @@ final class ProcessorCompiler {
     return Optional.of(result.setValue(Values.of(info).toBuilder().setUnit("count")));
   }
 
-  /** {@code count(CONDITION)} and {@code share(CONDITION)}: tuples that meet it, of all. */
+  /**
+   * Compiles {@code count(CONDITION)} and {@code share(CONDITION)}: the tuples that meet the
+   * condition, among all.
+   */
   private Optional<Processor.Builder> asked(
       Arguments arguments, ConditionReader.Read read, Window window) {
     boolean share = read.aggregate().equals("share");
@@ -362,7 +369,7 @@ final class ProcessorCompiler {
     return Optional.of(result);
   }
 
-  /** The first parser that has all fields that the condition asks of a tuple. */
+  /** Returns the first parser that has all fields of the condition. */
   private Optional<ParserInfo> asked(Arguments arguments, ConditionReader.Read read) {
     List<Ast.Word> words =
         read.field() != null
@@ -401,7 +408,7 @@ final class ProcessorCompiler {
     return List.of();
   }
 
-  /** p50, p99.9… as a share. */
+  /** Returns p50, p99.9… as a share. */
   private static Optional<Double> percentile(String aggregate) {
     return aggregate.startsWith("p")
         ? Literals.number(aggregate.substring(1))
@@ -437,8 +444,8 @@ final class ProcessorCompiler {
   }
 
   /**
-   * The first parser that has the by= field as a number and all key fields, else the first that has
-   * it as a number, else the first that has it at all.
+   * Returns the first parser that has the by= field as a number and all key fields, else the first
+   * that has it as a number, else the first that has it at all.
    */
   private Optional<ParserInfo> withBy(
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {
@@ -558,8 +565,8 @@ final class ProcessorCompiler {
   }
 
   /**
-   * Counts: the parser with all group fields. by=: one that has it. Else the first that has a value
-   * of its own.
+   * Chooses, for counts, the parser with all group fields; with by=, one that has the field; else
+   * the first that has a default value.
    */
   private Optional<ParserInfo> groupParser(Arguments arguments, Aggregate aggregate) {
     if (aggregate == Aggregate.COUNT) {
@@ -575,9 +582,9 @@ final class ProcessorCompiler {
   }
 
   /**
-   * What by= means.
+   * The value that by= refers to.
    *
-   * @param additive whether sums of it mean something
+   * @param additive whether sums of it are meaningful
    */
   private record Taken(String name, Value value, boolean additive) {
     static Taken of(FieldInfo field) {
@@ -585,7 +592,7 @@ final class ProcessorCompiler {
     }
   }
 
-  /** A number, or of what is true or false how many tuples or which share. */
+  /** Returns a number or, for a field that is true or false, the count or share of tuples. */
   private Optional<Taken> taken(ParserInfo parser, Ast.Word word, Aggregate aggregate) {
     if (!Countable.has(parser, word)) {
       return fields.numeric(parser, word).map(Taken::of);
@@ -601,7 +608,7 @@ final class ProcessorCompiler {
     return Optional.of(new Taken(word.text(), value, true));
   }
 
-  /** The field of by=, else the parser's value field. */
+  /** Returns the field of by=, else the parser's value field. */
   private Optional<Taken> value(
       ParserInfo parser, Arguments arguments, Aggregate aggregate, String asking) {
     if (arguments.has("by")) {

@@ -13,8 +13,8 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
   /**
    * One argument of a processor.
    *
-   * @param defaultText what holds without it, in words
-   * @param range which values are right, in words
+   * @param defaultText default, in words
+   * @param range valid values, in words
    */
   public record ArgumentInfo(
       String name, ArgumentType type, String defaultText, String range, String description) {}
@@ -30,7 +30,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     CONDITION("condition"),
     TEXT("text");
 
-    /** As users read it. */
+    /** The name that users read. */
     public final String text;
 
     ArgumentType(String text) {
@@ -42,7 +42,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     arguments = List.copyOf(arguments);
   }
 
-  /** The argument of this name, however spelled. */
+  /** Returns the argument of this name, however spelled. */
   public Optional<ArgumentInfo> argument(String argumentName) {
     return arguments.stream().filter(one -> Names.same(one.name(), argumentName)).findFirst();
   }

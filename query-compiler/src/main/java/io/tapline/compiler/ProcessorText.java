@@ -5,13 +5,13 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
 
-/** Processors as {@code tapline processors} prints them. */
+/** Formats processors for {@code tapline processors}. */
 public final class ProcessorText {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private ProcessorText() {}
 
-  /** One line a processor: name and description. */
+  /** Returns one line per processor: name and description. */
   public static String table() {
     StringBuilder out = new StringBuilder();
     for (ProcessorInfo processor : ProcessorCatalogue.all()) {
@@ -20,7 +20,7 @@ public final class ProcessorText {
     return out.toString();
   }
 
-  /** A processor with its arguments: type, range and default of each. Several lines. */
+  /** Returns a processor with its arguments: type, range and default of each. Several lines. */
   public static String describe(ProcessorInfo processor) {
     StringBuilder out = new StringBuilder();
     out.append("%s: %s\n".formatted(processor.name(), processor.description()));
@@ -34,7 +34,7 @@ public final class ProcessorText {
   }
 
   /**
-   * {@code
+   * Returns {@code
    * {"processors":[{"name","description","arguments":[{"name","type","values","default","description"}]}]}}.
    */
   public static String json() {
@@ -44,7 +44,7 @@ public final class ProcessorText {
     return root.toPrettyString();
   }
 
-  /** One processor of {@link #json()}. */
+  /** Returns one processor of {@link #json()}. */
   public static String json(ProcessorInfo processor) {
     return node(processor).toPrettyString();
   }

@@ -3,15 +3,15 @@ package io.tapline.compiler;
 import java.util.Comparator;
 
 /**
- * One thing that is wrong with a query. Whoever wrote the query can mend it: every error of the
- * compiler is the user's fault (wrong usage, HTTP 400), never the system's.
+ * One error in a query. The query's author can fix it: every error of the compiler is the user's
+ * fault (wrong usage, HTTP 400), never the system's.
  *
- * @param code what kind of error, for programs
- * @param line from 1
- * @param column from 1, in code points
+ * @param code kind of error, for programs
+ * @param line line, from 1
+ * @param column column, from 1, in code points
  * @param length code points to underline, at least 1
  * @param message what is wrong, without the position
- * @param expected what would be right here; may be empty
+ * @param expected what would be valid here; may be empty
  * @param suggestion the valid word nearest to what was written; empty if none is near
  */
 public record QueryError(
@@ -23,23 +23,23 @@ public record QueryError(
     String expected,
     String suggestion) {
 
-  /** What kind of error. */
+  /** The kind of error. */
   public enum Code {
-    /** The text does not follow the grammar. */
+    /** The text violates the grammar. */
     SYNTAX,
-    /** A clause is missing, given twice, or out of order. */
+    /** A clause is missing, repeated, or out of order. */
     CLAUSE,
-    /** A parser, processor, argument, field or host that does not exist. */
+    /** A parser, processor, argument, field or host does not exist. */
     UNKNOWN_NAME,
-    /** A value of the wrong type or form. */
+    /** A value has the wrong type or form. */
     TYPE,
-    /** A value of the right type outside its range. */
+    /** A value has the right type but is out of range. */
     RANGE,
-    /** Parts that are right alone but not together. */
+    /** Parts are valid individually but not together. */
     CONFLICT,
-    /** The asker may not see what the query asks for. */
+    /** The caller may not see what the query asks for. */
     FORBIDDEN,
-    /** The query is beyond what one query may hold. */
+    /** The query exceeds a size limit. */
     TOO_LARGE
   }
 

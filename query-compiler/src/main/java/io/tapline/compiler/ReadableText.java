@@ -1,11 +1,11 @@
 package io.tapline.compiler;
 
 /**
- * Text as people are shown it. Characters that are not seen, or that change the order or the lines
- * of others, are written as escapes: <code>/&#92;u{202e}gpj.exe</code>. They are Unicode's
- * controls, formats, surrogates, line and paragraph separators, and those that renderers leave out
- * by default, such as variation selectors. C++ and TypeScript have the same table;
- * schema/golden/readable_text.json holds all three to it.
+ * Escapes text for display. Characters that are invisible, or that change the order or the lines of
+ * others, become escapes: <code>/&#92;u{202e}gpj.exe</code>. They are Unicode's controls, formats,
+ * surrogates, line and paragraph separators, and those that renderers leave out by default, such as
+ * variation selectors. C++ and TypeScript have the same table; schema/golden/readable_text.json
+ * verifies all three.
  */
 public final class ReadableText {
   private static final int[][] ESCAPED = {
@@ -41,12 +41,12 @@ public final class ReadableText {
 
   private ReadableText() {}
 
-  /** One line, whatever the text holds. */
+  /** Returns one line, whatever the text contains. */
   public static String of(String text) {
     return shown(text, "");
   }
 
-  /** Several lines: line feeds and tabs stay. */
+  /** Returns several lines: line feeds and tabs stay. */
   public static String ofLines(String text) {
     return shown(text, "\n\t");
   }
@@ -65,7 +65,7 @@ public final class ReadableText {
     return shown.toString();
   }
 
-  /** Whether a code point is shown as its escape. */
+  /** Returns true if a code point is escaped. */
   public static boolean isEscaped(int codePoint) {
     if (codePoint >= ' ' && codePoint < 0x7f) {
       return false;

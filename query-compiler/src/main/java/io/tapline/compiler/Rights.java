@@ -1,19 +1,20 @@
 package io.tapline.compiler;
 
 /**
- * Who asks, and what he may look at.
+ * The caller's tenant and the part of the network that it may look at.
  *
- * @param tenant begins the identifiers of his queries; {@link #NOBODY} where nobody is told apart
- * @param networkWide whether queries may name no host or network
- * @param scope one end of each connection that a query matches is within
+ * @param tenant prefix of the IDs of the caller's queries; {@link #NOBODY} if callers are not
+ *     distinguished
+ * @param networkWide whether queries may leave hosts and networks unnamed
+ * @param scope one end of each connection that a query matches must be within it
  */
 public record Rights(String tenant, boolean networkWide, Scope scope) {
-  /** The tenant of those who need no token. */
+  /** The tenant of callers that need no token. */
   public static final String NOBODY = "q";
 
   static final String TENANT = "[a-z][a-z0-9]{0,31}";
 
-  /** All there are. */
+  /** All rights. */
   public static final Rights ALL = new Rights(NOBODY, true, Scope.EVERYTHING);
 
   public Rights {
@@ -22,7 +23,7 @@ public record Rights(String tenant, boolean networkWide, Scope scope) {
     }
   }
 
-  /** Whether a query is this tenant's. */
+  /** Returns true if a query belongs to this tenant. */
   public boolean owns(String query) {
     return query.startsWith(tenant + "-");
   }

@@ -5,11 +5,13 @@ import java.math.BigDecimal;
 import java.util.List;
 import java.util.Optional;
 
-/** SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow. */
+/**
+ * Reads SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow.
+ */
 final class SampleReader {
   static final String FORM = "a share of flows such as 0.1, auto, or * for every flow";
 
-  /** Smaller rates are below what the 64-bit threshold of a flow's hash can tell from zero. */
+  /** The 64-bit threshold of a flow's hash can't distinguish smaller rates from zero. */
   private static final BigDecimal LEAST = new BigDecimal("0.000000001");
 
   private SampleReader() {}

@@ -6,9 +6,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The addresses that somebody may look at.
+ * The addresses that a caller may look at.
  *
- * @param prefixes those; empty for all there are
+ * @param prefixes those addresses; empty for all
  */
 public record Scope(List<IpPrefix> prefixes) {
   /** All addresses. */
@@ -21,9 +21,9 @@ public record Scope(List<IpPrefix> prefixes) {
   }
 
   /**
-   * Reads "10.0.2.0/24" or an address.
+   * Parses "10.0.2.0/24" or an address.
    *
-   * @return nothing if it is none, or has bits beyond its length
+   * @return nothing if the text is neither, or has bits beyond its length
    */
   public static Optional<IpPrefix> prefix(String text) {
     int slash = text.indexOf('/');
@@ -45,7 +45,7 @@ public record Scope(List<IpPrefix> prefixes) {
     return prefixes.isEmpty();
   }
 
-  /** Whether all addresses of a prefix are within. */
+  /** Returns true if all addresses of a prefix are within the scope. */
   public boolean holds(IpPrefix wanted) {
     return isEverything() || prefixes.stream().anyMatch(prefix -> holds(prefix, wanted));
   }
@@ -56,7 +56,7 @@ public record Scope(List<IpPrefix> prefixes) {
         && narrow.shortened(wide.length()).equals(wide);
   }
 
-  /** For people. */
+  /** Returns the scope for users. */
   @Override
   public String toString() {
     return isEverything()

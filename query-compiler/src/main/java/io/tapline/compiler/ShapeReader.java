@@ -9,15 +9,15 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** What PARSE says of a parser's texts: {@code http_get(url=template, host=hash)}. */
+/** Reads the forms of a parser's texts in PARSE: {@code http_get(url=template, host=hash)}. */
 final class ShapeReader {
   static final List<String> FORMS = List.of("template", "path", "hash", "omit");
 
   private ShapeReader() {}
 
   /**
-   * Forms that the query asks for, then those that the policy wants and the query says nothing of.
-   * Of parsers that don't exist only the forms are checked.
+   * Returns the forms that the query requests, then those that the policy requires and the query
+   * does not mention. For unknown parsers, only the forms are checked.
    */
   static List<Shape> read(
       List<Ast.Parser> parsers, Catalogue catalogue, TextPolicy policy, Errors errors) {
@@ -80,7 +80,7 @@ final class ShapeReader {
     return Names.lower(form.name());
   }
 
-  /** What a query gets of each parser's texts that says nothing of them. */
+  /** Returns the forms that a query gets for texts it does not mention. */
   private static List<Shape> owed(Set<ParserInfo> parsers, TextPolicy policy) {
     List<Shape> owed = new ArrayList<>();
     for (ParserInfo parser : parsers) {
@@ -134,7 +134,7 @@ final class ShapeReader {
     errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 
-  /** Times, flows and endpoints are every parser's, and stay. */
+  /** Times, flows and endpoints belong to every parser, and stay. */
   static boolean isText(FieldInfo field) {
     return field.type() == FieldInfo.Type.STRING && !field.common();
   }

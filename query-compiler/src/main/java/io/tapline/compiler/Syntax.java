@@ -8,24 +8,24 @@ import org.antlr.v4.runtime.CommonTokenStream;
 import org.antlr.v4.runtime.Token;
 
 /**
- * A text read by the grammar.
+ * A parsed text.
  *
- * @param query what could be understood
- * @param tokens all tokens, comments among them
+ * @param query the part that could be parsed
+ * @param tokens all tokens, including comments
  */
 record Syntax(Ast.Query query, List<Token> tokens) {
-  /** Longest text, in UTF-16 units. */
+  /** Maximum length of a text in UTF-16 units. */
   static final int LONGEST = 64 * 1024;
 
-  /** Reads a text; errors go to {@code errors}. Linear in the text's length. */
+  /** Parses a text; errors go to {@code errors}. Linear in the text's length. */
   static Syntax read(String text, Errors errors) {
     return read(text, 1, errors);
   }
 
   /**
-   * Reads a text whose first line has this number.
+   * Parses a text whose first line has this number.
    *
-   * @param firstLine above 1 for a named query, whose clauses may be missing
+   * @param firstLine above 1 for a named query, in which clauses may be missing
    */
   static Syntax read(String text, int firstLine, Errors errors) {
     if (text.length() > LONGEST) {
@@ -52,7 +52,7 @@ record Syntax(Ast.Query query, List<Token> tokens) {
     return new Syntax(query, tokens.getTokens());
   }
 
-  /** A clause as written, without comments; empty if there is none. */
+  /** Returns a clause as written, without comments; empty if it is missing. */
   String clauseText(ClauseKind kind) {
     return query.clauses().stream()
         .filter(clause -> clause.kind() == kind)
@@ -62,7 +62,7 @@ record Syntax(Ast.Query query, List<Token> tokens) {
         .collect(java.util.stream.Collectors.joining(" "));
   }
 
-  /** Unpaired surrogates, which are no characters, become U+FFFD. */
+  /** Replaces unpaired surrogates, which are not characters, with U+FFFD. */
   private static String wellFormed(String text) {
     boolean plain = true;
     for (int i = 0; i < text.length() && plain; i++) {

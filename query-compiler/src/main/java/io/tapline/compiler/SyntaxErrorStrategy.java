@@ -15,13 +15,15 @@ import org.antlr.v4.runtime.Token;
 import org.antlr.v4.runtime.misc.IntervalSet;
 
 /**
- * Reports syntax errors in the language's own words and goes on at the next ',' or ')' or clause
- * that fits. Tokens are neither invented nor deleted singly: both make errors follow from errors.
+ * Reports syntax errors in the language's own words and resumes at the next ',' or ')' or clause
+ * that fits. Single tokens are neither inserted nor deleted, since both cause follow-up errors.
  */
 final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private final Errors errors;
 
-  /** What could have come at {@link #seenIndex} in the rules that ended there without it. */
+  /**
+   * Tokens that could have come at {@link #seenIndex} in the rules that ended there without them.
+   */
   private final IntervalSet seen = new IntervalSet();
 
   private int seenIndex = -1;
@@ -155,7 +157,7 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
     return parser.getContext().getRuleIndex() == TaplineQueryParser.RULE_query;
   }
 
-  /** The clauses that may still come, in order. */
+  /** Returns the clauses that may still follow, in order. */
   private static Set<ClauseKind> laterClauses(ParserRuleContext context) {
     Set<ClauseKind> later = EnumSet.allOf(ClauseKind.class);
     ParserRuleContext query = context;

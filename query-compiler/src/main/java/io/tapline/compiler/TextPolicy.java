@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The forms in which texts may leave monitors, whatever a query says; a query gets what the section
- * {@code texts} of the inventory names:
+ * Restricts the forms in which texts may leave monitors, by the section {@code texts} of the
+ * inventory:
  *
  * <pre>
  * texts:
@@ -21,9 +21,8 @@ import java.util.Optional;
  *     statement: template
  * </pre>
  *
- * <p>The first form is what a query gets that asks for none; it may ask for the others, and for
- * omit. What a parser's own entry says of a field goes before what {@code "*"} says. Texts that are
- * not named are free.
+ * <p>The first form is the default; a query may request the others, and omit. A parser's own entry
+ * takes precedence over {@code "*"}. Texts that are not listed are unrestricted.
  */
 public final class TextPolicy {
   static final TextPolicy NONE = new TextPolicy(List.of());
@@ -63,7 +62,7 @@ public final class TextPolicy {
         rules.add(new Rule(parser.getKey(), text.getKey(), forms));
       }
     }
-    // Rules of one parser before those of all: the first that fits counts.
+    // Rules of one parser precede those of all: the first match counts.
     List<Rule> sorted = new ArrayList<>();
     rules.stream().filter(rule -> !rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
     rules.stream().filter(rule -> rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
@@ -96,10 +95,11 @@ public final class TextPolicy {
   }
 
   /**
-   * What is misspelled in it would protect nothing, so whoever knows the parsers asks.
+   * Rejects misspelled names, which would protect nothing; called by components that know the
+   * parsers.
    *
-   * @throws IllegalArgumentException if it names a parser that does not exist, or what is no text
-   *     of the parser
+   * @throws IllegalArgumentException if it names a parser that does not exist, or a field that is
+   *     not a text of the parser
    */
   public void requireTextsOf(Catalogue catalogue) {
     for (Rule rule : rules) {
@@ -115,7 +115,7 @@ public final class TextPolicy {
     }
   }
 
-  /** The forms that a text may have, the one that it gets by itself first; empty: it is free. */
+  /** Returns the forms that a text may have, the default first; empty if it is unrestricted. */
   Optional<List<Shape.Form>> forms(ParserInfo parser, FieldInfo text) {
     return rules.stream()
         .filter(rule -> rule.isOf(parser) && rule.isOf(text))

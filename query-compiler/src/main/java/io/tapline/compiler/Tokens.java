@@ -2,11 +2,11 @@ package io.tapline.compiler;
 
 import org.antlr.v4.runtime.Token;
 
-/** Tokens as spans and words. */
+/** Converts tokens to spans and words. */
 final class Tokens {
   private Tokens() {}
 
-  /** The token's place; of one that spans lines its first line. */
+  /** Returns the token's position; for one that spans several lines, that of its first line. */
   static Span span(Token token) {
     if (token.getType() == Token.EOF) {
       return new Span(token.getLine(), token.getCharPositionInLine() + 1, 1);
@@ -19,8 +19,8 @@ final class Tokens {
   }
 
   /**
-   * From the first token's begin to the last token's end, if they share a line; else the first
-   * token.
+   * Returns the span from the beginning of the first token to the end of the last, if they share a
+   * line; else that of the first token.
    */
   static Span span(Token first, Token last) {
     Span begin = span(first);

@@ -6,7 +6,7 @@ import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Trigger;
 import java.util.Optional;
 
-/** What a trigger has beyond the condition it watches. */
+/** Reads the arguments of a trigger beyond the condition that it watches. */
 final class TriggerReader {
   private final Inventory inventory;
   private final Compiler.Options options;
@@ -18,14 +18,14 @@ final class TriggerReader {
     this.errors = errors;
   }
 
-  /** Checks what no inventory decides. */
+  /** Checks what does not depend on an inventory. */
   static void checkForms(Arguments arguments, Errors errors) {
     values(arguments, 0, errors);
     arguments.word("webhook").ifPresent(word -> url(word, errors));
     arguments.word("topic").ifPresent(word -> isTopic(word, errors));
   }
 
-  /** When it fires, how it clears, and whom it tells. */
+  /** Reads when the trigger fires, how it clears, and where its alerts go. */
   Trigger.Builder read(Arguments arguments, Processor.Builder watched) {
     Trigger.Builder trigger = values(arguments, watched.getCondition().getThreshold(), errors);
     arguments.word("webhook").flatMap(this::webhook).ifPresent(trigger::addActions);
@@ -34,9 +34,9 @@ final class TriggerReader {
   }
 
   /**
-   * When it fires and how it clears.
+   * Reads when the trigger fires and how it clears.
    *
-   * @param threshold that of the condition, which clears it unless another is given
+   * @param threshold threshold of the condition, which clears it unless another is given
    */
   private static Trigger.Builder values(Arguments arguments, double threshold, Errors errors) {
     Trigger.Builder trigger =
@@ -81,7 +81,7 @@ final class TriggerReader {
     return is;
   }
 
-  /** The URL as it is called, if the inventory lets alerts be posted there. */
+  /** Returns the normalized URL, if the inventory allows alerts to be posted there. */
   private Optional<Action> webhook(Ast.Word word) {
     return url(word, errors).flatMap(url -> allowed(url, word));
   }
@@ -101,7 +101,7 @@ final class TriggerReader {
                 .build());
   }
 
-  /** The topic, if the tenant may send there and it was not found missing. */
+  /** Returns the topic, if the tenant may send to it and it is not known to be missing. */
   private Optional<Action> topic(Ast.Word word) {
     String topic = word.text();
     if (!isTopic(word, errors)) {

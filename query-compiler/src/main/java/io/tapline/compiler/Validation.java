@@ -3,12 +3,12 @@ package io.tapline.compiler;
 import java.util.List;
 
 /**
- * Finds what is wrong with a query whatever parsers, hosts, tenants and rights there are: errors of
- * values, ranges and forms. No name is looked up but those of processors and their arguments, which
- * are the language's own.
+ * Finds errors in a query that do not depend on parsers, hosts, tenants and rights: wrong values,
+ * ranges and forms. It resolves no names except those of processors and their arguments, which are
+ * the language's own.
  *
- * <p>Each check is the reader's that the compiler uses, so that the formatter refuses a query only
- * if it can't be compiled anywhere, and for the same reason.
+ * <p>Each check is that of the reader that the compiler uses, so that the formatter rejects only
+ * queries that can't be compiled anywhere, and for the same reason.
  */
 final class Validation {
   private Validation() {}
@@ -32,7 +32,7 @@ final class Validation {
     }
   }
 
-  /** How many parsers a query names, at most: two names may be of one. */
+  /** Returns an upper bound of the parsers that a query names: two names may be aliases of one. */
   static int distinctParsers(Ast.Query query) {
     boolean elsewhere = query.use() != null && !query.has(ClauseKind.PARSE);
     return elsewhere

@@ -5,21 +5,21 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Value;
 import java.util.List;
 
-/** What processors aggregate. */
+/** The values that processors aggregate. */
 final class Values {
   private Values() {}
 
-  /** Tuples, each as one. */
+  /** Counts each tuple as one. */
   static Value counted() {
     return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
   }
 
-  /** A field, in its unit. */
+  /** Takes a field, in its unit. */
   static Value of(FieldInfo field) {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
 
-  /** Tuples that meet conditions, each as one, and all others as none. */
+  /** Counts tuples that meet conditions as one, and all others as zero. */
   static Value of(List<FieldCondition> conditions, String unit) {
     return Value.newBuilder()
         .setConditions(Value.Conditions.newBuilder().addAllAll(conditions))
@@ -27,7 +27,7 @@ final class Values {
         .build();
   }
 
-  /** The time between start and end. REQUIRES: the parser has one. */
+  /** Takes the time between start and end. REQUIRES: the parser has one. */
   static Value duration(ParserInfo parser) {
     ParserInfo.DurationSource source = parser.duration().orElseThrow();
     if (source instanceof ParserInfo.DurationField field) {
@@ -43,7 +43,7 @@ final class Values {
     return Value.newBuilder().setDifference(difference).setUnit("ns").build();
   }
 
-  /** The unit of a rate. */
+  /** Returns the unit of a rate. */
   static String perSecond(String unit) {
     return unit.isEmpty() || unit.equals("count") ? "per_second" : unit + "_per_second";
   }

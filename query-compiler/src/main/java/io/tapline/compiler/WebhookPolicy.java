@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where alerts may be posted, by the inventory's section {@code webhooks}:
+ * The receivers to which alerts may be posted, by the inventory's section {@code webhooks}:
  *
  * <pre>
  * webhooks:
@@ -20,11 +20,11 @@ import java.util.regex.Pattern;
  *   - {url: "https://alerts.internal", private: true}
  * </pre>
  *
- * <p>Scheme, host and port have to be those of an entry. A host, or host and port, without a scheme
- * stands for http and https, at the scheme's own port where it names none. Without the section
- * nothing may be posted anywhere. Immutable.
+ * <p>Scheme, host and port must match an entry. A host, or host and port, without a scheme stands
+ * for http and https, at the scheme's default port if it names none. Without the section, no alerts
+ * may be posted. Immutable.
  *
- * @param entries none: alerts may be posted nowhere
+ * @param entries none: no alerts may be posted
  */
 record WebhookPolicy(List<Entry> entries) {
   static final WebhookPolicy NONE = new WebhookPolicy(List.of());
@@ -33,12 +33,12 @@ record WebhookPolicy(List<Entry> entries) {
   private static final Pattern BARE = Pattern.compile("(\\[[^\\[\\]]*]|[^:/]+)(:[0-9]+)?");
 
   /**
-   * Receivers at one host.
+   * The receivers on one host.
    *
-   * @param text as the inventory has it
+   * @param text text in the inventory
    * @param origins scheme, host and port of each
-   * @param isPrivate whether the host's addresses may be private, as one that is an address itself
-   *     says
+   * @param isPrivate whether the host's addresses may be private, as for an entry that is an
+   *     address itself
    */
   record Entry(String text, List<WebhookUrl> origins, boolean isPrivate) {
     boolean holds(WebhookUrl url) {
@@ -95,7 +95,7 @@ record WebhookPolicy(List<Entry> entries) {
     return new IllegalArgumentException("inventory, webhooks: " + message);
   }
 
-  /** The entry that lets alerts be posted there. */
+  /** Returns the entry that allows alerts to be posted to a URL. */
   Optional<Entry> entry(WebhookUrl url) {
     return entries.stream().filter(entry -> entry.holds(url)).findFirst();
   }

@@ -8,15 +8,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An http or https URL in its one spelling, so that what was checked is what is called: lower case,
- * names in ASCII (IDNA) without a dot at the end, IPv4 addresses as four decimal numbers, IPv6 as
- * in RFC 5952. Other spellings that some library would take for an address (octal, hexadecimal,
- * fewer numbers) are refused, as are user names and fragments.
+ * An http or https URL in its canonical spelling, so that the checked URL is the one that is
+ * called: lower case, names in ASCII (IDNA) without a trailing dot, IPv4 addresses as four decimal
+ * numbers, IPv6 as in RFC 5952. Other spellings that some library would take for an address (octal,
+ * hexadecimal, fewer numbers) are rejected, as are user names and fragments.
  *
  * @param scheme http or https
  * @param host a name, an IPv4 address, or an IPv6 address without brackets
- * @param port from 1
- * @param path what follows, beginning with "/"
+ * @param port port, from 1
+ * @param path the rest, beginning with "/"
  */
 record WebhookUrl(String scheme, String host, int port, String path) {
   private static final Pattern URL = Pattern.compile("(?i)(https?)://([^/?#]+)(.*)");
@@ -24,16 +24,17 @@ record WebhookUrl(String scheme, String host, int port, String path) {
       Pattern.compile("(\\[[^\\[\\]]*]|[^:\\[\\]]+)(?::([0-9]{1,5}))?");
   private static final Pattern PRINTABLE = Pattern.compile("[^\\s\\p{Cntrl}\\\\]*");
 
-  /** Names whose last label begins with a digit are left to addresses. */
+  /** Names whose last label begins with a digit are reserved for addresses. */
   private static final Pattern NAME =
       Pattern.compile("([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
 
   private static final int LONGEST_NAME = 253;
 
   /**
-   * Reads a URL.
+   * Parses a URL.
    *
-   * @throws IllegalArgumentException if it is none; the message says why, as the end of a sentence
+   * @throws IllegalArgumentException if it is invalid; the message says why, as the end of a
+   *     sentence
    */
   static WebhookUrl parse(String text) {
     Matcher url = URL.matcher(text);
@@ -50,7 +51,7 @@ record WebhookUrl(String scheme, String host, int port, String path) {
   }
 
   /**
-   * A host in its one spelling.
+   * Returns a host in its canonical spelling.
    *
    * @param text a name, an IPv4 address, or an IPv6 address in brackets
    */
@@ -98,7 +99,7 @@ record WebhookUrl(String scheme, String host, int port, String path) {
     return IpPrefix.parse(host).isPresent();
   }
 
-  /** Scheme, host and port, the port only where it is not the scheme's own. */
+  /** Returns scheme, host and port, without the scheme's default port. */
   String origin() {
     String bracketed = host.contains(":") ? "[" + host + "]" : host;
     return scheme + "://" + bracketed + (port == standardPort(scheme) ? "" : ":" + port);

@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** WHERE: conditions on fields of the query's parsers, their values in the fields' types. */
+/** Reads WHERE: conditions on fields of the query's parsers, with values of the fields' types. */
 final class WhereReader {
   private static final BigInteger MOST_U64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
   private static final Map<String, FieldCondition.Operator> OPERATORS =
@@ -33,7 +33,7 @@ final class WhereReader {
     this.errors = errors;
   }
 
-  /** Whether WHERE has no more conditions than a monitor takes. */
+  /** Returns true if WHERE has no more conditions than a monitor supports. */
   static boolean isShortEnough(List<Ast.Condition> conditions, Errors errors) {
     if (conditions.size() <= MOST_CONDITIONS) {
       return true;
@@ -54,7 +54,7 @@ final class WhereReader {
     }
   }
 
-  /** The conditions. REQUIRES: all parsers are known. */
+  /** Returns the conditions. REQUIRES: all parsers are known. */
   static List<FieldCondition> read(
       List<Ast.Condition> conditions, Fields fields, Inventory inventory, Errors errors) {
     WhereReader reader = new WhereReader(fields, inventory, errors);
@@ -103,7 +103,10 @@ final class WhereReader {
         && operator != FieldCondition.Operator.NOT_EQUAL;
   }
 
-  /** The field of the first parser that can be asked so: one name may have several types. */
+  /**
+   * Returns the field of the first parser that supports the comparison: a name may have several
+   * types.
+   */
   private static FieldInfo field(Ast.Condition condition, boolean order, List<ParserInfo> owners) {
     List<FieldInfo> infos =
         owners.stream()
@@ -125,7 +128,7 @@ final class WhereReader {
     return takesItsValues(condition, errors);
   }
 
-  /** Only = and != compare with a list. */
+  /** Only = and != accept a list. */
   private static boolean takesItsValues(Ast.Condition condition, Errors errors) {
     if (!isOrder(OPERATORS.get(condition.operator().text())) || condition.values().size() <= 1) {
       return true;
@@ -135,7 +138,7 @@ final class WhereReader {
     return false;
   }
 
-  /** What a literal means, several if it is a name of several addresses; none after an error. */
+  /** Returns a literal's values, several if it names several addresses; none after an error. */
   private List<String> values(Ast.Literal literal, FieldInfo field) {
     if (field.type() == FieldInfo.Type.ADDRESS) {
       return addresses(literal);
@@ -220,7 +223,7 @@ final class WhereReader {
     return prefix(ip.get(), literal, errors).map(IpPrefix::toString).stream().toList();
   }
 
-  /** An address with its length, if that is right. */
+  /** Returns an address with its length, if that is valid. */
   private static Optional<IpPrefix> prefix(IpPrefix ip, Ast.Literal literal, Errors errors) {
     if (literal.length() == null) {
       return Optional.of(ip);

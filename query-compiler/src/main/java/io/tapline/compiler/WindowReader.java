@@ -6,8 +6,8 @@ import java.math.BigInteger;
 import java.util.Optional;
 
 /**
- * The arguments w and s. The stream job counts in panes, of the greatest width that divides both,
- * so there is a limit to how many make a window.
+ * Reads the arguments w and s. The stream job counts in panes, whose width is the greatest common
+ * divisor of both, so the number of panes in a window is limited.
  */
 final class WindowReader {
   private static final long DEFAULT_SNAPSHOT_NS = 10_000 * Literals.NS_PER_MS;
@@ -22,7 +22,7 @@ final class WindowReader {
     this.errors = errors;
   }
 
-  /** A window that is always bounded. */
+  /** Reads a window that is always bounded. */
   static Window rolling(Arguments arguments, Errors errors) {
     Optional<Long> size = arguments.windowNs("w");
     boolean wrong = arguments.has("w") && size.isEmpty();
@@ -30,7 +30,7 @@ final class WindowReader {
     return wrong ? reader.wrong() : reader.sized(size.orElse(ProcessorCatalogue.DEFAULT_WINDOW_NS));
   }
 
-  /** Without w the whole query is one window. */
+  /** Reads a window; without w it is the whole query. */
   static Window wholeQueryOr(Arguments arguments, Errors errors) {
     if (arguments.has("w")) {
       return rolling(arguments, errors);
@@ -39,7 +39,7 @@ final class WindowReader {
     return Window.newBuilder().setSlide(Durations.fromNanos(slide)).build();
   }
 
-  /** Windows that end each {@code every=}, as long as that unless w is given. */
+  /** Reads windows that end every {@code every=} and are as long as that unless w is given. */
   static Window every(Arguments arguments, Errors errors) {
     WindowReader reader = new WindowReader(arguments, errors);
     long slide = arguments.windowNs("every").orElse(LEAST_DEFAULT_SLIDE_NS);
@@ -51,7 +51,7 @@ final class WindowReader {
         .build();
   }
 
-  /** w is wrong already; s can still be. */
+  /** w is already wrong; s may still be. */
   private Window wrong() {
     arguments.windowNs("s");
     return Window.getDefaultInstance();
@@ -66,7 +66,7 @@ final class WindowReader {
         .build();
   }
 
-  /** A tenth of the window, at least 1 s, at most the window. */
+  /** Returns a tenth of the window, at least 1 s, at most the window. */
   private static long defaultSlideNs(long sizeNs) {
     return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, LEAST_DEFAULT_SLIDE_NS));
   }

@@ -1,5 +1,5 @@
 /**
- * The query language: text in, plan or errors out. Pure: no files, no network, no clock; the same
- * input gives the same output. Start at {@link io.tapline.compiler.Compiler}.
+ * Compiles the query language: a text becomes a plan or errors. Pure: no files, no network, no
+ * clock; the same input gives the same output. Start at {@link io.tapline.compiler.Compiler}.
  */
 package io.tapline.compiler;

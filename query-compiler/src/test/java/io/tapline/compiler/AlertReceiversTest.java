@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where the alerts of triggers may go: webhooks and topics. */
+/** Tests where the alerts of triggers may go: webhooks and topics. */
 class AlertReceiversTest {
   private static final String WEBHOOKS =
       """

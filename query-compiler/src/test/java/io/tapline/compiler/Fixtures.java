@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** What tests compile with. */
+/** The catalogue, inventory and options of tests. */
 final class Fixtures {
   static final Catalogue CATALOGUE = Catalogue.fromJson(resource("parsers.json"));
   static final Inventory INVENTORY = Inventory.fromYaml(resource("inventory.yaml"));

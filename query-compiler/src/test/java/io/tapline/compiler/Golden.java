@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Files under src/test/resources that hold what is expected. Written anew with
- * -Dgolden.update=true, to be reviewed.
+ * Files under src/test/resources with expected output. Rewritten with -Dgolden.update=true, to be
+ * reviewed.
  */
 final class Golden {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root"));

@@ -100,7 +100,7 @@ class HostileInputTest {
     return text.toString();
   }
 
-  /** Whether it compiled. */
+  /** Returns true if it compiled. */
   private static boolean checkAnswer(String text) {
     CompileResult result = Fixtures.compile(text);
     long lines = text.chars().filter(c -> c == '\n').count() + 1;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What FROM and TO select. */
+/** Tests what FROM and TO select. */
 class MatchTest {
   /** One address of a query, from which both its text and its meaning follow independently. */
   private record Written(String text, List<byte[]> addresses, int length, int port) {

@@ -99,9 +99,7 @@ class PaperQueriesTest {
         .getSchema(Files.readString(Golden.path("schema/plan.schema.json")));
   }
 
-  /**
-   * What the issue and the paper say of the join, in the test's own words beside the golden file.
-   */
+  /** Verifies what the issue and the paper say about the join, in addition to the golden file. */
   @Test
   void connectionTimePerPageJoinsTheUrl() {
     Plan plan =

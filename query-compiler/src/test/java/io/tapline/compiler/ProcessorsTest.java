@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Which key, value, aggregate and window a processor with its arguments becomes. */
+/** Tests the key, value, aggregate and window of processors with their arguments. */
 class ProcessorsTest {
   /** A value of each argument that is not the default. */
   private static final Map<String, String> SAMPLES =

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Queries of somebody who may look at 10.0.2.0/24 and 2001:db8:2::/48 alone. */
+/** Queries of a caller that may look only at 10.0.2.0/24 and 2001:db8:2::/48. */
 class ScopeTest {
   private static final Inventory HOSTS =
       Inventory.fromYaml(
@@ -111,7 +111,7 @@ class ScopeTest {
         .doesNotContain("nowhere");
   }
 
-  /** Whether a name is beyond or never was can't be told by any clause that takes one. */
+  /** No clause that takes a name reveals whether the name is out of scope or nonexistent. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

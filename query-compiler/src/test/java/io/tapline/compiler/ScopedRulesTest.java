@@ -18,8 +18,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * What switches copy for a team that may look at 10.0.2.0/24 alone: of any query that the compiler
- * takes from it, nothing without an end there, in whatever way hosts and subnets lie.
+ * Tests what switches copy for a team that may look only at 10.0.2.0/24: for any query that the
+ * compiler accepts from it, only packets with an end there, however hosts and subnets are arranged.
  */
 class ScopedRulesTest {
   private static final Rights RIGHTS =

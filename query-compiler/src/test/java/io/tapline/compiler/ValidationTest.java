@@ -76,7 +76,8 @@ class ValidationTest {
       })
   void refusesWhatCanNeverRunForTheCompilersReason(String query) {
     assertThat(formatErrors(query)).isNotEmpty().isEqualTo(Fixtures.compile(query).errors());
-    // The same where no name is known: the parsers are a plug-in's, the hosts in an inventory.
+    // The same query with unknown names: the parsers belong to a plug-in, the hosts to an
+    // inventory.
     String elsewhere = query.replace("http_get", "plug_in");
     assertThat(formatErrors(elsewhere)).hasSameSizeAs(formatErrors(query));
     assertThat(Fixtures.compile(elsewhere).errors()).containsAll(formatErrors(elsewhere));

@@ -5,28 +5,29 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How much of a server a tenant may take, all its tokens together.
+ * The share of a server that a tenant may use, with all its tokens together.
  *
- * @param queries that run at once
- * @param eventStreams that are open at once
- * @param watches that hosts keep at once
- * @param requestsPerSecond on average; a second's worth may come at once after a pause
+ * @param queries maximum number of concurrent queries
+ * @param eventStreams maximum number of open event streams
+ * @param watches maximum number of concurrent watches
+ * @param requestsPerSecond average rate; bursts of up to one second's worth are allowed after a
+ *     pause
  */
 public record Quota(int queries, int eventStreams, int watches, int requestsPerSecond) {
-  /** Of admins, and where there are no tokens: what the server itself can do is the bound. */
+  /** Quota of admins, and of servers without tokens: only the server's own limits apply. */
   public static final Quota NONE =
       new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-  /** Of a tenant that the file says nothing else of. */
+  /** Quota of a tenant for which the file sets no other. */
   public static final Quota USUAL = new Quota(6, 64, 20, 50);
 
   private static final Set<String> MEMBERS =
       Set.of("queries", "event_streams", "watches", "requests_per_second");
 
   /**
-   * A tenant's entry in a file.
+   * Parses a tenant's entry in a file.
    *
-   * @param usual for what the entry leaves out
+   * @param usual values that the entry leaves out
    * @throws IllegalArgumentException with what is wrong
    */
   static Quota read(JsonNode node, Quota usual) {

@@ -13,7 +13,7 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 
-/** Another text for a file: who reads it meanwhile finds the old one or the new one. */
+/** Replaces a file's text atomically: concurrent readers see either the old text or the new one. */
 public final class ReplacedFile {
   private static final FileAttribute<?> OWNER_ALONE =
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
@@ -21,13 +21,14 @@ public final class ReplacedFile {
   private ReplacedFile() {}
 
   /**
-   * Writes it beside the file and gives it its name. Owner, group and mode stay those of the file;
-   * one that was not there is its owner's alone.
+   * Writes a new file beside the old one and renames it. Owner, group and mode stay the same; a
+   * file that did not exist is accessible only to its owner.
    *
-   * @throws IOException if that can't be, also since the file is somebody else's; it is as it was
+   * @throws IOException if that is impossible, also because the file has another owner; the file is
+   *     then unchanged
    */
   public static void write(Path file, String text) throws IOException {
-    // A link stays one.
+    // Keeps a symbolic link.
     Path place = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ALONE);
     try {

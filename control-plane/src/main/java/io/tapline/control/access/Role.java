@@ -1,20 +1,22 @@
 package io.tapline.control.access;
 
-/** What the holder of a token may do; each may do what those before it may. */
+/** The role of a token's holder; each includes the ones before it. */
 public enum Role {
-  /** Read the tenant's queries, their results and alerts. */
+  /** May read the tenant's queries, their results and alerts. */
   VIEWER,
-  /** Start and end queries and watches, and ask hosts for headers: within the tenant's subnets. */
+  /**
+   * May start and end queries and watches, and query hosts' headers, within the tenant's subnets.
+   */
   ANALYST,
-  /** Everything, of all tenants: nodes, metrics, diagnosis as well. */
+  /** May do everything, for all tenants, including nodes, metrics and diagnosis. */
   ADMIN;
 
-  /** The name in files and messages. */
+  /** Returns the name in files and messages. */
   public String label() {
     return name().toLowerCase(java.util.Locale.ROOT);
   }
 
-  /** Whether it is this one or above. */
+  /** Returns true if it is this role or a higher one. */
   public boolean mayActAs(Role needed) {
     return compareTo(needed) >= 0;
   }

@@ -10,30 +10,30 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * What a token lets its holder do. The secret itself is nowhere kept: its 256 random bits need no
- * slow hash.
+ * The rights of a token's holder. The secret itself is not stored anywhere: its 256 random bits
+ * need no slow hash.
  *
- * @param name for people; empty for none
- * @param sha256 of the secret, 64 hexadecimal digits
- * @param expires from when on it is refused; null for never
- * @param quota of its tenant
+ * @param name name for users; empty for none
+ * @param sha256 hash of the secret, 64 hexadecimal digits
+ * @param expires time from which it is refused; null for never
+ * @param quota quota of its tenant
  */
 public record Token(
     String name, Role role, Rights rights, String sha256, Instant expires, Quota quota) {
   private static final int SECRET_BYTES = 32;
   private static final String PREFIX = "tapline_";
 
-  /** Of the hash: enough to tell tokens apart, too little to find one by trying. */
+  /** Digits of the hash: enough to tell tokens apart, too few to guess one. */
   private static final int ID_DIGITS = 8;
 
-  /** A secret that nobody can guess. */
+  /** Returns a random secret. */
   public static String newSecret() {
     byte[] bytes = new byte[SECRET_BYTES];
     new SecureRandom().nextBytes(bytes);
     return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
   }
 
-  /** The hash under which a secret is known. */
+  /** Returns the hash of a secret. */
   public static String hash(String secret) {
     try {
       byte[] digest =
@@ -44,12 +44,12 @@ public record Token(
     }
   }
 
-  /** By which people and logs speak of it: the hash's beginning. */
+  /** Returns the ID for users and logs: the hash's beginning. */
   public String id() {
     return sha256.substring(0, ID_DIGITS);
   }
 
-  /** Whether it is meant by its name, its ID, or more of its hash. */
+  /** Returns true if the text is its name, its ID, or more of its hash. */
   public boolean isCalled(String text) {
     return !name.isEmpty() && name.equals(text)
         || text.length() >= ID_DIGITS && sha256.startsWith(text);

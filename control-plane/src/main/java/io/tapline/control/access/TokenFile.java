@@ -11,13 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file of tokens, read again when it changes, so that a token can be withdrawn while the server
- * runs. Where the file can't be read any more, the tokens it had stay. Thread-safe.
+ * A file of tokens, reloaded when it changes, so that a token can be revoked while the server runs.
+ * If the file can't be read any more, the last tokens stay valid. Thread-safe.
  */
 public final class TokenFile {
   private static final Logger LOG = LoggerFactory.getLogger(TokenFile.class);
 
-  /** What changes with the file: a clock's tick may be too coarse for two changes. */
+  /**
+   * Attributes that change with the file: the clock's resolution may be too coarse for two changes.
+   */
   private record Version(FileTime modified, Object file, long bytes) {
     static Version of(Path path) throws IOException {
       BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
@@ -31,9 +33,9 @@ public final class TokenFile {
   private String complaint = "";
 
   /**
-   * Reads it.
+   * Reads the file.
    *
-   * @throws IOException with what is wrong, for who wrote it
+   * @throws IOException with what is wrong, for the file's author
    */
   public TokenFile(Path path) throws IOException {
     this.path = path;
@@ -44,25 +46,25 @@ public final class TokenFile {
     }
   }
 
-  /** The operating system's exceptions often say no more than the path. */
+  /** The operating system's exceptions often contain only the path. */
   private static String why(Exception e) {
     return e instanceof IOException ? "can't be read; is it there?" : e.getMessage();
   }
 
   private void load() throws IOException {
-    // Before the text, so that a change between the two is read next time.
+    // Taken before the text, so that a change between the two is noticed next time.
     Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
     read = now;
   }
 
-  /** The token of a secret, as the file is now. */
+  /** Returns the token of a secret, as the file is now. */
   public synchronized Optional<Token> find(String secret) {
     refresh();
     return tokens.find(secret, Instant.now());
   }
 
-  /** Whether the file has just this token now, and it has not expired. */
+  /** Returns true if the file has exactly this token now, and it has not expired. */
   public synchronized boolean holds(Token token) {
     refresh();
     return tokens.holds(token, Instant.now());
@@ -80,7 +82,7 @@ public final class TokenFile {
     }
   }
 
-  /** Once, though every request looks at the file. */
+  /** Logs the error once, though every request checks the file. */
   private void complain(String why) {
     if (!why.equals(complaint)) {
       LOG.warn("tokens stay as they were: {}: {}", path, why);

@@ -15,9 +15,9 @@ import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
- * The text of a file of tokens, changed where the parser says that an entry is: everything else
- * stays as somebody wrote it, comments, order and quotas. What comes out is to be read again, since
- * YAML has ways to write a list that this does not know.
+ * Edits the text of a token file at the positions that the parser reports: everything else stays as
+ * its author wrote it, including comments, order and quotas. The result must be parsed again, since
+ * YAML has ways to write a list that this class does not know.
  */
 public final class TokenText {
   private static final String TOKENS = "tokens";
@@ -38,16 +38,16 @@ public final class TokenText {
   }
 
   /**
-   * With one more entry, behind the others.
+   * Appends an entry.
    *
-   * @param members of it, such as {@code role: viewer}
-   * @throws IllegalArgumentException if it is no YAML
+   * @param members members of the entry, such as {@code role: viewer}
+   * @throws IllegalArgumentException if the text is not YAML
    */
   public static String add(String text, List<String> members) {
     return new TokenText(text).add(members);
   }
 
-  /** Without an entry, of which there are as many as tokens; {@code index} counts from 0. */
+  /** Removes an entry, of which there are as many as tokens; {@code index} starts at 0. */
   public static String remove(String text, int index) {
     TokenText known = new TokenText(text);
     return known.remove((SequenceNode) known.tokens().getValueNode(), index);
@@ -75,7 +75,7 @@ public final class TokenText {
     return insteadOf(list, members);
   }
 
-  /** In place of an empty value, below its key. */
+  /** Replaces an empty value, below its key. */
   private String insteadOf(Node empty, List<String> members) {
     if (empty instanceof ScalarNode scalar && !NOTHING.contains(scalar.getValue())) {
       throw new IllegalArgumentException("\"tokens:\" is no list");
@@ -105,7 +105,7 @@ public final class TokenText {
         .orElse(null);
   }
 
-  /** Where the line of an entry's dash begins. */
+  /** Returns the start of the line with an entry's dash. */
   private int dash(SequenceNode list, Node entry) {
     int indent = list.getStartMark().getColumn();
     int line = text.lastIndexOf('\n', begin(entry)) + 1;
@@ -119,7 +119,10 @@ public final class TokenText {
     return deepest(list.getValue().get(list.getValue().size() - 1));
   }
 
-  /** What ends an entry: what is in lines of its own is said to end with the comments behind it. */
+  /**
+   * Returns the node that ends an entry: the parser reports that block nodes end with the comments
+   * behind them.
+   */
   private static Node deepest(Node node) {
     if (node instanceof MappingNode map && !isFlow(map) && !map.getValue().isEmpty()) {
       return deepest(map.getValue().get(map.getValue().size() - 1).getValueNode());
@@ -142,7 +145,7 @@ public final class TokenText {
     return "{" + String.join(", ", members) + "}";
   }
 
-  /** Lines behind the one that a place is in. */
+  /** Inserts lines after the line of a position. */
   private static String withLines(String text, int place, String lines) {
     int at = afterLine(text, place);
     return ended(text.substring(0, at)) + lines + text.substring(at);
@@ -176,7 +179,7 @@ public final class TokenText {
     return index(node.getEndMark());
   }
 
-  /** Marks count code points. */
+  /** Converts a mark, which counts code points. */
   private int index(Mark mark) {
     return text.offsetByCodePoints(0, mark.getIndex());
   }

@@ -50,9 +50,9 @@ public final class Tokens {
   }
 
   /**
-   * Reads a file's text.
+   * Parses a file's text.
    *
-   * @throws IllegalArgumentException with what is wrong, and of which token
+   * @throws IllegalArgumentException with what is wrong, and in which token
    */
   public static Tokens read(String yaml) {
     JsonNode root;
@@ -86,7 +86,7 @@ public final class Tokens {
     return new Tokens(byHash);
   }
 
-  /** Entries by tenant, each seen to be right. */
+  /** Returns the entries by tenant, after checking each. */
   private static Map<String, JsonNode> quotas(JsonNode tenants) {
     Map<String, JsonNode> quotas = new HashMap<>();
     for (Map.Entry<String, JsonNode> tenant : tenants.properties()) {
@@ -158,7 +158,7 @@ public final class Tokens {
     return new Scope(prefixes);
   }
 
-  /** The beginning of a day, UTC; null for never. */
+  /** Returns the beginning of a day in UTC; null for never. */
   private static Instant expiry(JsonNode text) {
     if (text.isMissingNode() || text.isNull()) {
       return null;
@@ -170,18 +170,18 @@ public final class Tokens {
     }
   }
 
-  /** All of them, in the file's order, expired ones too. */
+  /** Returns all tokens in the file's order, including expired ones. */
   public List<Token> all() {
     return List.copyOf(byHash.values());
   }
 
-  /** The token of a secret, unless it has expired. */
+  /** Returns the token of a secret, unless it has expired. */
   public Optional<Token> find(String secret, Instant now) {
     return Optional.ofNullable(byHash.get(Token.hash(secret)))
         .filter(token -> !token.isExpired(now));
   }
 
-  /** Whether just this one is among them, and it has not expired. */
+  /** Returns true if exactly this token is among them, and it has not expired. */
   boolean holds(Token token, Instant now) {
     return token.equals(byHash.get(token.sha256())) && !token.isExpired(now);
   }

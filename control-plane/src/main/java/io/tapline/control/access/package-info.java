@@ -1,5 +1,5 @@
 /**
- * Who may do what: tokens with roles and subnets, kept as hashes in a file.
+ * Access control: tokens with roles and subnets, stored as hashes in a file.
  *
  * <pre>
  * tokens.yaml ─▶ TokenFile ─▶ Tokens ─▶ Token = tenant, Role, Rights

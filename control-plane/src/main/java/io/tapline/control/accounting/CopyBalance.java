@@ -9,31 +9,31 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How many packets that switches copied to one host never came to its monitor: at least.
+ * A lower bound of the packets that switches copied to one host and that never reached its monitor.
  *
  * <pre>
  * switches   ──a───────b──────────────▶  copied, read at a time; what a switch did since its last look is missing
- * monitor    ──────────────c──────────▶  received until a time: all that came
+ * monitor    ──────────────c──────────▶  received until a time: all that arrived
  *
  *            lost ≥ copied(b) − received(c),   c ≥ b + 2 s
  * </pre>
  *
- * <p>What a counter lags behind and what came between b and c makes that too small, never too
- * large, so nothing that is only on its way is called lost, and once traffic stands still it is the
- * exact number. Told is what two evaluations in a row have found.
+ * <p>The lag of the counters, and packets that arrive between b and c, make the bound too small,
+ * never too large: packets in flight do not count as lost, and once traffic pauses the number is
+ * exact. A loss is reported only after two consecutive evaluations have found it.
  *
- * <p>A switch that is given a flow may count packets for it that came shortly before and that it
+ * <p>A switch that receives a flow may count packets for it that passed shortly before and that it
  * did not copy (Open vSwitch does, for up to half a second). So a flow counts from {@link
- * #FLOW_SETTLES_NS} after it was first seen; what arrives of it before makes the difference smaller
- * until traffic stands still for the first time. Pure; times of System.nanoTime; not thread-safe.
+ * #FLOW_SETTLES_NS} after it was first seen; its earlier packets make the difference smaller until
+ * traffic pauses for the first time. Pure; times of System.nanoTime; not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
 
-  /** Longer than a packet takes from a switch into its monitor's account. */
+  /** Longer than a packet takes from a switch into its monitor's counters. */
   static final long ON_ITS_WAY_NS = 2_000_000_000L;
 
-  /** Longer than a switch takes to count a packet, and as long as it mostly takes. */
+  /** Longer than a switch usually takes to count a packet. */
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   private static final long MOSTLY_LAG_NS = 1_000_000_000L;
@@ -68,10 +68,10 @@ final class CopyBalance {
   private long copiedByGone;
   private boolean counting;
 
-  /** What had arrived when the first flow began to count. */
+  /** Packets that had arrived when the first flow began to count. */
   private long arrivedBefore;
 
-  /** Since when neither side has counted anything. */
+  /** When either side last counted anything. */
   private long stillSinceNs;
 
   private long lostBefore;
@@ -81,10 +81,10 @@ final class CopyBalance {
   private long heldAgainstNs = Long.MIN_VALUE;
 
   /**
-   * What a monitor says that it got.
+   * Takes a monitor's report.
    *
-   * @param monitor which life of it
-   * @param untilNs all that came before is among them
+   * @param monitor incarnation of the monitor
+   * @param untilNs everything that arrived before is counted
    */
   void received(long monitor, long packets, long untilNs) {
     if (monitor != incarnation) {
@@ -118,7 +118,7 @@ final class CopyBalance {
     boundOfNs = Long.MIN_VALUE;
   }
 
-  /** What switches have copied to the host, by flow: all flows that there are now. */
+  /** Takes the switches' counters of packets copied to the host, for all existing flows. */
   void copied(List<MirrorCount> now) {
     if (incarnation == 0) {
       return;
@@ -196,7 +196,7 @@ final class CopyBalance {
     boundOfNs = reading.sinceNs();
   }
 
-  /** Empty before a flow counts. */
+  /** Returns the counts; empty before a flow counts. */
   Optional<MirrorAccounting.Copies> now() {
     return counting && latest != null
         ? Optional.of(
@@ -205,21 +205,21 @@ final class CopyBalance {
         : Optional.empty();
   }
 
-  /** Which life of the monitor; 0: none was heard of. */
+  /** Returns the incarnation of the monitor; 0 if none has reported. */
   long incarnation() {
     return incarnation;
   }
 
-  /** Packets that were lost in this life of the monitor; grows. */
+  /** Returns the packets that were lost in this incarnation of the monitor; never decreases. */
   long lost() {
     return lostBefore + lost;
   }
 
   /**
-   * Whether what was copied until a moment has arrived, as far as switches have counted it, or,
-   * once they have counted all of it, is known to be lost.
+   * Returns true if the packets copied until a time have arrived, as far as switches have counted
+   * them, or, once they have counted all of them, are known to be lost.
    *
-   * @param lostThen what was known at that moment
+   * @param lostThen losses known at that time
    */
   boolean isSettled(long timeNs, long lostThen) {
     if (!counting || heldAgainstNs >= timeNs + MOSTLY_LAG_NS) {

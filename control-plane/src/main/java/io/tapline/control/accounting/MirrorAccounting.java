@@ -20,16 +20,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds what switches copied to hosts against what their monitors got, and tells monitors what
- * never came: they name it to their queries as {@code mirror_lost}. Thread-safe; one thread of its
- * own does it all.
+ * Compares what switches copied to hosts with what their monitors received, and reports the missing
+ * packets to the monitors, which attribute them to their queries as {@code mirror_lost}.
+ * Thread-safe; its own thread does all the work.
  */
 public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MirrorAccounting.class);
   private static final long TICK_MS = 1_000;
   private static final long TICK_WAITED_FOR_MS = 100;
 
-  /** How long the end of a query waits for counters, and for what is on its way. */
+  /** How long the end of a query waits for counters, and for packets in flight. */
   private static final long MOST_WAITING_NS = 6_000_000_000L;
 
   private final ScheduledExecutorService thread =
@@ -43,11 +43,11 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private record Waiting(Map<String, Long> lost, long askedNs, CompletableFuture<Void> done) {}
 
   /**
-   * Of one host, since counting began: when the first of its flows had settled.
+   * The counts of one host since counting began, which is when the first of its flows had settled.
    *
-   * @param copied as switches counted, a second ago or two
-   * @param received whoever wanted it
-   * @param lost in this life of its monitor
+   * @param copied packets that switches copied, as of a second or two ago
+   * @param received packets received, for any query
+   * @param lost packets lost in this incarnation of its monitor
    */
   public record Copies(long copied, long received, long lost) {}
 
@@ -57,7 +57,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     return thread;
   }
 
-  /** From now on the switches of this network are asked, and these agents' monitors told. */
+  /** From now on, polls the switches of this network and reports to these agents' monitors. */
   public void begin(NetworkAdapter adapter, AgentRegistry registry) {
     run(
         () -> {
@@ -67,7 +67,10 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
         });
   }
 
-  /** Completes soon: once what was copied to these hosts until now has come, or is told of. */
+  /**
+   * Completes soon: once the packets copied to these hosts until now have arrived or are accounted
+   * for.
+   */
   public CompletableFuture<Void> settled(Set<String> hosts) {
     CompletableFuture<Void> done = new CompletableFuture<>();
     run(
@@ -116,7 +119,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
         });
   }
 
-  /** By host; without those that nothing is counted of. */
+  /** Returns the counts by host, without the hosts that have none. */
   public Map<String, Copies> copies() {
     try {
       return thread
@@ -159,7 +162,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** One goes on for ever, others as long as somebody waits. */
+  /** One tick repeats forever, others only while a query waits. */
   private void tick(long everyMs) {
     try {
       read();
@@ -207,7 +210,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Nobody waits any more. */
+  /** Releases all waiting queries. */
   @Override
   public void close() {
     run(() -> waiting.forEach(each -> each.done().complete(null)));

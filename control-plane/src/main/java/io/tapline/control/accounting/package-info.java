@@ -1,2 +1,4 @@
-/** What switches say that they copied, held against what monitors say that they got. */
+/**
+ * Compares the packets that switches report as copied with those that monitors report as received.
+ */
 package io.tapline.control.accounting;

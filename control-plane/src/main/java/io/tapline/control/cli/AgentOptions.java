@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
-/** Which agents a server takes. */
+/** Options for the agents that a server accepts. */
 final class AgentOptions {
   /** A lease is renewed or lost within three seconds. */
   private static final Duration LEAST_GRACE = Duration.ofSeconds(5);
@@ -46,9 +46,9 @@ final class AgentOptions {
   private String grace = "20s";
 
   /**
-   * How long the registry and its agents wait for each other.
+   * Returns how long the registry and its agents wait for each other.
    *
-   * @throws UsageException if that is no duration, or less than a lease
+   * @throws UsageException if the option is not a duration, or is shorter than a lease
    */
   Duration grace() {
     Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));
@@ -59,10 +59,10 @@ final class AgentOptions {
   }
 
   /**
-   * Usage errors, where other hosts could hold leases without a token or a certificate, or what
-   * leases say could be read on its way.
+   * Throws a usage error if other hosts could hold leases without a token or a certificate, or if
+   * lease messages could be read in transit.
    *
-   * @param at HOST:PORT, as people wrote it
+   * @param at HOST:PORT, as the user wrote it
    */
   void check(ClearOptions clear, String at) {
     if (certificate == null || tokens == null && clients == null) {
@@ -77,7 +77,7 @@ final class AgentOptions {
   /**
    * Reads the files.
    *
-   * @throws UsageException if the options don't fit each other, or a file can't be read
+   * @throws UsageException if the options contradict each other, or a file can't be read
    */
   AgentAccess access() {
     if ((certificate == null) != (key == null)) {

@@ -16,7 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
 
-/** Talks to a server's REST interface; problems become errors for people. */
+/** Client of a server's REST interface; turns problems into errors for users. */
 final class ApiClient {
   static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration CONNECT = Duration.ofSeconds(5);
@@ -29,8 +29,8 @@ final class ApiClient {
   /**
    * A client.
    *
-   * @param token for a server that asks for one; empty for none
-   * @param tls whose signatures are believed
+   * @param token for a server that requires one; empty for none
+   * @param tls trusted authorities
    */
   ApiClient(String server, String token, SSLContext tls) {
     this.token = token;
@@ -39,7 +39,7 @@ final class ApiClient {
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT)
             .sslContext(tls)
-            // A control plane that follows says where the one that leads is.
+            // A control plane that does not lead redirects to the one that does.
             .followRedirects(HttpClient.Redirect.NORMAL)
             .build();
     this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);
@@ -52,13 +52,13 @@ final class ApiClient {
         return server;
       }
     } catch (IllegalArgumentException e) {
-      // Said below.
+      // Reported below.
     }
     throw new UsageException(
         "'" + server + "' is not a server's URL: give one like http://127.0.0.1:8480");
   }
 
-  /** The path of a query, or of something of it. */
+  /** Returns the path of a query, or of a resource below it. */
   static String query(String id, String rest) {
     return "/api/v1/queries/" + URLEncoder.encode(id, StandardCharsets.UTF_8) + rest;
   }
@@ -77,7 +77,7 @@ final class ApiClient {
     return json(send(request, BodyHandlers.ofString()));
   }
 
-  /** What is posted for, of another type than JSON: as it comes. */
+  /** Posts a request and returns the response, of another type than JSON, as a stream. */
   InputStream download(String path, JsonNode body, String mediaType) {
     HttpRequest request =
         request(path)
@@ -101,7 +101,7 @@ final class ApiClient {
   /**
    * Opens a stream of server-sent events.
    *
-   * @param after ID of the last event that was seen; empty for none
+   * @param after ID of the last event received; empty for none
    */
   InputStream events(String path, String after) {
     HttpRequest.Builder request = request(path).header("Accept", "text/event-stream").GET();
@@ -176,7 +176,7 @@ final class ApiClient {
         problem.path("detail").asText("the server at " + base + " answered " + status));
   }
 
-  /** The server's compiler does not take the query. */
+  /** Thrown when the server's compiler rejects the query. */
   static final class RejectedByServer extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

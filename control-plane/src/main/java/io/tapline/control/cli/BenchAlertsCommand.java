@@ -10,7 +10,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench alerts}: from a packet to its alert. */
+/** {@code tapline bench alerts}: latency from a packet to its alert. */
 @Command(
     name = "alerts",
     description =

@@ -4,7 +4,7 @@ import io.tapline.sim.bench.CompilerBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench compiler}: queries of more and more addresses. */
+/** {@code tapline bench compiler}: queries with growing numbers of addresses. */
 @Command(
     name = "compiler",
     description = "Time to read and to compile a query, by the number of its addresses (JMH).")

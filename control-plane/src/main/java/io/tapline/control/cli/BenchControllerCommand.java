@@ -14,7 +14,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench controller}: rules at simulated switches, beside a bare loop. */
+/** {@code tapline bench controller}: rules at simulated switches, compared with a bare loop. */
 @Command(
     name = "controller",
     description =

@@ -64,7 +64,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
     List<Latency> rows = new ArrayList<>();
     try (DiagnoseBenchmark benchmark =
         new DiagnoseBenchmark(program, traces, Collections.max(flows))) {
-      // Compiles; nobody counts it.
+      // Warm-up for the JIT compiler; not counted.
       benchmark.measure(Math.min(4, benchmark.hosts()), times);
       for (int count : flows) {
         if (count < 1 || count > benchmark.hosts()) {

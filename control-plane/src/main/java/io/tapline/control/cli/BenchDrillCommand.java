@@ -140,10 +140,10 @@ final class BenchDrillCommand implements Callable<Integer> {
   }
 
   /**
-   * Hosts of their own. The model assumes that nodes work at the same time, so that only this
-   * program's CPU time grows with their number, spread evenly over its cores, and that the network
-   * between hosts takes no longer than this host's sockets. What was measured with the most nodes
-   * stands beside it.
+   * Models nodes on hosts of their own. The model assumes that nodes work at the same time, so that
+   * only this program's CPU time grows with their number, spread evenly over its cores, and that
+   * the network between hosts is as fast as this host's sockets. The measurement with the most
+   * nodes is printed beside it.
    */
   private void model(List<Latencies> all) {
     for (String what : List.of("snapshot", "query")) {

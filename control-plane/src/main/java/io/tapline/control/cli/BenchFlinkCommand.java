@@ -22,7 +22,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench flink}: the stream job beside a textbook's and a competent one. */
+/** {@code tapline bench flink}: the stream job compared with a textbook job and a competent one. */
 @Command(
     name = "flink",
     description =

@@ -4,7 +4,7 @@ import io.tapline.sim.streams.OperatorBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench operators}: the steps of the stream job, by tuple. */
+/** {@code tapline bench operators}: the steps of the stream job, per tuple. */
 @Command(
     name = "operators",
     description =

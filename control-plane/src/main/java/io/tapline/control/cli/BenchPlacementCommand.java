@@ -5,7 +5,7 @@ import io.tapline.sim.bench.PlacementBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench placement}: up to ten million flows, and a query more beside others. */
+/** {@code tapline bench placement}: up to ten million flows, and one more query beside others. */
 @Command(
     name = "placement",
     description =

@@ -18,8 +18,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code tapline bench sampling}: SAMPLE auto whose consumer is held to a share of the load, and
- * what becomes of the rate when the load falls.
+ * {@code tapline bench sampling}: SAMPLE auto with a consumer that is limited to a share of the
+ * load, and the rate after the load falls.
  */
 @Command(
     name = "sampling",
@@ -28,10 +28,10 @@ import picocli.CommandLine.Option;
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Seconds until the rate has come down to what the consumer takes. */
+  /** Seconds until the rate has settled at what the consumer can process. */
   private static final int SETTLED = 60;
 
-  /** All flows, but for what a change of the rate is worth. */
+  /** Counts as all flows: smaller changes of the rate are not made. */
   private static final double ALL = 0.98;
 
   private final Console console;
@@ -112,7 +112,9 @@ final class BenchSamplingCommand implements Callable<Integer> {
     return new SamplingWatch("held", 1, seen, told).start();
   }
 
-  /** Seconds from the load's fall until all flows are kept; -1 if that was not seen. */
+  /**
+   * Returns the seconds from the load's fall until all flows are kept; -1 if that was not observed.
+   */
   private int recoveredAfter(Outcome outcome) {
     return outcome.course().stream()
         .filter(each -> each.second() > seconds && each.rate() >= ALL)

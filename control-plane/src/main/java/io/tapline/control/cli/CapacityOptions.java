@@ -3,14 +3,14 @@ package io.tapline.control.cli;
 import io.tapline.control.embedded.EmbeddedOptions;
 import picocli.CommandLine.Option;
 
-/** How much a server takes on. */
+/** Options that limit a server's load. */
 final class CapacityOptions {
   private static final int USUALLY_MOST = 100;
 
-  /** What a small query takes of the heap at most, with all that Kafka and Flink keep for it. */
+  /** Maximum heap use of a small query, including what Kafka and Flink keep for it. */
   private static final long HEAP_PER_QUERY = 6L << 20;
 
-  /** What the server takes without queries. */
+  /** Heap use of the server without queries. */
   private static final long OWN_HEAP = 256L << 20;
 
   @Option(
@@ -22,7 +22,7 @@ final class CapacityOptions {
               + " monitor of its own.")
   private Integer mostQueries;
 
-  /** Usage errors, where there is nothing to start. */
+  /** Throws usage errors before anything is started. */
   void check() {
     long heap = Runtime.getRuntime().maxMemory();
     if (mostQueries != null && (mostQueries < 1 || mostQueries > mostThatFit(heap))) {
@@ -33,9 +33,9 @@ final class CapacityOptions {
   }
 
   /**
-   * Queries that run at once.
+   * Returns the maximum number of queries that run at once.
    *
-   * @param files whether each reads files, by a monitor of its own
+   * @param files whether each reads files, with its own monitor
    */
   int mostQueries(boolean files) {
     if (mostQueries != null) {
@@ -45,13 +45,13 @@ final class CapacityOptions {
     return files ? few : usual(Runtime.getRuntime().maxMemory());
   }
 
-  /** Without a word about it. */
+  /** Returns the default. */
   static int usual(long heapBytes) {
     long carried = (heapBytes - OWN_HEAP) / HEAP_PER_QUERY;
     return (int) Math.min(USUALLY_MOST, Math.max(EmbeddedOptions.FEW_QUERIES, carried));
   }
 
-  /** Tiny queries take less of the heap, but as much network memory, which is as large at most. */
+  /** Tiny queries take less of the heap, but as much network memory, which is at most as large. */
   static int mostThatFit(long heapBytes) {
     return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** Which capture files are read. */
+/** Options for capture files. */
 final class CaptureOptions {
   @Option(
       names = "--pcap",

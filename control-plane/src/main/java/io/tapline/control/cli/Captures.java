@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Refuses capture files that a query could not read, before anything is started for it. The monitor
- * itself looks at them, so that what is a capture is decided in one place.
+ * Rejects capture files that a query could not read, before anything is started for it. The monitor
+ * itself checks them, so that a single place defines what a capture is.
  */
 final class Captures {
   private Captures() {}
@@ -15,7 +15,7 @@ final class Captures {
   /**
    * Checks the files.
    *
-   * @throws CommandException with the monitor's own words
+   * @throws CommandException with the monitor's message
    */
   static void check(Installation installation, List<Path> files, Console console)
       throws InterruptedException {

@@ -7,14 +7,17 @@ import java.util.TreeMap;
 import picocli.CommandLine.Option;
 
 /**
- * What is spoken in the clear beyond loopback. By itself nothing is: an address that other hosts
- * reach, or that is another host's, goes with TLS, or with a word of the operator's that the
- * network between is his own.
+ * Options that allow unencrypted connections beyond loopback. By default none are allowed: an
+ * address that other hosts reach, or that is another host's, requires TLS or the operator's
+ * statement that the network between is trusted.
  */
 final class ClearOptions {
-  /** Who is spoken to; as in {@link TlsOptions.Service} where that knows them. */
+  /**
+   * The other side of a connection, with the names of {@link TlsOptions.Service} where that has
+   * them.
+   */
   enum Service {
-    /** Hosts' agents, who come for leases. */
+    /** Hosts' agents, which connect for leases. */
     AGENTS,
     /** Switches. */
     OPENFLOW,
@@ -41,15 +44,15 @@ final class ClearOptions {
           "The network is your own: speak without TLS with these beyond loopback, too: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
-  /** What makes use of that. */
+  /** The places where such a connection is used. */
   private final TreeMap<Service, String> used = new TreeMap<>();
 
   /**
-   * Refuses what would go in the clear to other hosts, or come from them, and was not allowed to.
+   * Throws if a connection to or from other hosts would be unencrypted and was not allowed to be.
    *
-   * @param hosts of the addresses that are spoken to, or listened at
+   * @param hosts hosts of the addresses to connect to, or to listen on
    * @param where the option and its value
-   * @param instead the options that make it right
+   * @param instead the options that fix it
    */
   void check(Service service, List<String> hosts, String where, String instead) {
     if (hosts.stream().allMatch(Loopback::is)) {
@@ -63,7 +66,7 @@ final class ClearOptions {
     used.put(service, where);
   }
 
-  /** Says once what goes in the clear. */
+  /** Warns once about unencrypted connections. */
   void warn(Console console) {
     used.forEach(
         (service, where) ->

@@ -9,11 +9,11 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The line under a table that says what it rests on: packets in, sampled, lost by reason, tuples
- * that came late or didn't count.
+ * The line under a table that states what it is based on: packets captured, sampled, lost by
+ * reason, and tuples that were late or ignored.
  */
 final class Completeness {
-  /** Left out because the query said so, not lost. */
+  /** Skipped because the query asked for it, not lost. */
   private static final List<String> INTENDED = List.of("unsampled", "limit");
 
   private Completeness() {}
@@ -52,7 +52,7 @@ final class Completeness {
         Locale.ROOT, "%s %% of flows sampled (%,d packets left out)", percent(rate), leftOut);
   }
 
-  /** Four digits that mean something, without zeros at the end. */
+  /** Formats four significant digits, without trailing zeros. */
   private static String percent(double rate) {
     return new BigDecimal(100 * rate)
         .round(new MathContext(4))

@@ -6,7 +6,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline completion}: what a shell needs to complete the rest. */
+/** {@code tapline completion}: prints a completion script for the shell. */
 @Command(
     name = "completion",
     hidden = true,

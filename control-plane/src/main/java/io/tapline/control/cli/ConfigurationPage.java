@@ -15,7 +15,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
-/** docs/reference/configuration.md: every option, made from what the programs take. */
+/**
+ * docs/reference/configuration.md: every option, generated from the programs' own option
+ * definitions.
+ */
 final class ConfigurationPage {
   private static final Pattern FROM_ENVIRONMENT =
       Pattern.compile("\\$\\{env:([A-Z_]+)(?::-(.*))?}");
@@ -24,7 +27,7 @@ final class ConfigurationPage {
 
   private ConfigurationPage() {}
 
-  /** The page; {@code programs} is the folder of the native ones. */
+  /** Returns the page; {@code programs} is the folder of the native programs. */
   static String of(CommandLine tapline, Path programs) throws IOException {
     ConfigurationPage page = new ConfigurationPage();
     page.introduction();
@@ -132,7 +135,7 @@ final class ConfigurationPage {
     return code("$" + variable.group(1)) + (otherwise == null ? "" : ", " + code(otherwise));
   }
 
-  /** Without the sentence that repeats the default. */
+  /** Drops the sentence that repeats the default. */
   private static String meaning(ArgSpec argument) {
     String text = String.join(" ", argument.description());
     for (String initial : List.of("${DEFAULT-VALUE}", plainDefault(argument))) {
@@ -141,7 +144,7 @@ final class ConfigurationPage {
     return text.replace("${DEFAULT-VALUE}", plainDefault(argument)).replace("%%", "%");
   }
 
-  /** Where the environment says nothing. */
+  /** Returns the default without the environment's influence. */
   private static String plainDefault(ArgSpec argument) {
     String text = String.valueOf(argument.defaultValueString(false));
     Matcher variable = FROM_ENVIRONMENT.matcher(text);

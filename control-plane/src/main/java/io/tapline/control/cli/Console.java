@@ -14,10 +14,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /**
- * Where a command prints: results to standard output, everything else to standard error. What
- * people read is {@link ReadableText}; what programs read is as it is. A result that can't be
- * written is an error, unlike with {@link System#out}, which would lose it in silence. Not
- * thread-safe, but for {@link #error}, {@link #hint} and {@link Progress}.
+ * A command's output: results go to standard output, everything else to standard error. Output for
+ * people is {@link ReadableText}; output for programs is unchanged. A failed write of a result is
+ * an error, unlike with {@link System#out}, which would lose it silently. Not thread-safe, except
+ * for {@link #error}, {@link #hint} and {@link Progress}.
  */
 final class Console {
   private final OutputStream bytes;
@@ -26,14 +26,25 @@ final class Console {
   private final boolean outIsTerminal;
   private final int columns;
   private final Progress progress;
+  private final boolean endsProcess;
   private boolean broken;
 
   /**
    * A console.
    *
-   * @param outColumns the terminal's width if standard output is one, else 0
+   * @param outColumns width of the terminal if standard output is one, else 0
    */
   Console(OutputStream out, OutputStream err, int outColumns, boolean errIsTerminal) {
+    this(out, err, outColumns, errIsTerminal, false);
+  }
+
+  private Console(
+      OutputStream out,
+      OutputStream err,
+      int outColumns,
+      boolean errIsTerminal,
+      boolean endsProcess) {
+    this.endsProcess = endsProcess;
     this.bytes = out;
     this.out = new OutputStreamWriter(out, StandardCharsets.UTF_8);
     this.err = new PrintWriter(err, true, StandardCharsets.UTF_8);
@@ -47,10 +58,11 @@ final class Console {
         new java.io.BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16),
         new FileOutputStream(FileDescriptor.err),
         Integer.getInteger("tapline.stdout.columns", 0),
-        Boolean.getBoolean("tapline.stderr.terminal"));
+        Boolean.getBoolean("tapline.stderr.terminal"),
+        true);
   }
 
-  /** Standard output can't be written. */
+  /** Thrown when standard output can't be written. */
   static final class WriteFailed extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -58,7 +70,7 @@ final class Console {
       super(cause);
     }
 
-    /** What to say; nothing if the reader, such as {@code head}, has seen enough. */
+    /** Returns the message; empty if the reader, such as {@code head}, has closed the pipe. */
     Optional<String> reason() {
       String message = String.valueOf(getCause().getMessage());
       return message.contains("Broken pipe")
@@ -67,7 +79,12 @@ final class Console {
     }
   }
 
-  /** How wide a table may be; 0 if it may be as wide as it is. */
+  /** Returns true if the process ends with the command that has this console. */
+  boolean endsProcess() {
+    return endsProcess;
+  }
+
+  /** Returns the maximum width of a table; 0 for no limit. */
   int columns() {
     return columns;
   }
@@ -82,7 +99,7 @@ final class Console {
     data(value + "\n");
   }
 
-  /** Prints text as it is. */
+  /** Prints text unchanged. */
   void data(String text) {
     try {
       progress.clear();
@@ -95,7 +112,7 @@ final class Console {
     }
   }
 
-  /** Prints bytes that are text already. */
+  /** Prints bytes of text unchanged. */
   void bytes(byte[] text, int length) {
     try {
       progress.clear();
@@ -110,7 +127,7 @@ final class Console {
     print(line + "\n");
   }
 
-  /** Prints a text of several words, broken between words where the terminal ends. */
+  /** Prints a text of several words, wrapped at the width of the terminal. */
   void paragraph(String text) {
     int length = 0;
     StringBuilder lines = new StringBuilder();
@@ -128,8 +145,8 @@ final class Console {
   }
 
   /**
-   * Hands everything printed to the system: for results that somebody may be waiting for. Nothing
-   * happens after a failure, which has been told.
+   * Passes everything printed to the system: for results that a reader may be waiting for. Does
+   * nothing after a failure, which has already been reported.
    */
   void flush() {
     if (broken) {
@@ -147,7 +164,7 @@ final class Console {
     err.println("tapline: " + ReadableText.ofLines(message));
   }
 
-  /** An error that says of itself where it comes from. */
+  /** Prints an error that names its origin itself. */
   void errorText(String text) {
     progress.clear();
     err.print(ReadableText.ofLines(text));
@@ -169,7 +186,7 @@ final class Console {
     return progress;
   }
 
-  /** Standard output for picocli's help texts. */
+  /** Returns standard output for picocli's help texts. */
   PrintWriter writer() {
     return new PrintWriter(
         new Writer() {
@@ -178,7 +195,7 @@ final class Console {
             data(new String(text, offset, length));
           }
 
-          /** The end of the command flushes, where a failure is told as it should be. */
+          /** The end of the command flushes and reports failures properly. */
           @Override
           public void flush() {}
 

@@ -6,7 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -22,7 +22,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code tapline controller}: forwarding alone. */
+/** {@code tapline controller}: forwarding only. */
 @Command(
     name = "controller",
     description = "An OpenFlow controller: forwards between the hosts of a network.",
@@ -71,7 +71,7 @@ final class ControllerCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** What an inventory file says of switches; nothing without one. */
+  /** Reads the switches of an inventory file; returns an empty map without one. */
   static NetworkMap map(Path file) {
     Inventory inventory = Installation.inventory(file);
     Optional<Network> network = Installation.network(file, inventory);
@@ -85,7 +85,7 @@ final class ControllerCommand implements Callable<Integer> {
     }
   }
 
-  /** Usage errors, where switches of other hosts would be spoken to in the clear. */
+  /** Throws a usage error if connections to other hosts' switches would be unencrypted. */
   static void check(ClearOptions clear, TlsOptions tls, String address) {
     if (tls.of(TlsOptions.Service.OPENFLOW).isEmpty()) {
       clear.check(
@@ -96,7 +96,7 @@ final class ControllerCommand implements Callable<Integer> {
     }
   }
 
-  /** Where to listen for switches. */
+  /** Returns the address to listen on for switches. */
   static InetSocketAddress listenAt(String address, int port) {
     if (port < 0 || port > 65_535) {
       throw new UsageException("--openflow-port " + port + ": a port is a number from 0 to 65535");

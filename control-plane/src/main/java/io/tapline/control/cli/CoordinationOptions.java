@@ -11,7 +11,7 @@ import java.util.Optional;
 import javax.security.auth.x500.X500Principal;
 import picocli.CommandLine.Option;
 
-/** Whether a control plane is one of several, of which one leads. */
+/** Options of a control plane that is one of several, of which one leads. */
 final class CoordinationOptions {
   @Option(
       names = "--zookeeper",
@@ -61,7 +61,7 @@ final class CoordinationOptions {
     tls = withZooKeeper.orElse(TlsFiles.NONE);
   }
 
-  /** ZooKeeper compares subjects as text: another spelling would be nobody. */
+  /** ZooKeeper compares subjects as text: another spelling would match nothing. */
   private static void checkSubject(String subject) {
     try {
       String spelled = new X500Principal(subject).getName();
@@ -79,7 +79,7 @@ final class CoordinationOptions {
     return !zookeeper.isEmpty();
   }
 
-  /** Usage errors, where there is nothing to start. */
+  /** Throws usage errors before anything is started. */
   void check(boolean agents, ServiceOptions services) {
     if (!url.isEmpty() && !url.matches("https?://[^/?#]+")) {
       throw new UsageException("--advertised-url '" + url + "' is not http://HOST:PORT");
@@ -98,7 +98,9 @@ final class CoordinationOptions {
     services.checkShared();
   }
 
-  /** Usage errors, where it would be spoken to in the clear; after {@link #speakTls}. */
+  /**
+   * Throws a usage error if the connection would be unencrypted; called after {@link #speakTls}.
+   */
   void check(ClearOptions clear) {
     if (tls.isNone()) {
       clear.check(
@@ -109,7 +111,7 @@ final class CoordinationOptions {
     }
   }
 
-  /** Null if it is alone. */
+  /** Returns null for a single control plane. */
   Leadership connect() throws PipelineException {
     return isWanted()
         ? Leadership.connect(
@@ -121,15 +123,15 @@ final class CoordinationOptions {
   }
 
   /**
-   * Where others find this one.
+   * Returns the URL at which other control planes reach this one.
    *
-   * @param listening where it listens
+   * @param listening URL that this one listens on
    */
   String url(String listening) {
     return url.isEmpty() ? listening : url;
   }
 
-  /** The host of that URL, if one was given. */
+  /** Returns the host of that URL, if one was given. */
   List<String> advertisedHost() {
     return url.isEmpty() ? List.of() : List.of(URI.create(url).getHost());
   }

@@ -19,8 +19,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code tapline demo}: two queries over the bundled capture of a web shop, and what their numbers
- * say.
+ * {@code tapline demo}: two queries over the bundled capture of a web shop, and the conclusion from
+ * their results.
  */
 @Command(
     name = "demo",
@@ -104,7 +104,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private void write(List<WindowResult> times, List<WindowResult> bytes, HostNames names) {
     if (times.isEmpty() || bytes.isEmpty()) {
-      return; // What is said of the first is about both.
+      return; // The message about the first query covers both.
     }
     Map<String, String> files =
         new ShopFigures(names)

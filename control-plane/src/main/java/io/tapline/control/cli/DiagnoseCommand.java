@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline diagnose}: what is wrong in the network, by the hosts' headers. */
+/** {@code tapline diagnose}: finds faults in the network from the hosts' headers. */
 @Command(
     name = "diagnose",
     description = "Says what is wrong in the network, from headers that hosts kept.",
@@ -27,12 +27,12 @@ final class DiagnoseCommand implements Runnable {
     throw new ParameterException(spec.commandLine(), "a command is missing");
   }
 
-  /** What was found, in words. */
+  /** Prints the finding in words. */
   static void verdict(Console console, JsonNode report) {
     report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
   }
 
-  /** What did not take part. */
+  /** Prints which nodes did not take part. */
   static void notes(Console console, JsonNode report) {
     report
         .path("missing")

@@ -168,7 +168,7 @@ final class DrillCommand implements Callable<Integer> {
     return request;
   }
 
-  /** The filter, and the flow's hash: what stands before the '-' of its ID. */
+  /** Returns the filter, restricted to the flow's hash: the part before the '-' of its ID. */
   private String withFlow() {
     if (flow == null) {
       return filter;
@@ -182,7 +182,7 @@ final class DrillCommand implements Callable<Integer> {
     return filter.isBlank() ? ofFlow : ofFlow + " && (" + filter + ")";
   }
 
-  /** Whole or not at all: what is half written is no capture. */
+  /** Writes the whole file or none: a partial file is not a valid capture. */
   private void writeFile(ObjectNode request) throws IOException {
     Path part = file.resolveSibling(file.getFileName() + ".part");
     try (InputStream frames = server.client().download(PATH, request, "application/x-pcapng")) {
@@ -243,7 +243,7 @@ final class DrillCommand implements Callable<Integer> {
     };
   }
 
-  /** As tcpdump writes them. */
+  /** Formats flags like tcpdump. */
   private static String flags(JsonNode value) {
     StringBuilder text = new StringBuilder();
     String letters = "FSRP.UEW";

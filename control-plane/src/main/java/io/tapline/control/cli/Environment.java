@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-/** The variables of the environment that programs read; a test looks that there are no others. */
+/** The environment variables that programs read; a test checks that there are no others. */
 enum Environment {
   TAPLINE_SERVER(
       "URL", "`http://127.0.0.1:8480`", "the server that commands talk to; `--server` goes first"),
@@ -36,7 +36,11 @@ enum Environment {
       "number",
       "",
       "set by sudo: whoever started a server by it may use it, too, where there are no tokens"),
-  TMPDIR("folder", "`/tmp`", "where pipelines keep their files while they run");
+  TMPDIR(
+      "folder",
+      "`/tmp`",
+      "where pipelines keep their files while they run, but for a few MiB of an embedded broker's metadata, which are in"
+          + " `/dev/shm` where that is memory");
 
   final String type;
   final String defaultText;

@@ -22,7 +22,7 @@ final class EventReader implements AutoCloseable {
    */
   record Event(String name, String id, String data) {}
 
-  /** The next event; empty at the end of the stream. */
+  /** Returns the next event; empty at the end of the stream. */
   Optional<Event> next() throws IOException {
     String name = "message";
     String id = "";

@@ -27,7 +27,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline explain}: the plan of a query, without running it. */
+/** {@code tapline explain}: shows the plan of a query without running it. */
 @Command(
     name = "explain",
     description =

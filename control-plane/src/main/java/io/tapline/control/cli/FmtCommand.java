@@ -7,7 +7,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline fmt}: a query in its canonical layout. */
+/** {@code tapline fmt}: prints a query in its canonical layout. */
 @Command(
     name = "fmt",
     description =

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** The secret keys with which monitors hash. */
+/** Option for the secret keys with which monitors hash. */
 final class HashKeyOptions {
   @Option(
       names = "--hash-key-file",
@@ -17,9 +17,9 @@ final class HashKeyOptions {
   private Path file;
 
   /**
-   * Reads the file; empty if none was given. Warns of one that everybody can read.
+   * Reads the file; empty if none was given. Warns if it is world-readable.
    *
-   * @throws UsageException if that is wrong
+   * @throws UsageException if its content is invalid
    */
   Optional<HashKeys> read(Console console) {
     if (file == null) {

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An inventory's names for addresses, in their place or beside them; an address without one stays
- * as it is.
+ * Replaces addresses with an inventory's names, or adds the names; an address without one is
+ * unchanged.
  */
 final class HostNames {
   private final Map<String, String> byAddress = new HashMap<>();
@@ -18,19 +18,19 @@ final class HostNames {
     this.withAddress = withAddress;
     for (String name : inventory.names()) {
       List<String> addresses = inventory.addresses(name);
-      // A name for one host, not for a network or a group of hosts.
+      // Only a name for one host, not for a network or a group of hosts.
       if (addresses.stream().allMatch(HostNames::isHost)) {
         addresses.forEach(address -> keep(address, name, addresses.size()));
       }
     }
   }
 
-  /** "app1". */
+  /** Returns names like "app1". */
   static HostNames instead(Inventory inventory) {
     return new HostNames(inventory, false);
   }
 
-  /** "app1 10.20.0.21". */
+  /** Returns names like "app1 10.20.0.21". */
   static HostNames beside(Inventory inventory) {
     return new HostNames(inventory, true);
   }
@@ -39,7 +39,7 @@ final class HostNames {
     return prefix.endsWith(prefix.contains(":") ? "/128" : "/32");
   }
 
-  /** The name that says most: a host's own rather than its group's. */
+  /** Keeps the most specific name: a host's own rather than its group's. */
   private void keep(String prefix, String name, int size) {
     String address = prefix.substring(0, prefix.indexOf('/'));
     if (size < sizes.getOrDefault(address, Integer.MAX_VALUE)) {

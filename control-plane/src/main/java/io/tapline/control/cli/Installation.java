@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Where Tapline's files are; {@code bin/tapline} passes both folders as system properties.
+ * The folders of Tapline's files; {@code bin/tapline} passes both folders as system properties.
  *
  * <pre>
  *                  a clone                          installed by packages
@@ -29,7 +29,7 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
     return with(List.of());
   }
 
-  /** With parsers outside the tree. */
+  /** Returns the installation with out-of-tree parsers. */
   static Installation with(List<Path> plugins) {
     Path home = Path.of(System.getProperty("tapline.home", "")).toAbsolutePath();
     String prefix = System.getProperty("tapline.prefix");
@@ -37,18 +37,21 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
         home, prefix == null ? home.resolve("build") : Path.of(prefix), plugins);
   }
 
-  /** The folder of the native programs. */
+  /** Returns the folder of the native programs. */
   Path programs() {
     return prefix.resolve("bin");
   }
 
-  /** The native monitor, which a server whose packets are watched for elsewhere can do without. */
+  /**
+   * Returns the native monitor, which is optional for a server whose packets are captured
+   * elsewhere.
+   */
   Path monitor() {
     return programs().resolve("tapline-monitor");
   }
 
   /**
-   * The native monitor.
+   * Returns the native monitor.
    *
    * @throws CommandException if it is not built
    */
@@ -56,7 +59,7 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(monitor());
   }
 
-  /** What the native parsers say of themselves. */
+  /** Returns the native parsers' descriptions of themselves. */
   Catalogue catalogue() {
     try {
       return Catalogue.fromJson(catalogueJson());
@@ -67,7 +70,8 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
   }
 
   /**
-   * The catalogue as the monitor wrote it when it was built; with plug-ins, as it writes it now.
+   * Returns the catalogue that the monitor wrote at build time; with plug-ins, the one that it
+   * writes now.
    */
   String catalogueJson() {
     if (!plugins.isEmpty()) {
@@ -81,7 +85,7 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
     }
   }
 
-  /** The catalogue as the monitor wrote it when it was built. */
+  /** Returns the catalogue that the monitor wrote at build time. */
   Path catalogueFile() {
     return required(prefix.resolve("share/tapline/parsers.json"));
   }
@@ -102,12 +106,12 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
     return home.resolve("testbed/three_tier/inventory.yaml");
   }
 
-  /** Reads an inventory of hosts; null is none. */
+  /** Reads an inventory of hosts; null stands for none. */
   static Inventory inventory(Path file) {
     return file == null ? Inventory.empty() : read(file, Inventory::fromYaml);
   }
 
-  /** What an inventory says of texts has to be of parsers that there are. */
+  /** Checks that the inventory's settings for texts refer to existing parsers. */
   static void requireTexts(Inventory inventory, Catalogue catalogue) {
     try {
       inventory.texts().requireTextsOf(catalogue);

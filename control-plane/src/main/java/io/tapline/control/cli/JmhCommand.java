@@ -21,7 +21,10 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 import picocli.CommandLine.Option;
 
-/** JMH benchmarks as a command: a virtual machine of its own for each, a table of their times. */
+/**
+ * Runs JMH benchmarks as a command, each in its own virtual machine, and prints a table of their
+ * times.
+ */
 abstract class JmhCommand implements Callable<Integer> {
   private final Console console;
   private final String name;
@@ -52,10 +55,10 @@ abstract class JmhCommand implements Callable<Integer> {
     this.benchmarks = benchmarks;
   }
 
-  /** Options of the virtual machines that measure. */
+  /** Returns the options of the benchmarks' virtual machines. */
   abstract List<String> machineOptions();
 
-  /** Whether bytes allocated are measured, too. */
+  /** Returns true if allocated bytes are measured, too. */
   boolean countsAllocation() {
     return false;
   }
@@ -96,9 +99,7 @@ abstract class JmhCommand implements Callable<Integer> {
     options.param(parts[0], parts[1].split(","));
   }
 
-  /**
-   * The median says what a call costs even where other programs take the processor now and then.
-   */
+  /** The median is robust against other programs that take the processor now and then. */
   private void print(Collection<RunResult> results) {
     List<String> heads = new ArrayList<>(List.of("benchmark", "with", "least", "median", "unit"));
     if (countsAllocation()) {
@@ -131,7 +132,7 @@ abstract class JmhCommand implements Callable<Integer> {
     }
   }
 
-  /** Bytes an operation. */
+  /** Returns the bytes per operation. */
   private static String allocated(RunResult result) {
     return number(result.getSecondaryResults().get("gc.alloc.rate.norm").getScore());
   }

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** The secret from which the passwords of stream jobs follow. */
+/** Option for the secret from which the passwords of stream jobs are derived. */
 final class JobKeyOptions {
   @Option(
       names = "--job-key-file",
@@ -22,9 +22,9 @@ final class JobKeyOptions {
   }
 
   /**
-   * Reads the file; empty if none was given. Warns of one that everybody can read.
+   * Reads the file; empty if none was given. Warns if it is world-readable.
    *
-   * @throws UsageException if that is wrong
+   * @throws UsageException if its content is invalid
    */
   Optional<JobKey> read(Console console) {
     if (file == null) {

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a control plane that may lead does when it does: it begins a term, goes on with the queries
- * that are kept, and only then listens for switches and agents, which find everything wanted that
- * they have. Before that it takes neither.
+ * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
+ * only then listens for switches and agents, so that all that they still have is already known to
+ * be needed. Before that, it accepts neither.
  */
 final class Lead implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Lead.class);
@@ -38,9 +38,9 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
   private Controller controller;
 
   /**
-   * @param controllers starts the network's controller; gives null if there is none
-   * @param watches of the hosts, which are this one's from then on
-   * @param keys of hashes; empty: that of texts is kept with the queries
+   * @param controllers starts the network's controller; returns null if there is none
+   * @param watches watches of the hosts, which this control plane manages from then on
+   * @param keys keys of hashes; if empty, the key of texts is stored with the queries
    */
   Lead(
       Leadership leadership,
@@ -60,7 +60,7 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
         : Optional.of(leadership.led().isDone() ? "" : leadership.leader());
   }
 
-  /** Enters the election; {@code onLead} is called once this one leads and answers. */
+  /** Enters the election; {@code onLead} is called once this control plane leads and serves. */
   CompletableFuture<Void> campaign(QueryService queries, AgentRegistry registry, Runnable onLead) {
     return leadership
         .led()
@@ -91,12 +91,12 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
     leads = true;
   }
 
-  /** Those of who led before: hashes have to stay the same. */
+  /** Returns the keys of the previous leaders: hashes have to stay the same. */
   private HashKeys keptKeys() throws IOException {
     return HashKeys.KNOWN.withTexts(store.textKey(HashKey.random()));
   }
 
-  /** Whoever leads next has to know which hosts there are. */
+  /** Stores the hosts for the next leader. */
   @Override
   public void up(String agent, String multilog) {
     CompletableFuture.runAsync(

@@ -11,9 +11,9 @@ import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 
 /**
- * Hands what libraries log through java.util.logging, as gRPC does, to Log4j, which leaves it out
- * unless it is asked for, like what all other libraries log. Java's LogManager makes one when the
- * first of its loggers is asked for.
+ * Passes what libraries such as gRPC log through java.util.logging to Log4j, which drops it unless
+ * it is enabled, like the logs of all other libraries. Java's LogManager creates an instance for
+ * the first logger.
  */
 public final class LibraryLog {
   private static final String SETTINGS = "handlers=%s\n.level=INFO\n";
@@ -25,12 +25,12 @@ public final class LibraryLog {
             new ByteArrayInputStream(settings.getBytes(StandardCharsets.ISO_8859_1)));
   }
 
-  /** REQUIRES: nobody has asked for a logger of java.util.logging. */
+  /** REQUIRES: no logger of java.util.logging was requested yet. */
   static void install() {
     System.setProperty("java.util.logging.config.class", LibraryLog.class.getName());
   }
 
-  /** Where all of it goes. */
+  /** The handler that receives all of it. */
   public static final class ToLog4j extends Handler {
     private static final Formatter TEXT = new SimpleFormatter();
 

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Where a server answers, and whom. */
+/** Options for the address of a server and its clients. */
 final class ListenOptions {
   private static final int HIGHEST_PORT = 65_535;
 
@@ -51,7 +51,7 @@ final class ListenOptions {
               + " audit log by its X-Forwarded-For.")
   private List<String> proxies = new ArrayList<>();
 
-  /** Usage errors, where there is nothing to start. */
+  /** Throws usage errors before anything is started. */
   void check(TlsOptions tls) {
     if (port < 0 || port > HIGHEST_PORT) {
       throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
@@ -85,7 +85,7 @@ final class ListenOptions {
   /**
    * Reads the files.
    *
-   * @param names of this host in URLs that others use
+   * @param names names of this host in URLs that others use
    */
   RestOptions rest(TlsOptions tls, List<String> names) {
     Optional<TlsFiles> own = tls.of(TlsOptions.Service.REST);
@@ -101,7 +101,7 @@ final class ListenOptions {
     }
   }
 
-  /** As people write it. */
+  /** Returns the URL as users write it. */
   String url(int actualPort, TlsOptions tls) {
     String host = address.contains(":") ? "[" + address + "]" : address;
     String scheme = tls.of(TlsOptions.Service.REST).isPresent() ? "https" : "http";

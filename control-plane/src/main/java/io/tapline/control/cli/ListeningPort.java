@@ -8,7 +8,7 @@ import java.net.ServerSocket;
 final class ListeningPort {
   private ListeningPort() {}
 
-  /** Finds out before a pipeline is started in vain. */
+  /** Fails before a pipeline is started in vain. */
   static void requireFree(InetAddress address, int port) {
     try (ServerSocket socket = new ServerSocket(port, 1, address)) {
       socket.getLocalPort();

@@ -4,11 +4,11 @@ import java.net.URI;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Which addresses nothing leaves this host by. */
+/** Recognizes loopback addresses, which never leave this host. */
 final class Loopback {
   private Loopback() {}
 
-  /** By what is written: what another name leads to may change. */
+  /** Checks only the text, since what another name resolves to may change. */
   static boolean is(String host) {
     return host.equals("localhost")
         || host.equals("::1")
@@ -16,7 +16,7 @@ final class Loopback {
         || host.matches("127(\\.\\d{1,3}){3}");
   }
 
-  /** The hosts of HOST:PORT,HOST:PORT. */
+  /** Returns the hosts of HOST:PORT,HOST:PORT. */
   static List<String> hosts(String addresses) {
     return addresses.isEmpty()
         ? List.of()
@@ -29,7 +29,7 @@ final class Loopback {
     return colon < 0 || trimmed.endsWith("]") ? trimmed : trimmed.substring(0, colon);
   }
 
-  /** The host of a URL; empty if it has none. */
+  /** Returns the host of a URL; empty if it has none. */
   static String hostOf(String url) {
     try {
       String host = URI.create(url).getHost();

@@ -14,17 +14,18 @@ public final class Main {
 
   public static void main(String[] args) {
     LibraryLog.install();
+    Logging.begin();
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     StopSignals.leaveTheEndToThem();
-    // A pipeline's threads may still be about: the end of the command is the end of the process.
+    // A pipeline's threads may still be running: the process ends with the command.
     System.exit(exitCode);
   }
 
   /** Runs one command line; returns its exit code. */
   static int run(Console console, String... args) {
     try {
-      int exitCode = commandLine(console).execute(args);
+      int exitCode = commandLine(console, args).execute(args);
       console.flush();
       return exitCode;
     } catch (Console.WriteFailed e) {
@@ -32,8 +33,10 @@ public final class Main {
     }
   }
 
-  static CommandLine commandLine(Console console) {
+  /** Returns all commands, or only the one that the arguments name if that is enough. */
+  static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
+    TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
     commandLine.setOut(console.writer());
     commandLine.setErr(console.errorWriter());
     commandLine.setParameterExceptionHandler((e, arguments) -> wrongUsage(console, e));
@@ -50,10 +53,10 @@ public final class Main {
     return CommandLine.ExitCode.USAGE;
   }
 
-  /** One clear message for whatever ended a command, and its exit code. */
+  /** Prints one clear message for the exception that ended a command; returns its exit code. */
   private static int explain(Console console, Exception e) {
     if (StopSignals.areEndingTheProcess() || isShuttingDown()) {
-      // After Ctrl-C it is no news what the command ran into meanwhile.
+      // After Ctrl-C, errors of the interrupted command are of no interest.
       return CommandLine.ExitCode.SOFTWARE;
     } else if (e instanceof Console.WriteFailed failed) {
       failed.reason().ifPresent(console::error);
@@ -89,7 +92,7 @@ public final class Main {
     }
   }
 
-  /** Makes commands, which all take the console. */
+  /** Creates commands, all of which take the console. */
   private record CommandFactory(Console console) implements CommandLine.IFactory {
     @Override
     public <K> K create(Class<K> type) throws Exception {

@@ -10,8 +10,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * Manual pages (AsciiDoc) and completion scripts of all programs, from the options that the
- * programs take themselves.
+ * Manual pages (AsciiDoc) and completion scripts of all programs, generated from the programs' own
+ * options.
  *
  * <pre>
  * FOLDER/man/tapline-query-submit.1.adoc     a page for each program and each command
@@ -22,13 +22,13 @@ final class Manual {
   private final CommandLine tapline;
   private final Path programs;
 
-  /** {@code programs} is the folder of the native ones. */
+  /** A manual; {@code programs} is the folder of the native programs. */
   Manual(CommandLine tapline, Path programs) {
     this.tapline = tapline;
     this.programs = programs;
   }
 
-  /** Writes all of it into a folder, which is made. */
+  /** Writes everything to a folder, which is created. */
   void write(Path folder) throws IOException {
     Path pages = Files.createDirectories(folder.resolve("man"));
     Path completions = Files.createDirectories(folder.resolve("completions"));

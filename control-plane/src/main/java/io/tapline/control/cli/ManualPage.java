@@ -7,9 +7,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.codegen.docgen.manpage.ManPageGenerator;
 
-/** The manual page of one command as AsciiDoc: picocli's, and what its help says at the end. */
+/** The manual page of one command as AsciiDoc: picocli's text, and the footer of its help. */
 final class ManualPage {
-  /** Lines are broken by those who show the page. */
+  /** The viewer wraps the lines. */
   private static final int COLUMNS = 10_000;
 
   private static final String END = "// end::picocli-generated-full-manpage[]";
@@ -18,7 +18,7 @@ final class ManualPage {
 
   private ManualPage() {}
 
-  /** Changes how the command shows its help: it is good for nothing else then. */
+  /** Changes the layout of the command's help, after which the command can't be used otherwise. */
   static String of(CommandSpec command, String version) {
     UsageMessageSpec usage = command.usageMessage();
     List<String> footer = List.of(usage.footer());
@@ -46,7 +46,7 @@ final class ManualPage {
     }
   }
 
-  /** Lines that begin with a space are examples and stay as they are. */
+  /** Lines that begin with a space are examples and are kept unchanged. */
   private void notes(List<String> lines) {
     if (lines.isEmpty()) {
       return;

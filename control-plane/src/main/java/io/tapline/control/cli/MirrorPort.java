@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-/** What a testbed's switches give copies to a host by. */
+/** How a testbed's switches deliver copies to a host. */
 enum MirrorPort {
   /** A network device. */
   VETH("veth"),
@@ -18,7 +18,7 @@ enum MirrorPort {
     return flag;
   }
 
-  /** Reads what a user wrote. */
+  /** Parses a user's value. */
   static final class Converter implements picocli.CommandLine.ITypeConverter<MirrorPort> {
     @Override
     public MirrorPort convert(String text) {

@@ -18,9 +18,9 @@ final class Moment {
   private Moment() {}
 
   /**
-   * Nanoseconds since the epoch.
+   * Parses nanoseconds since the epoch.
    *
-   * @param option that it was given with
+   * @param option option of the value
    */
   static long nanoseconds(String option, String text, Instant now) {
     Matcher ago = AGO.matcher(text);
@@ -37,9 +37,9 @@ final class Moment {
   }
 
   /**
-   * A duration in nanoseconds.
+   * Parses a duration in nanoseconds.
    *
-   * @param option that it was given with
+   * @param option option of the value
    */
   static long duration(String option, String text) {
     Matcher matcher = AGO.matcher(text);

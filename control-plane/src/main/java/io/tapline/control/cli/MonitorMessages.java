@@ -10,7 +10,9 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import picocli.CommandLine.ExitCode;
 
-/** What a monitor says on standard error with {@code --status json}, for a person. */
+/**
+ * Turns a monitor's output on standard error with {@code --status json} into messages for users.
+ */
 final class MonitorMessages {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -37,7 +39,7 @@ final class MonitorMessages {
         read(line);
       }
     } catch (IOException ended) {
-      // Nothing more will be said.
+      // No more messages will come.
     }
   }
 
@@ -65,7 +67,7 @@ final class MonitorMessages {
     }
   }
 
-  /** Throws with the monitor's own words if it failed. */
+  /** Throws with the monitor's message if it failed. */
   void requireSuccess(int exitCode) throws InterruptedException {
     reader.join();
     console.progress().finish();

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** Which MultiLog nodes a server asks, and how. */
+/** Options for the MultiLog nodes of a server. */
 final class MultilogOptions {
   @Option(
       names = "--multilog",
@@ -49,8 +49,8 @@ final class MultilogOptions {
   /**
    * Connects.
    *
-   * @param leads false for one of several control planes: it looks after watches once it leads
-   * @throws UsageException if the options don't fit each other, or a file can't be read
+   * @param leads false for one of several control planes, which manages watches only once it leads
+   * @throws UsageException if the options contradict each other, or a file can't be read
    */
   DrillService drill(Inventory inventory, boolean leads) {
     NodeAccess access = access();

@@ -7,7 +7,10 @@ import java.util.Optional;
 final class Names {
   private Names() {}
 
-  /** What was found by a name, or an error that lists what there is and says what is nearest. */
+  /**
+   * Returns what was found by a name, or throws an error that lists all names and suggests the
+   * nearest.
+   */
   static <T> T find(String name, String kind, Optional<T> found, List<String> names) {
     return found.orElseThrow(
         () ->
@@ -16,7 +19,7 @@ final class Names {
                     .formatted(kind, name, nearest(name, names), String.join(", ", names))));
   }
 
-  /** ", did you mean x?", or nothing if no name is near. */
+  /** Returns ", did you mean x?", or nothing if no name is similar. */
   static String nearest(String name, List<String> names) {
     String nearest = io.tapline.compiler.Names.nearest(name, names);
     return nearest.isEmpty() ? "" : ", did you mean " + nearest + "?";

@@ -8,7 +8,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** A native program as a command of picocli, whose generators then write about it. */
+/** Presents a native program as a picocli command, so that picocli's generators can document it. */
 final class NativeCommand {
   private static final Pattern CHOICES = Pattern.compile("[a-z0-9]+(\\|[a-z0-9]+)+");
 
@@ -51,7 +51,7 @@ final class NativeCommand {
     return lines.stream().map(NativeCommand::escaped).toArray(String[]::new);
   }
 
-  /** Picocli formats these texts. */
+  /** Escapes a text, since picocli treats it as a format. */
   private static String escaped(String text) {
     return text.replace("%", "%%");
   }

@@ -11,10 +11,10 @@ import java.util.regex.Pattern;
 /**
  * The settings of a native program, as its {@code --help} lists them.
  *
- * @param synopsis how it is called, a line for each way
- * @param description what stands before the sections
- * @param sections of its help, under their headings
- * @param footer what stands behind them
+ * @param synopsis usage, one line per form
+ * @param description text before the sections
+ * @param sections sections of its help, under their headings
+ * @param footer text after the sections
  */
 record NativeSettings(
     List<String> synopsis, String description, List<Section> sections, List<String> footer) {
@@ -22,13 +22,13 @@ record NativeSettings(
   static final List<String> PROGRAMS =
       List.of("tapline-monitor", "tapline-agent", "tapline-multilog");
 
-  /** A heading, and the flags below it. */
+  /** A heading and the flags below it. */
   record Section(String heading, List<Setting> settings) {}
 
   /**
    * One flag.
    *
-   * @param value what it takes; empty for a switch
+   * @param value its value; empty for a switch
    * @param defaultText empty if it has none
    */
   record Setting(String flag, String value, String defaultText, String meaning) {
@@ -51,7 +51,7 @@ record NativeSettings(
   private static final Pattern FLAG =
       Pattern.compile("  (--[a-z0-9-]+)(?: (\\S+))? +(.*?)(?: ?\\[([^\\]]*)])?");
 
-  /** Asks the program; {@code program} has to be built. */
+  /** Runs the program, which must be built. */
   static NativeSettings of(Path program) throws IOException {
     Process process =
         new ProcessBuilder(program.toString(), "--help")
@@ -60,7 +60,10 @@ record NativeSettings(
     return parse(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
   }
 
-  /** A line that looks like a flag's and can't be read is an error: none is left out silently. */
+  /**
+   * A line that looks like a flag but can't be parsed is an error, so that no flag is silently
+   * dropped.
+   */
   static NativeSettings parse(String help) {
     List<String> synopsis = new ArrayList<>();
     List<String> description = new ArrayList<>();

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * The host's network interfaces, as the kernel lists them: Java's own list lacks those without an
- * address, which ports that get mirrored packets mostly are.
+ * address, as most ports that receive mirrored packets are.
  */
 final class NetworkInterfaces {
   private static final Path LIST = Path.of("/proc/self/net/dev");
@@ -22,7 +22,7 @@ final class NetworkInterfaces {
     }
   }
 
-  /** What stands before the colons, but for the two lines of headings. */
+  /** Returns the text before the colons, except in the two header lines. */
   private static List<String> names() {
     try {
       return Files.readAllLines(LIST).stream()

@@ -81,7 +81,7 @@ final class NodesCommand implements Callable<Integer> {
     return table;
   }
 
-  /** How far the host's clock is ahead, and how well that is known. */
+  /** Returns how far the host's clock is ahead, with the error bound. */
   private static String clock(JsonNode agent) {
     return agent.has("clock_offset_ns")
         ? String.format(

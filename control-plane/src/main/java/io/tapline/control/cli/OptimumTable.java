@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** How far strategies are from the optimum, over many instances. */
+/** The gap between strategies and the optimum, over many instances. */
 final class OptimumTable {
   private static final String NETWORK = "netalytics-network";
   private static final String OURS = "tapline-network";
@@ -15,7 +15,7 @@ final class OptimumTable {
 
   private OptimumTable() {}
 
-  /** One instance, for those who wait. */
+  /** Returns the progress line of one instance. */
   static String line(Instance instance, int count) {
     Given ours = instance.given().get(OURS);
     return "instance %d of %d: %d flows, %s %.1f with at most %d processes; %s %.1f with %d"
@@ -31,7 +31,7 @@ final class OptimumTable {
             ours.processes());
   }
 
-  /** A summary for people. */
+  /** Returns a summary for people. */
   static String of(List<Instance> instances) {
     TextTable table =
         TextTable.ofText(
@@ -98,7 +98,7 @@ final class OptimumTable {
     return String.format(Locale.ROOT, format, value);
   }
 
-  /** One line for each instance and strategy. */
+  /** Returns one line for each instance and strategy. */
   static String csv(List<Instance> instances) {
     StringBuilder csv =
         new StringBuilder(

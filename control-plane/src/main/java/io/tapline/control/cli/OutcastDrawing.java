@@ -8,13 +8,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Switches and what each link brought to a host, the host on top: Figure 10(c). */
+/** Draws switches and the traffic of each link to a host, with the host on top: Figure 10(c). */
 final class OutcastDrawing {
   private static final int WIDTH = 760;
   private static final int ROW = 90;
   private static final int TOP = 50;
 
-  /** Place of the host in the drawing: no switch has this number. */
+  /** Stands for the host in the drawing: no switch has this number. */
   private static final long HOST = 0;
 
   private OutcastDrawing() {}
@@ -41,7 +41,7 @@ final class OutcastDrawing {
     return svg.append("</svg>\n").toString();
   }
 
-  /** Links from each switch to the host, at most. */
+  /** Returns the maximum number of links from each switch to the host. */
   private static Map<Long, Integer> depths(JsonNode links) {
     Map<Long, Integer> depths = new TreeMap<>();
     depths.put(HOST, 0);
@@ -75,7 +75,7 @@ final class OutcastDrawing {
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#999999\"/>%n",
             from[0], from[1], to[0], to[1]));
-    // Nearer to where it comes from: there links are apart.
+    // Placed near the sender, where links are apart.
     svg.append(
         format(
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%,d</text>%n",

@@ -2,7 +2,7 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.ParserInfo;
-import io.tapline.control.embedded.ChildProcesses;
+import io.tapline.control.ChildProcesses;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -15,7 +15,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code tapline parse}: only the monitor, its tuples on standard output. */
+/** {@code tapline parse}: runs only the monitor and prints its tuples. */
 @Command(
     name = "parse",
     description = "Prints the tuples that parsers find in capture files.",

@@ -15,7 +15,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline parsers}: what exists, and what each one's tuples hold. */
+/** {@code tapline parsers}: lists the parsers and the fields of their tuples. */
 @Command(
     name = "parsers",
     description = "Lists the parsers, or shows the tuples of one: fields, types, units, options.")
@@ -99,7 +99,7 @@ final class ParsersCommand implements Callable<Integer> {
             .formatted(Numbers.plain(LongNode.valueOf(parser.intervalNs() / 1_000_000)));
   }
 
-  /** What a query may say of the parser: the forms of its texts, and of which kind these are. */
+  /** Returns what a query may set for the parser: the forms of its texts, and their kinds. */
   private static String options(ParserInfo parser, JsonNode fields) {
     List<String> texts = new ArrayList<>();
     for (JsonNode field : fields) {

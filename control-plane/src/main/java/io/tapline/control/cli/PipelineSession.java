@@ -8,6 +8,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
 import io.tapline.control.probe.ServerCheck;
@@ -27,7 +28,7 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /** An embedded pipeline for one command's queries. */
 final class PipelineSession implements AutoCloseable {
-  private static final long POLL_MS = 50;
+  private static final long POLL_MS = 10;
 
   private final Console console;
   private final EmbeddedPipeline pipeline;
@@ -38,12 +39,13 @@ final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Starts the pipeline, if the queries are right: nobody waits seconds to hear of a typing error.
+   * Starts the pipeline after compiling the queries, so that the user does not wait seconds for a
+   * syntax error.
    *
-   * @param installation with its plug-ins
-   * @param network of the inventory, in which queries are placed
-   * @param services Kafka and Redis of somebody else's, if any
-   * @param hashKeys of the monitors that it starts
+   * @param installation installation with its plug-ins
+   * @param network network of the inventory, in which queries are placed
+   * @param services external Kafka and Redis, if any
+   * @param hashKeys hash keys of the monitors that it starts
    */
   static PipelineSession start(
       Console console,
@@ -55,22 +57,43 @@ final class PipelineSession implements AutoCloseable {
       List<String> queries)
       throws PipelineException, QueryRejected {
     installation.requireMonitor();
-    Catalogue catalogue = installation.catalogue();
-    Installation.requireTexts(inventory, catalogue);
-    for (String query : queries) {
-      checkQuery(query, catalogue, inventory);
+    try (ProgressListener.Phase checking = console.progress().phase("check the query")) {
+      Catalogue catalogue = installation.catalogue();
+      Installation.requireTexts(inventory, catalogue);
+      for (String query : queries) {
+        checkQuery(query, catalogue, inventory);
+      }
     }
-    return serve(
-        console, installation, inventory, network, services, hashKeys, EmbeddedOptions.FEW_QUERIES);
+    EmbeddedOptions options =
+        options(console, installation, inventory, network, services, hashKeys, queries.size());
+    return new PipelineSession(
+        console,
+        EmbeddedPipeline.begin(options, console.progress(), StopSignals::closeBeforeTheEnd));
   }
 
   /**
-   * Starts the pipeline for queries that are still to come.
+   * Starts the pipeline for queries that are submitted later.
    *
-   * @param hashKeys of the monitors that it starts
-   * @param mostQueries that run at once
+   * @param hashKeys hash keys of the monitors that it starts
+   * @param mostQueries maximum number of queries that run at once
    */
   static PipelineSession serve(
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      Optional<Network> network,
+      ServiceOptions services,
+      HashKeys hashKeys,
+      int mostQueries)
+      throws PipelineException {
+    EmbeddedOptions options =
+        options(console, installation, inventory, network, services, hashKeys, mostQueries);
+    return new PipelineSession(
+        console,
+        EmbeddedPipeline.start(options, console.progress(), StopSignals::closeBeforeTheEnd));
+  }
+
+  private static EmbeddedOptions options(
       Console console,
       Installation installation,
       Inventory inventory,
@@ -83,28 +106,24 @@ final class PipelineSession implements AutoCloseable {
     Installation.requireTexts(inventory, catalogue);
     Optional<RedisEndpoint> redis = services.redis(console);
     ServerCheck.require(services.kafka(), redis);
-    EmbeddedOptions options =
-        new EmbeddedOptions(
-            installation.monitor(),
-            installation.plugins(),
-            catalogue,
-            inventory,
-            network,
-            services.brokers(),
-            services.jobBrokers(),
-            services.kafkaTls(),
-            services.address(),
-            redis,
-            services.flink(),
-            services.flinkTls(),
-            services.checkpoints(),
-            services.topics(),
-            hashKeys,
-            services.jobKey(console),
-            mostQueries);
-    return new PipelineSession(
-        console,
-        EmbeddedPipeline.start(options, console.progress(), StopSignals::closeBeforeTheEnd));
+    return new EmbeddedOptions(
+        installation.monitor(),
+        installation.plugins(),
+        catalogue,
+        inventory,
+        network,
+        services.brokers(),
+        services.jobBrokers(),
+        services.kafkaTls(),
+        services.address(),
+        redis,
+        services.flink(),
+        services.flinkTls(),
+        services.checkpoints(),
+        services.topics(),
+        hashKeys,
+        services.jobKey(console),
+        mostQueries);
   }
 
   private static void checkQuery(String query, Catalogue catalogue, Inventory inventory)
@@ -120,12 +139,12 @@ final class PipelineSession implements AutoCloseable {
     return pipeline.queries();
   }
 
-  /** Completes with the reason if something broke that only a new start can mend. */
+  /** Completes with the reason if a failure requires a restart. */
   CompletableFuture<String> failure() {
     return pipeline.failure();
   }
 
-  /** Submits a query; its notes go to the console. */
+  /** Submits a query and prints its notes to the console. */
   String submit(String text, Source source) throws QueryRejected, PipelineException {
     try {
       String id = queries().submit(text, source, console.progress());
@@ -139,7 +158,7 @@ final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Hands over each window as it comes, until the query has ended.
+   * Passes on each window as it arrives, until the query has ended.
    *
    * @throws PipelineException if the query failed
    */
@@ -155,8 +174,8 @@ final class PipelineSession implements AutoCloseable {
       if (page.isEmpty() && ended) {
         break;
       } else if (page.isEmpty()) {
-        // The end is looked at before the last page is asked for: what was written until then is on
-        // it.
+        // The end is checked before the last page is read, so that the page has everything written
+        // until then.
         ended = queries().find(id).map(query -> query.state().ended()).orElse(true);
         pause(ended);
       }
@@ -193,6 +212,12 @@ final class PipelineSession implements AutoCloseable {
 
   @Override
   public void close() {
-    pipeline.close();
+    try (ProgressListener.Phase closing = console.progress().phase("take everything down")) {
+      if (console.endsProcess()) {
+        pipeline.abandon();
+      } else {
+        pipeline.close();
+      }
+    }
   }
 }

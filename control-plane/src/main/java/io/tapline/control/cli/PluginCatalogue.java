@@ -3,7 +3,7 @@ package io.tapline.control.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.tapline.control.embedded.ChildProcesses;
+import io.tapline.control.ChildProcesses;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -11,13 +11,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Asks the monitor which parsers it has with plug-ins: only it loads them. */
+/** Asks the monitor for its parsers including plug-ins, which only the monitor loads. */
 final class PluginCatalogue {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private PluginCatalogue() {}
 
-  /** The catalogue as JSON. */
+  /** Returns the catalogue as JSON. */
   static String read(Path monitor, List<Path> plugins) {
     List<String> command = new ArrayList<>(List.of(monitor.toString()));
     command.addAll(List.of("--list-parsers", "--status", "json"));
@@ -57,7 +57,7 @@ final class PluginCatalogue {
           return status.path("message").asText();
         }
       } catch (JsonProcessingException e) {
-        // What is not a status line says nothing to a user.
+        // A line that is not a status line is of no use to the user.
       }
     }
     return "loading plug-ins: tapline-monitor ended with exit code " + exitCode;

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** Parsers outside the tree. */
+/** Options for out-of-tree parsers. */
 final class PluginOptions {
   @Option(
       names = "--plugin",
@@ -15,7 +15,7 @@ final class PluginOptions {
           "Shared object with parsers (docs/tutorials/a-parser-out-of-tree.md); repeat for several.")
   private List<Path> files = new ArrayList<>();
 
-  /** The files, after a look at each. */
+  /** Returns the files after checking each. */
   List<Path> checked() {
     for (Path file : files) {
       if (!Files.isRegularFile(file)) {

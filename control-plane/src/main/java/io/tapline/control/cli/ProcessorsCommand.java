@@ -9,7 +9,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline processors}: what PROCESS can name, with arguments, types and defaults. */
+/**
+ * {@code tapline processors}: lists the processors that PROCESS accepts, with arguments, types and
+ * defaults.
+ */
 @Command(
     name = "processors",
     description =

@@ -6,8 +6,8 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * What is being done, for somebody who waits: on a terminal one line that is written over,
- * elsewhere a line now and then. Thread-safe.
+ * Shows progress to a waiting user: on a terminal one line that is overwritten, elsewhere a line
+ * now and then. Thread-safe.
  */
 final class Progress implements ProgressListener {
   private static final long TERMINAL_INTERVAL_NS = 100_000_000L;
@@ -27,6 +27,7 @@ final class Progress implements ProgressListener {
   private boolean shown;
   private long stageNs = System.nanoTime();
   private long stagePackets;
+  private Timings timings;
 
   Progress(PrintWriter err, boolean terminal) {
     this.err = err;
@@ -54,7 +55,7 @@ final class Progress implements ProgressListener {
     }
   }
 
-  /** Shows how far the stage came, however soon that was reported after the line before. */
+  /** Shows the final state of the stage, however soon it was reported after the previous line. */
   private void finishStage() {
     if (!pending.isEmpty() && !pending.equals(lastLine)) {
       show(pending);
@@ -74,7 +75,7 @@ final class Progress implements ProgressListener {
     }
   }
 
-  /** One line; a rate that is not a positive number is left out. */
+  /** Formats one line; a rate that is not a positive number is left out. */
   static String text(
       String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
     StringBuilder text = new StringBuilder(ReadableText.of(stage)).append('…');
@@ -90,6 +91,20 @@ final class Progress implements ProgressListener {
     return text.toString();
   }
 
+  /** Starts to measure phases. */
+  synchronized void measure(Timings into) {
+    timings = into;
+  }
+
+  @Override
+  public Phase phase(String name) {
+    Timings into;
+    synchronized (this) {
+      into = timings;
+    }
+    return into == null ? ProgressListener.super.phase(name) : into.begin(name);
+  }
+
   @Override
   public synchronized void warning(String message) {
     clear();
@@ -102,7 +117,7 @@ final class Progress implements ProgressListener {
     clear();
   }
 
-  /** Takes the line off the terminal. */
+  /** Erases the line from the terminal. */
   synchronized void clear() {
     if (shown) {
       err.print(ERASE);

@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How the numbers of one table are written: all in one unit, chosen by the largest of them, so that
+ * The unit of the numbers in one table: all in one unit, chosen by the largest of them, so that
  * they can be compared at a glance. Durations become µs, ms or s, bytes become kB, MB or GB (powers
  * of 1000).
  *
- * @param unit as a column's header shows it; empty for plain numbers
- * @param divisor from the tuples' unit to this one
+ * @param unit unit as a column's header shows it; empty for plain numbers
+ * @param divisor factor from the tuples' unit to this one
  */
 record Quantity(String unit, double divisor) {
   private static final List<Quantity> DURATIONS =
@@ -18,17 +18,17 @@ record Quantity(String unit, double divisor) {
   private static final List<Quantity> BYTES =
       List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
 
-  /** A unit is taken from this many of it on. */
+  /** A unit is used if the largest number is at least this many of it. */
   private static final double ENOUGH = 10;
 
-  /** Seconds are for what takes long; people compare times of servers in ms. */
+  /** Seconds are used only for long times; people compare times of servers in ms. */
   private static final double ENOUGH_SECONDS = 100;
 
   /**
-   * The unit for a table.
+   * Returns the unit for a table.
    *
-   * @param unit the tuples': "ns", "bytes", "count"…
-   * @param largest of the table's numbers, in that unit
+   * @param unit unit of the tuples: "ns", "bytes", "count"…
+   * @param largest largest of the table's numbers, in that unit
    */
   static Quantity of(String unit, double largest) {
     return switch (unit) {
@@ -52,7 +52,7 @@ record Quantity(String unit, double divisor) {
     return largestNs >= milliseconds.divisor() ? milliseconds : DURATIONS.get(2);
   }
 
-  /** A header with the unit, unless it says so itself. */
+  /** Returns a header with the unit, unless the name contains it. */
   String header(String name) {
     if (unit.isEmpty() || name.endsWith(unit)) {
       return name;
@@ -61,7 +61,7 @@ record Quantity(String unit, double divisor) {
     return bare.isEmpty() ? unit : bare + " " + unit;
   }
 
-  /** A number in this unit; "-" where there is none. */
+  /** Formats a number in this unit; "-" if there is none. */
   String text(JsonNode number) {
     if (!number.isNumber()) {
       return "-";

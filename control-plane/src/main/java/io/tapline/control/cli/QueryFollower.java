@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Follows a query's events to its end; a connection that breaks is made again, going on after the
+ * Follows a query's events to its end; reconnects after a broken connection and resumes after the
  * last window seen.
  */
 final class QueryFollower {
@@ -28,9 +28,9 @@ final class QueryFollower {
   }
 
   /**
-   * Hands over every window until the query has ended.
+   * Passes on every window until the query has ended.
    *
-   * @throws CommandException if the query failed, or the server is gone for long
+   * @throws CommandException if the query failed, or the server is unreachable for long
    */
   void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
     Optional<JsonNode> end = Optional.empty();
@@ -39,7 +39,7 @@ final class QueryFollower {
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
         end = read(events, windows);
       } catch (IOException broken) {
-        // As good as an end of the stream before the end of the query.
+        // Equivalent to an end of the stream before the end of the query.
       }
       if (end.isEmpty()) {
         pauseBeforeNext();
@@ -59,7 +59,7 @@ final class QueryFollower {
     Thread.sleep(PAUSE_MS);
   }
 
-  /** Reads until the stream ends; gives the query's end if it was told. */
+  /** Reads until the stream ends; returns the query's end if it was received. */
   private Optional<JsonNode> read(EventReader events, Consumer<WindowResult> windows)
       throws IOException {
     for (Optional<EventReader.Event> next = events.next(); next.isPresent(); next = events.next()) {

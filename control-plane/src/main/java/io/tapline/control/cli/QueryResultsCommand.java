@@ -57,7 +57,7 @@ final class QueryResultsCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** All rows of a processor, asked for page by page. */
+  /** Reads all rows of a processor page by page. */
   private void pages(ApiClient client, int processor, Consumer<JsonNode> consumer) {
     String after = "";
     boolean more = true;
@@ -70,7 +70,7 @@ final class QueryResultsCommand implements Callable<Integer> {
     }
   }
 
-  /** Rows put back into windows: those that follow each other with the same bounds. */
+  /** Groups rows into windows: consecutive rows with the same bounds. */
   private static final class Windows {
     private final int processor;
     private final WindowPrinter printer;

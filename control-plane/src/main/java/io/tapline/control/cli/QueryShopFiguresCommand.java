@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
         "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the results of two queries"
             + " over the web shop of testbed/three_tier.")
 final class QueryShopFiguresCommand implements Callable<Integer> {
-  /** The shop has seven ways between hosts. */
+  /** The shop has seven pairs of connected hosts. */
   private static final int MOST_ROWS = 100;
 
   @Option(
@@ -79,7 +79,7 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
     return rows;
   }
 
-  /** A query as one window is written again and again: the last time is all of it. */
+  /** A query with a single window writes it repeatedly; the last snapshot is complete. */
   static JsonNode ofLastWindow(JsonNode rows) {
     ArrayNode last = ApiClient.MAPPER.createArrayNode();
     long lastNs = Long.MIN_VALUE;

@@ -34,7 +34,7 @@ final class QueryStopCommand implements Callable<Integer> {
     try {
       new QueryFollower(client, id).untilEnd(window -> {});
     } catch (CommandException failed) {
-      // How it ended is told below; that it has ended is all that was asked for.
+      // How it ended is printed below; for the exit code, it is enough that it has.
     }
     JsonNode query = client.get(ApiClient.query(id, ""));
     if (json) {

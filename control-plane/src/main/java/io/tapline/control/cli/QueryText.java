@@ -9,7 +9,7 @@ import java.nio.file.Path;
 
 /** The text of a query as it was typed: itself, {@code @FILE}, or {@code -} for standard input. */
 final class QueryText {
-  /** What the options' help says of it. */
+  /** The description in the options' help. */
   static final String HELP = "The query; @FILE reads it from a file, - from standard input.";
 
   private static final int MOST_BYTES = 1 << 16;

@@ -12,7 +12,7 @@ import org.apache.logging.log4j.core.pattern.PatternConverter;
 import org.apache.logging.log4j.core.pattern.PatternFormatter;
 
 /**
- * {@code %readable{PATTERN}} in Log4j's layouts: what the pattern gives, as {@link ReadableText}.
+ * {@code %readable{PATTERN}} in Log4j's layouts: formats the pattern as {@link ReadableText}.
  * {@code %readable{PATTERN}{lines}} keeps its line feeds.
  */
 @Plugin(name = "ReadableLog", category = PatternConverter.CATEGORY)
@@ -27,7 +27,7 @@ public final class ReadableLog extends LogEventPatternConverter {
     this.lines = lines;
   }
 
-  /** Called by Log4j with what stands in the braces. */
+  /** Called by Log4j with the contents of the braces. */
   public static ReadableLog newInstance(Configuration configuration, String[] options) {
     return new ReadableLog(
         PatternLayout.createPatternParser(configuration).parse(options[0]), options.length > 1);

@@ -6,7 +6,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline reference}: the page of all options, for {@code make reference}. */
+/** {@code tapline reference}: prints the page of all options, for {@code make reference}. */
 @Command(
     name = "reference",
     hidden = true,

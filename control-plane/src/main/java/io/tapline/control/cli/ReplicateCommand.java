@@ -84,7 +84,7 @@ final class ReplicateCommand implements Callable<Integer> {
     }
   }
 
-  /** Which of a query's processors ranks URLs. */
+  /** Returns which of a query's processors ranks URLs. */
   private int ranking(JsonNode processors) {
     for (int i = 0; i < processors.size(); i++) {
       JsonNode key = processors.get(i).path("key");
@@ -125,7 +125,7 @@ final class ReplicateCommand implements Callable<Integer> {
     }
   }
 
-  /** Windows without a request are not written: where none comes, there are none. */
+  /** Windows without a request are not written: without traffic there are no windows. */
   private static void await(
       CompletableFuture<Void> end, ReplicaManager manager, AtomicLong heardNs, long quietNs)
       throws Exception {

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Windows as tables for people: numbers in a unit that suits them, the window's own time in UTC,
- * and what the rows rest on.
+ * Prints windows as tables for people: numbers in a suitable unit, the window's own time in UTC,
+ * and the completeness of the rows.
  */
 final class ResultTables {
   private static final String INDENT = "  ";
@@ -38,7 +38,7 @@ final class ResultTables {
    * Tables of one query.
    *
    * @param plan the query's plan as JSON
-   * @param width how wide a table may be; 0 for as wide as it is
+   * @param width maximum width of a table; 0 for no limit
    */
   ResultTables(JsonNode plan, HostNames names, int width) {
     this.width = width;
@@ -50,7 +50,7 @@ final class ResultTables {
     return DateTimeFormatter.ofPattern(pattern, Locale.ROOT).withZone(ZoneOffset.UTC);
   }
 
-  /** Title, table and completeness, each line ended by a line feed. */
+  /** Returns title, table and completeness, each line ended by a line feed. */
   String render(WindowResult window) {
     return title(window)
         + "\n"
@@ -70,7 +70,7 @@ final class ResultTables {
             partial(window));
   }
 
-  /** A moment in UTC to the second. */
+  /** Formats a time in UTC to the second. */
   static String dayAndTime(long ns) {
     return DAY.format(instant(ns)) + " " + SECONDS.format(instant(ns));
   }
@@ -97,7 +97,7 @@ final class ResultTables {
     return isWholeQuery(window) ? " (so far)" : " (partial: not watched all the time)";
   }
 
-  /** Whether the window is the whole query, of which there are snapshots. */
+  /** Returns true if the window is the whole query, of which there are snapshots. */
   boolean isWholeQuery(WindowResult window) {
     JsonNode processor = processor(window);
     return !processor.isMissingNode() && !processor.path("window").has("size");
@@ -135,7 +135,7 @@ final class ResultTables {
     return table;
   }
 
-  /** Which counts beside the value any row has: those of tuples without a value are rare. */
+  /** Returns the counts that any row has beside its value; tuples without a value are rare. */
   private static List<String> beside(WindowResult window) {
     return BESIDE.stream()
         .filter(name -> rows(window).anyMatch(row -> row.path(name).asDouble() > 0))
@@ -154,7 +154,7 @@ final class ResultTables {
     return Quantity.of(processor(window).path("value").path("unit").asText(""), largest);
   }
 
-  /** Whether any value is an estimate. */
+  /** Returns true if any value is an estimate. */
   private static boolean bounded(WindowResult window) {
     for (JsonNode row : window.rows()) {
       if (row.path("low").asDouble() != row.path("high").asDouble()) {
@@ -192,7 +192,7 @@ final class ResultTables {
     return aggregate.equals("count") ? "count" : (aggregate + " " + field).strip();
   }
 
-  /** Which columns a table has and how they are written. */
+  /** The columns of a table and their formats. */
   private record Columns(
       boolean ranked,
       List<String> keys,

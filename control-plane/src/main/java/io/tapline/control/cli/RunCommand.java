@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline run}: one query over captures, through a whole pipeline of its own. */
+/** {@code tapline run}: runs one query over captures, in a private pipeline. */
 @Command(
     name = "run",
     description = "Runs a query over capture files and prints its results.",
@@ -55,12 +55,34 @@ final class RunCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print result rows as JSON lines instead of tables.")
   private boolean json;
 
+  @Option(
+      names = "--timings",
+      description =
+          "Print when each phase began and ended, and the processor time of all threads meanwhile.")
+  private boolean timings;
+
   RunCommand(Console console) {
     this.console = console;
   }
 
   @Override
   public Integer call() throws Exception {
+    if (!timings) {
+      run();
+      return 0;
+    }
+    Timings measured = Timings.ofProcess("Java and the command line");
+    console.progress().measure(measured);
+    try {
+      run();
+    } finally {
+      console.flush();
+      console.hint("\n" + measured.table().stripTrailing());
+    }
+    return 0;
+  }
+
+  private void run() throws Exception {
     String text = QueryText.of(query);
     tls.check(Set.of(TlsOptions.Service.KAFKA, TlsOptions.Service.REDIS, TlsOptions.Service.FLINK));
     services.speakTls(tls);
@@ -77,7 +99,8 @@ final class RunCommand implements Callable<Integer> {
             inventory,
             Optional.empty(),
             services,
-            // The same capture gives the same results, unless others shall not guess.
+            // The same capture gives the same results, unless the user gives a key that others
+            // can't guess.
             hashKey.read(console).orElse(HashKeys.KNOWN),
             List.of(text))) {
       String id = session.submit(text, source);
@@ -91,7 +114,8 @@ final class RunCommand implements Callable<Integer> {
               json);
       session.follow(id, printer::print);
       printer.end();
+      // The results are complete; only the services have yet to end.
+      console.flush();
     }
-    return 0;
   }
 }

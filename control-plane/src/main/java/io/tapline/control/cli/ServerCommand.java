@@ -47,7 +47,7 @@ final class ServerCommand implements Callable<Integer> {
   @ArgGroup(exclusive = true)
   private Packets packets;
 
-  /** Where packets come from. */
+  /** The source of packets. */
   static final class Packets {
     @Option(
         names = "--interface",
@@ -68,7 +68,7 @@ final class ServerCommand implements Callable<Integer> {
             "Where the hosts' agents (tapline-agent) come for leases: their monitors watch.")
     private String agents;
 
-    /** What is looked at where there is nothing to start. */
+    /** Checks everything that can be checked before anything is started. */
     void check(Installation installation, Console console) throws InterruptedException {
       if (networkInterface != null) {
         NetworkInterfaces.check(networkInterface);
@@ -155,7 +155,7 @@ final class ServerCommand implements Callable<Integer> {
         : serve(inventory, network, agents, keys.orElseGet(HashKeys::drawn));
   }
 
-  /** Usage errors, where something would go beyond loopback in the clear. */
+  /** Throws a usage error if a connection beyond loopback would be unencrypted. */
   private void checkClear() {
     services.check(clear);
     coordination.check(clear);
@@ -167,7 +167,7 @@ final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Alone, with queries that end when it does. */
+  /** Serves as the only control plane; queries end with this process. */
   private int serve(
       Inventory inventory, Optional<Network> network, InetSocketAddress agents, HashKeys keys)
       throws Exception {
@@ -198,13 +198,14 @@ final class ServerCommand implements Callable<Integer> {
         throw new CommandException(session.failure().join());
       }
       console.hint("stopping");
-      // Before their agents lose the leases: they have to give out what they have.
+      // Stops queries before agents lose their leases, so that their monitors can still send what
+      // they have.
       session.queries().stopAll();
     }
     return 0;
   }
 
-  /** As one of several, with queries that others go on with. */
+  /** Serves as one of several control planes; others resume this one's queries. */
   private int lead(
       Inventory inventory,
       Optional<Network> network,
@@ -217,7 +218,7 @@ final class ServerCommand implements Callable<Integer> {
     fault.thenRun(stop::countDown);
     try (Leadership leadership = coordination.connect();
         DrillService drill = multilog.drill(inventory, false);
-        // Its monitors are agents', who hear of their keys once this one leads.
+        // Its monitors belong to agents, which receive their keys once this control plane leads.
         PipelineSession session = session(inventory, network, HashKeys.KNOWN);
         Lead lead = new Lead(leadership, () -> controller(network), drill.watches(), keys);
         AgentRegistry registry =
@@ -245,7 +246,7 @@ final class ServerCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Another leads: whatever this one still does could only be in its way. */
+  /** Another control plane leads: anything that this one still does could only interfere. */
   private static void endAtOnce() {
     System.err.println("tapline: this control plane has lost the lead; start it again to follow");
     Runtime.getRuntime().halt(1);
@@ -276,7 +277,7 @@ final class ServerCommand implements Callable<Integer> {
     return listening.rest(tls, coordination.advertisedHost());
   }
 
-  /** Null if no agents are taken. */
+  /** Returns null if agents are not accepted. */
   private InetSocketAddress agents() {
     if (packets == null || packets.agents == null) {
       return null;
@@ -291,7 +292,7 @@ final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Agents' monitors come to the broker at the address at which agents come to us. */
+  /** Agents' monitors reach the broker at the address at which agents reach this server. */
   private void openBroker(InetSocketAddress agents) {
     InetAddress address = agents == null ? null : agents.getAddress();
     if (address != null
@@ -307,7 +308,7 @@ final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Who hears of hosts. */
+  /** Returns the listeners for hosts. */
   private static LeaseListener heard(PipelineSession session, DrillService drill) {
     return LeaseListener.both(new LeasedNodes(drill), session.queries().accounting());
   }
@@ -336,7 +337,7 @@ final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Null if none is wanted. */
+  /** Returns null if no controller is wanted. */
   private Controller controller(Optional<Network> network) {
     if (openFlowPort == null) {
       return null;

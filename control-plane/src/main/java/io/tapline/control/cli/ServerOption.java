@@ -9,7 +9,7 @@ import java.util.Locale;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
-/** Which server a command talks to. */
+/** Option for the server that a command connects to. */
 final class ServerOption {
   @Option(
       names = "--server",

@@ -18,7 +18,7 @@ import java.util.Optional;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Services that run already, in place of the embedded ones. */
+/** Options for external services that replace the embedded ones. */
 final class ServiceOptions {
   @Option(
       names = "--brokers",
@@ -125,7 +125,7 @@ final class ServiceOptions {
     return TopicPolicy.of(kept, (long) topicMb << 20);
   }
 
-  /** At which of this host's addresses other hosts' monitors reach an embedded broker. */
+  /** Sets the address of this host at which other hosts' monitors reach an embedded broker. */
   void reachedAt(String hostAddress) {
     address = hostAddress;
   }
@@ -138,7 +138,7 @@ final class ServiceOptions {
     return brokers;
   }
 
-  /** The brokers that {@code --brokers} names, if any; after {@link #speakTls}. */
+  /** Returns the brokers that {@code --brokers} names, if any; called after {@link #speakTls}. */
   Optional<KafkaEndpoint> kafka() {
     return brokers.isEmpty()
         ? Optional.empty()
@@ -155,7 +155,7 @@ final class ServiceOptions {
     }
   }
 
-  /** The brokers that jobs log in to; empty if jobs do not log in. */
+  /** Returns the brokers that jobs log in to; empty if jobs do not log in. */
   String jobBrokers() {
     if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
       throw new UsageException("--job-brokers goes with --brokers");
@@ -163,12 +163,12 @@ final class ServiceOptions {
     return jobBrokers;
   }
 
-  /** The one of the file, or one that nobody knows. */
+  /** Returns the key of the file, or a random one. */
   JobKey jobKey(Console console) {
     return jobKey.read(console).orElseGet(JobKey::random);
   }
 
-  /** Usage errors, where another control plane could not go on with jobs that log in. */
+  /** Throws a usage error if another control plane could not resume jobs that log in. */
   void checkShared() {
     if ((!jobBrokers.isEmpty() || redisPassword != null) && !jobKey.isGiven()) {
       throw new UsageException(
@@ -177,7 +177,7 @@ final class ServiceOptions {
     }
   }
 
-  /** With a broker, a Redis or a Flink of somebody else's. */
+  /** Sets the TLS files for an external broker, Redis or Flink. */
   void speakTls(TlsOptions tls) {
     requireAddresses("--brokers", brokers);
     requireAddresses("--job-brokers", jobBrokers);
@@ -204,8 +204,8 @@ final class ServiceOptions {
   }
 
   /**
-   * Usage errors, where something of these would go to other hosts in the clear; after {@link
-   * #speakTls}.
+   * Throws a usage error if any of these connections to other hosts would be unencrypted; called
+   * after {@link #speakTls}.
    */
   void check(ClearOptions clear) {
     if (kafkaTls.isNone()) {
@@ -251,7 +251,7 @@ final class ServiceOptions {
     return flinkTls;
   }
 
-  /** The Redis that {@code --redis} names, if any; after {@link #speakTls}. */
+  /** Returns the Redis that {@code --redis} names, if any; called after {@link #speakTls}. */
   Optional<RedisEndpoint> redis(Console console) {
     if (redis.isEmpty()) {
       if (redisPassword != null) {
@@ -292,7 +292,7 @@ final class ServiceOptions {
     }
   }
 
-  /** Whether queries and their jobs outlive this process. */
+  /** Returns true if queries and their jobs outlive this process. */
   boolean areOthers() {
     return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
   }

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Figures 9 to 11 of NetAlytics (Middleware'16, 7.1), of the rows of two queries over the web shop:
- * files by name.
+ * Draws Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the rows of two queries over the
+ * web shop: files by name.
  */
 final class ShopFigures {
   private static final double NS_PER_MS = 1e6;
@@ -21,14 +21,14 @@ final class ShopFigures {
   private final HostNames names;
 
   /**
-   * @param names of hosts, by address
+   * @param names names of hosts, by address
    */
   ShopFigures(HostNames names) {
     this.names = names;
   }
 
   /**
-   * The files.
+   * Returns the files.
    *
    * @param times rows of {@code diff-group: group=(src_ip, dst_ip)}
    * @param bytes rows of {@code group-sum: group=(src_ip, dst_ip)} over sizes
@@ -66,7 +66,7 @@ final class ShopFigures {
     return csv.toString();
   }
 
-  /** How long the client's connections take: two hills where one would be expected. */
+  /** Plots the times of the client's connections: two peaks where one would be expected. */
   private void distribution(JsonNode times, Map<String, String> files) {
     StringBuilder csv = new StringBuilder("at_most_ms,connections\n");
     List<Point> points = new ArrayList<>();
@@ -88,7 +88,7 @@ final class ShopFigures {
             .svg());
   }
 
-  /** Of each application server with the database and with the cache. */
+  /** Plots the throughput of each application server with the database and with the cache. */
   private static String throughput(Map<String, Double> sizes) {
     Plot plot = new Plot("Bytes exchanged (Figure 11)", "app1, app2", "MB");
     for (String target : List.of("db", "cache")) {

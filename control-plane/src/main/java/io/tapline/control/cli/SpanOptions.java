@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import picocli.CommandLine.Option;
 
-/** Which span of time a question is about. */
+/** Options for the time span of a question. */
 final class SpanOptions {
   @Option(names = "--from", paramLabel = "T", description = "Not before T, " + Moment.HELP + ".")
   private String from;

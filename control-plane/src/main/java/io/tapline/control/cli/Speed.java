@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-/** How fast captures are read. */
+/** The speed at which captures are read. */
 enum Speed {
   /** As fast as they can be processed. */
   MAX("max"),
@@ -13,13 +13,13 @@ enum Speed {
     this.flag = flag;
   }
 
-  /** As the monitor takes it, and as users write it. */
+  /** Returns the value as the monitor accepts it and users write it. */
   @Override
   public String toString() {
     return flag;
   }
 
-  /** Reads what a user wrote. */
+  /** Parses a user's value. */
   static final class Converter implements picocli.CommandLine.ITypeConverter<Speed> {
     @Override
     public Speed convert(String text) {

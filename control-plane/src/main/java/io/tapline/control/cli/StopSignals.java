@@ -5,9 +5,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * SIGTERM and SIGINT as a request to end in order. A shutdown hook would not do: hooks run side by
- * side, and Flink's would close a task manager whose job has yet to give out its results. Java has
- * no other API for signals, hence the suppressed warning.
+ * Treats SIGTERM and SIGINT as requests for an orderly shutdown. A shutdown hook would not do:
+ * hooks run concurrently, and Flink's would close a task manager whose job has yet to emit its
+ * results. Java has no other API for signals, hence the suppressed warning.
  */
 @SuppressWarnings("sunapi")
 final class StopSignals {
@@ -17,16 +17,14 @@ final class StopSignals {
 
   private StopSignals() {}
 
-  /**
-   * Runs an action at the first of them; the next one ends the process at once, as it would have.
-   */
+  /** Runs an action on the first signal; the next one ends the process at once, as by default. */
   static void handle(Runnable stop) {
     atTheFirst(signal -> stop.run());
   }
 
   /**
-   * At the first of them, closes what is open and then ends the process with the exit code of one
-   * that was killed by the signal.
+   * On the first signal, closes what is open and then ends the process with the exit code of a
+   * process killed by the signal.
    */
   static void closeBeforeTheEnd(Runnable close) {
     atTheFirst(
@@ -37,12 +35,12 @@ final class StopSignals {
         });
   }
 
-  /** Whether {@link #closeBeforeTheEnd} is ending the process. */
+  /** Returns true if {@link #closeBeforeTheEnd} is ending the process. */
   static boolean areEndingTheProcess() {
     return ending;
   }
 
-  /** Returns unless one of them is ending the process, which has an exit code of its own. */
+  /** Returns unless a signal is ending the process, which then has its own exit code. */
   static void leaveTheEndToThem() {
     while (ending) {
       LockSupport.park();

@@ -1,11 +1,11 @@
 package io.tapline.control.cli;
 
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.SwitchTls;
 import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Which switches are taken over TLS. */
+/** Options for switches that connect over TLS. */
 final class SwitchTlsOptions {
   @Option(
       names = "--openflow-client-ca",
@@ -21,7 +21,7 @@ final class SwitchTlsOptions {
               + " URI:tapline:datapath:0x1) may speak for any. By default its switch is refused.")
   private boolean anyDatapath;
 
-  /** Nothing if switches are spoken to in the clear. */
+  /** Returns nothing if connections to switches are unencrypted. */
   Optional<SwitchTls> tls(TlsOptions own) {
     if (own.of(TlsOptions.Service.OPENFLOW).isEmpty() && (authorities != null || anyDatapath)) {
       throw new UsageException(

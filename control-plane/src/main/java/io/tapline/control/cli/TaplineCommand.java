@@ -1,5 +1,7 @@
 package io.tapline.control.cli;
 
+import java.util.List;
+import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -13,33 +15,44 @@ import picocli.CommandLine.Spec;
     versionProvider = Version.class,
     description = "Turns a sentence into a measurement of a running network.",
     synopsisSubcommandLabel = "COMMAND",
-    subcommands = {
-      DemoCommand.class,
-      RunCommand.class,
-      ParseCommand.class,
-      ParsersCommand.class,
-      ProcessorsCommand.class,
-      ExplainCommand.class,
-      FmtCommand.class,
-      QueryCommand.class,
-      DrillCommand.class,
-      WatchCommand.class,
-      DiagnoseCommand.class,
-      ReplicateCommand.class,
-      NodesCommand.class,
-      ServerCommand.class,
-      TokenCommand.class,
-      ControllerCommand.class,
-      TestbedCommand.class,
-      SimCommand.class,
-      BenchCommand.class,
-      CompletionCommand.class,
-      ReferenceCommand.class,
-      ManualCommand.class
-    },
     footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})
 final class TaplineCommand implements Runnable {
+  private static final List<Class<?>> COMMANDS =
+      List.of(
+          DemoCommand.class,
+          RunCommand.class,
+          ParseCommand.class,
+          ParsersCommand.class,
+          ProcessorsCommand.class,
+          ExplainCommand.class,
+          FmtCommand.class,
+          QueryCommand.class,
+          DrillCommand.class,
+          WatchCommand.class,
+          DiagnoseCommand.class,
+          ReplicateCommand.class,
+          NodesCommand.class,
+          ServerCommand.class,
+          TokenCommand.class,
+          ControllerCommand.class,
+          TestbedCommand.class,
+          SimCommand.class,
+          BenchCommand.class,
+          CompletionCommand.class,
+          ReferenceCommand.class,
+          ManualCommand.class);
+
+  /** Commands that never use the others, by name: creating all commands would delay their start. */
+  private static final Map<String, Class<?>> ALONE =
+      Map.of("run", RunCommand.class, "demo", DemoCommand.class);
+
   @Spec private CommandSpec spec;
+
+  /** Returns the commands that a command line may need. */
+  static List<Class<?>> commands(String... args) {
+    Class<?> alone = args.length == 0 ? null : ALONE.get(args[0]);
+    return alone == null ? COMMANDS : List.of(alone);
+  }
 
   @Option(
       names = {"-h", "--help"},

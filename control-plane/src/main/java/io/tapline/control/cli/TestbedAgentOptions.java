@@ -5,7 +5,7 @@ import io.tapline.control.testbed.FatTreePlan;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** What runs in a testbed's hosts. */
+/** Options for what runs in a testbed's hosts. */
 final class TestbedAgentOptions {
   private static final String ALL = "all";
   private static final int PORT = 8481;
@@ -37,7 +37,7 @@ final class TestbedAgentOptions {
           "MiB that the rows of each node may take before the oldest go. Default: ${DEFAULT-VALUE}.")
   private int nodeMemoryMib = 64;
 
-  /** Usage errors, where a fat tree has no such hosts. */
+  /** Throws a usage error if a fat tree lacks these hosts. */
   Agents in(FatTreePlan plan) {
     if (hosts.isEmpty()) {
       return Agents.none();

@@ -4,23 +4,23 @@ import io.tapline.compiler.ReadableText;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Columns of text and numbers, made to fit a terminal. */
+/** A table of text and numbers that fits a terminal. */
 final class TextTable {
   private static final String GAP = "  ";
 
-  /** A cell that nothing else limits: an attacker's URL must not fill the screen. */
+  /** Maximum width of a cell in any case: an attacker's URL must not fill the screen. */
   private static final int WIDEST = 200;
 
-  /** Columns of text are not cut below this. */
+  /** Columns of text are not cut below this width. */
   private static final int NARROWEST = 16;
 
-  /** What a column holds. */
+  /** The content of a column. */
   enum Kind {
-    /** Aligned to the left, cut where there is no room. */
+    /** Left-aligned, cut if there is no room. */
     TEXT,
-    /** Aligned to the left, never cut: half of it would mean something else. */
+    /** Left-aligned, never cut: half of it would mean something else. */
     NAME,
-    /** Aligned to the right, never cut. */
+    /** Right-aligned, never cut. */
     NUMBER
   }
 
@@ -34,14 +34,14 @@ final class TextTable {
   /**
    * An empty table.
    *
-   * @param width of the terminal; 0 for a table as wide as it is
+   * @param width width of the terminal; 0 for no limit
    */
   TextTable(List<Column> columns, int width) {
     this.columns = List.copyOf(columns);
     this.width = width;
   }
 
-  /** A table of text, as wide as it is. */
+  /** Returns a table of text without a width limit. */
   static TextTable ofText(String... headers) {
     return new TextTable(
         List.of(headers).stream().map(header -> new Column(header, Kind.TEXT)).toList(), 0);
@@ -51,14 +51,14 @@ final class TextTable {
     rows.add(row.stream().map(TextTable::printable).toList());
   }
 
-  /** One line of a terminal, whatever the traffic's bytes were. */
+  /** Returns one line that is safe to print, whatever the traffic's bytes were. */
   private static String printable(String text) {
     return cut(ReadableText.of(cut(text, WIDEST)), WIDEST);
   }
 
   /**
-   * The table, each line indented and ended by a line feed. Where cutting text is not enough, the
-   * last columns are left out, and a line says which.
+   * Returns the table, each line indented and ended by a line feed. If cutting text is not enough,
+   * the last columns are left out, and a line names them.
    */
   String render(String indent) {
     List<String> headers = columns.stream().map(Column::header).toList();
@@ -82,7 +82,7 @@ final class TextTable {
     }
   }
 
-  /** Narrows columns of text until the table fits; returns how many columns it then has. */
+  /** Narrows columns of text until the table fits; returns how many columns fit. */
   private int fit(int[] widths, int most) {
     int shown = widths.length;
     while (width > 0 && total(widths, shown) > most && shown > 1) {
@@ -104,7 +104,7 @@ final class TextTable {
     return total;
   }
 
-  /** The widest column that can still be cut; -1 if none can. */
+  /** Returns the widest column that can still be cut; -1 if none can. */
   private int widestText(int[] widths, int shown) {
     int widest = -1;
     for (int i = 0; i < shown; i++) {

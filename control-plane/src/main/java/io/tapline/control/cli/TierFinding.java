@@ -10,12 +10,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What connection times from host to host say of servers that should be alike: those whose names
- * differ in their number only, such as app1 and app2. Where one host's connections to one of them
- * take much longer, that one is named, with what it does differently.
+ * Compares connection times to servers that should behave alike: those whose names differ only in
+ * their number, such as app1 and app2. If one host's connections to one of them take much longer,
+ * names that server and what it does differently.
  */
 final class TierFinding {
-  /** Below this, replicas count as alike. */
+  /** Replicas whose times differ by less count as alike. */
   private static final double NOTABLE_RATIO = 1.5;
 
   private static final double NS_PER_MS = 1e6;
@@ -23,7 +23,7 @@ final class TierFinding {
   /** Connections from one host to another. */
   private record Tier(String from, String to, double meanNs, long count) {}
 
-  /** Two tiers that should be alike and are not. */
+  /** Two tiers that should behave alike and do not. */
   private record Contrast(Tier more, Tier less, double ratio) {}
 
   private final List<Tier> tiers = new ArrayList<>();
@@ -31,7 +31,7 @@ final class TierFinding {
   /**
    * Reads the rows of {@code diff-group: group=(src_ip, dst_ip)}.
    *
-   * @param rows of one window
+   * @param rows rows of one window
    */
   TierFinding(JsonNode rows, HostNames names) {
     for (JsonNode row : rows) {
@@ -44,14 +44,17 @@ final class TierFinding {
     }
   }
 
-  /** The finding, in a sentence or two. */
+  /** Returns the finding, in a sentence or two. */
   String sentence() {
     return slowest()
         .map(this::describe)
         .orElse("no server's connections take much longer than those of its like.");
   }
 
-  /** The same caller, alike servers: the largest ratio of their mean times. */
+  /**
+   * Returns the largest ratio of the mean times from the same caller to servers that should behave
+   * alike.
+   */
   private Optional<Contrast> slowest() {
     List<Contrast> contrasts = new ArrayList<>();
     for (Tier slow : tiers) {
@@ -94,7 +97,7 @@ final class TierFinding {
         .orElse(first);
   }
 
-  /** Where the slow server itself connects much more often than its like does. */
+  /** Returns where the slow server itself connects much more often than its replica. */
   private Optional<Contrast> busiest(String slow, String fast) {
     List<Contrast> contrasts = new ArrayList<>();
     for (Tier more : tiers) {
@@ -126,8 +129,8 @@ final class TierFinding {
   }
 
   /**
-   * The finding: {@code {"finding":"…","server":"app1","peer":"app2","ratio":4.1}}; without a
-   * difference only the sentence.
+   * Returns the finding: {@code {"finding":"…","server":"app1","peer":"app2","ratio":4.1}}; only
+   * the sentence if there is no difference.
    */
   ObjectNode json() {
     ObjectNode json = JsonNodeFactory.instance.objectNode().put("finding", sentence());

@@ -11,13 +11,13 @@ import java.util.Set;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
-/** What a server speaks TLS with, and who it is then. */
+/** Options for the TLS certificate and authorities of a server. */
 final class TlsOptions {
-  /** Who is spoken to. */
+  /** The other side of a connection. */
   enum Service {
-    /** People's commands and browsers, who show tokens. */
+    /** Users' commands and browsers, which present tokens. */
     REST,
-    /** Switches, which then need a certificate, too. */
+    /** Switches, which must present a certificate, too. */
     OPENFLOW,
     /** The brokers of --brokers, also for jobs and monitors. */
     KAFKA,
@@ -60,7 +60,7 @@ final class TlsOptions {
       description = "Authorities, as PEM, that have signed the certificates of those services.")
   private Path authorities;
 
-  /** Usage errors, where there is nothing to start. */
+  /** Throws usage errors before anything is started. */
   void check() {
     boolean complete = certificate != null && key != null && authorities != null;
     boolean some = certificate != null || key != null || authorities != null;
@@ -76,7 +76,7 @@ final class TlsOptions {
     }
   }
 
-  /** The same, for a command that speaks with these alone. */
+  /** Does the same for a command that has only these connections. */
   void check(Set<Service> known) {
     for (Service service : services) {
       if (!known.contains(service)) {
@@ -86,7 +86,7 @@ final class TlsOptions {
     check();
   }
 
-  /** Of any folder: jobs read them, too, in processes that were started elsewhere. */
+  /** Returns absolute paths: jobs read the files, too, in processes with other working folders. */
   private TlsFiles files() {
     return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));
   }
@@ -96,9 +96,9 @@ final class TlsOptions {
   }
 
   /**
-   * The same, read; nothing if that is spoken to in the clear.
+   * Returns the same files, loaded; nothing if that connection is unencrypted.
    *
-   * @param clients authorities of those who come, in place of --tls-ca; null for none
+   * @param clients authorities of clients, instead of --tls-ca; null for none
    */
   Optional<SSLContext> context(Service service, Path clients) {
     if (!services.contains(service)) {
@@ -113,7 +113,7 @@ final class TlsOptions {
     }
   }
 
-  /** Nothing if that is spoken to in the clear. */
+  /** Returns nothing if that connection is unencrypted. */
   Optional<TlsFiles> of(Service service) {
     return services.contains(service) ? Optional.of(files()) : Optional.empty();
   }

@@ -21,7 +21,7 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline token}: the tokens in a server's file. */
+/** {@code tapline token}: edits the tokens in a server's file. */
 @Command(
     name = "token",
     description =
@@ -47,7 +47,7 @@ final class TokenCommand implements Callable<Integer> {
   @ArgGroup(exclusive = true, multiplicity = "1")
   private Task task;
 
-  /** One of three. */
+  /** One of three tasks. */
   static final class Task {
     @ArgGroup(exclusive = false, multiplicity = "1")
     private Addition addition;
@@ -62,7 +62,7 @@ final class TokenCommand implements Callable<Integer> {
     private String revoked;
   }
 
-  /** What is new. */
+  /** The new token. */
   static final class Addition {
     @Option(
         names = "--tenant",
@@ -168,7 +168,7 @@ final class TokenCommand implements Callable<Integer> {
     return hashes;
   }
 
-  /** Nothing but what was to change has, as the server reads it. */
+  /** Verifies, with the server's parser, that only the intended line changes. */
   private void replace(String after, List<String> wanted) throws IOException {
     List<String> read = hashes(tokens(after));
     if (!read.equals(wanted)) {
@@ -197,7 +197,7 @@ final class TokenCommand implements Callable<Integer> {
     }
   }
 
-  /** What is wrong with a file is said of what would become of it. */
+  /** Errors of the existing file are reported when the result is checked. */
   private static List<Token> tokensSoFar(String text) {
     try {
       return Tokens.read(text).all();

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** A plan's conditions on tuples, as a table's header has them. */
+/** Formats a plan's conditions on tuples for a table's header. */
 final class TupleConditions {
   private static final Map<String, String> OPERATORS =
       Map.of(
@@ -18,7 +18,7 @@ final class TupleConditions {
 
   private TupleConditions() {}
 
-  /** {@code status >= 500}; of a field that must be true, its name. */
+  /** Returns {@code status >= 500}; for a field that must be true, its name. */
   static String text(JsonNode conditions) {
     List<String> texts = new ArrayList<>();
     for (JsonNode condition : conditions) {

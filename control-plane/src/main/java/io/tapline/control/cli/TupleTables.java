@@ -21,9 +21,9 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * Tuples as tables, one per parser. A table is printed when it has {@value #ROWS} rows, so that
- * memory is bounded and a reader need not wait for the end; columns and widths are those of its
- * rows.
+ * Prints tuples as tables, one per parser. A table is printed when it has {@value #ROWS} rows, so
+ * that memory is bounded and a reader need not wait for the end; columns and widths are those of
+ * its rows.
  */
 final class TupleTables {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -52,7 +52,7 @@ final class TupleTables {
     console.flush();
   }
 
-  /** Says how many tuples there were: only once it is known that there are no more. */
+  /** Prints how many tuples there were, once their number is final. */
   void printTotals() {
     tables.values().forEach(ParserTable::total);
   }
@@ -68,7 +68,7 @@ final class TupleTables {
       this.own = parser.fields().stream().filter(field -> !field.common()).toList();
     }
 
-    /** A table of the columns in which any row has something to show. */
+    /** Returns a table of the columns in which any row has a value. */
     private TextTable table() {
       List<Column> columns = columns();
       List<Integer> used =

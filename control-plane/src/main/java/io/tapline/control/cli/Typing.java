@@ -6,13 +6,13 @@ import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Says what is wrong with a command line, with the nearest word that would be right. */
+/** Explains what is wrong with a command line and suggests the nearest valid word. */
 final class Typing {
   private Typing() {}
 
   /**
-   * The message of an error. A word that nothing is known of comes first: an option that is missing
-   * is often one that was misspelled.
+   * Returns the message for an error. An unknown word comes first: a missing option is often a
+   * misspelled one.
    */
   static String message(ParameterException e) {
     List<String> unknown = e.getCommandLine().getUnmatchedArguments();

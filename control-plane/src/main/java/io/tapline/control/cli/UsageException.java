@@ -1,6 +1,8 @@
 package io.tapline.control.cli;
 
-/** What was typed is wrong. The message says what and how it would be right. Exit code 2. */
+/**
+ * Thrown for wrong usage. The message states what is wrong and what would be right. Exit code 2.
+ */
 final class UsageException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

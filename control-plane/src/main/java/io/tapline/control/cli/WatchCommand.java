@@ -5,7 +5,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline watch}: what the hosts' MultiLog nodes keep up to date, and alert of. */
+/** {@code tapline watch}: aggregates that the hosts' MultiLog nodes maintain, and their alerts. */
 @Command(
     name = "watch",
     description = "Has hosts keep an aggregate of headers up to date, and alert on a condition.",

@@ -16,7 +16,7 @@ final class WatchRemoveCommand implements Callable<Integer> {
   @Mixin private ServerOption server;
 
   WatchRemoveCommand(Console console) {
-    // Nothing to print: that it worked is the exit code's to say.
+    // Prints nothing: the exit code shows that it worked.
   }
 
   @Override

@@ -4,8 +4,8 @@ import io.tapline.control.query.WindowResult;
 import java.util.TreeMap;
 
 /**
- * Prints windows as they come: rows as JSON lines, or a table each. Of a window that is the whole
- * query only the last snapshot is a result: it is kept back until the end.
+ * Prints windows as they arrive: rows as JSON lines, or a table each. If a window is the whole
+ * query, only its last snapshot is a result, which is held back until the end.
  */
 final class WindowPrinter {
   private final Console console;
@@ -28,7 +28,7 @@ final class WindowPrinter {
     }
   }
 
-  /** Prints a window that may be followed by a later snapshot of the same. */
+  /** Prints a window even if a later snapshot of it may follow. */
   void printNow(WindowResult window) {
     if (json) {
       window.rows().forEach(row -> console.json(row));
@@ -39,12 +39,12 @@ final class WindowPrinter {
     printed = true;
   }
 
-  /** Prints what was kept back. */
+  /** Prints the window that was held back. */
   void end() {
     end("no packet matched the query, or none held what its parsers look for");
   }
 
-  /** The same; says why, if there is nothing at all. */
+  /** Does the same; prints the reason if there is no window at all. */
   void end(String why) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();

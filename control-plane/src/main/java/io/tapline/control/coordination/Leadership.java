@@ -22,10 +22,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A control plane's part in the election: of all that {@link #campaign} one leads, until it ends or
- * ZooKeeper has not heard of it for a session's time. Who has led never leads again: a process that
- * lost the lead can't know what another did since. Thread-safe.
+ * its ZooKeeper session expires. A former leader never leads again: a process that lost the lead
+ * can't know what another has done since. Thread-safe.
  *
- * <p>Over TLS these nodes are for the subject of its certificate alone ({@link NodeRights}):
+ * <p>Over TLS, only the subject of its certificate can access these nodes ({@link NodeRights}):
  *
  * <pre>
  *   /tapline/leader/…       one ephemeral node each; the first leads
@@ -63,10 +63,10 @@ public final class Leadership implements AutoCloseable {
    * Connects to ZooKeeper.
    *
    * @param servers {@code host:port,…}
-   * @param session without a sign of life for so long one has lost the lead
-   * @param tls how they are spoken to, if not in the clear
-   * @param creators subjects of certificates that alone may create nodes beside {@code /tapline},
-   *     once this one leads; empty: every client that ZooKeeper admits may
+   * @param session session timeout, after which the lead is lost
+   * @param tls TLS files; none for a connection without TLS
+   * @param creators subjects of the only certificates that may create nodes beside {@code
+   *     /tapline}, once this control plane leads; empty: every client that ZooKeeper admits may
    */
   public static Leadership connect(
       String servers, Duration session, TlsFiles tls, List<String> creators)
@@ -97,7 +97,7 @@ public final class Leadership implements AutoCloseable {
             .sessionTimeoutMs((int) session.toMillis())
             .connectionTimeoutMs(CONNECTION_MS)
             .retryPolicy(new ExponentialBackoffRetry(RETRY_MS, RETRIES))
-            // A server of several may die: only the end of the session is the end of the lead.
+            // One of several servers may fail: only the end of the session is the end of the lead.
             .connectionStateErrorPolicy(new SessionConnectionStateErrorPolicy())
             .build();
     client.start();
@@ -109,7 +109,7 @@ public final class Leadership implements AutoCloseable {
                 tls.isWanted() ? ", authorities and certificates at both ends" : "");
     try {
       if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
-        // Without the right to its nodes a candidate would wait for the lead forever.
+        // Without the right to its nodes, a candidate would wait forever.
         client.getChildren().forPath("/");
         return new Leadership(client, tls, rights);
       }
@@ -124,9 +124,9 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Enters the election: once.
+   * Enters the election. Called once.
    *
-   * @param url where people and other control planes find this one
+   * @param url URL at which users and other control planes reach this one
    */
   public synchronized void campaign(String url) throws PipelineException {
     latch = new LeaderLatch(client, LEADER, url);
@@ -139,7 +139,7 @@ public final class Leadership implements AutoCloseable {
 
           @Override
           public void notLeader() {
-            // Whoever waits for that may end at once.
+            // The caller may end the process at once.
             tls.close();
             lost.complete(null);
           }
@@ -151,17 +151,17 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Completes when this one leads. */
+  /** Completes when this control plane leads. */
   public CompletableFuture<Void> led() {
     return led;
   }
 
-  /** Completes when this one leads no more. */
+  /** Completes when this control plane no longer leads. */
   public CompletableFuture<Void> lost() {
     return lost;
   }
 
-  /** Where the one that leads is; empty if none is known to. */
+  /** Returns the URL of the leader; empty if none is known. */
   public synchronized String leader() {
     try {
       return latch == null ? "" : latch.getLeader().getId();
@@ -171,7 +171,10 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Begins a term above all before; from now on the stores of earlier ones are refused. */
+  /**
+   * Begins a term higher than all earlier ones; writes by the stores of those are rejected from now
+   * on.
+   */
   public ZooKeeperStateStore claim() throws IOException {
     try {
       rights.close(client);
@@ -181,7 +184,8 @@ public final class Leadership implements AutoCloseable {
         Stat stat = new Stat();
         byte[] before = read(stat);
         long last = Long.parseLong(new String(before, StandardCharsets.US_ASCII));
-        // As a control plane without ZooKeeper counts, of whose agents some may have heard.
+        // Control planes without ZooKeeper use the clock as their term, which some agents may have
+        // seen.
         long term = Math.max(System.currentTimeMillis(), last + 1);
         try {
           Stat after =
@@ -203,7 +207,7 @@ public final class Leadership implements AutoCloseable {
     try {
       client.create().creatingParentsIfNeeded().forPath(path, new byte[0]);
     } catch (KeeperException.NodeExistsException there) {
-      // As it should be.
+      // That is the desired state.
     }
   }
 
@@ -216,7 +220,7 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Leaves the election; whoever is next leads at once. */
+  /** Leaves the election; the next candidate leads at once. */
   @Override
   public synchronized void close() {
     try {

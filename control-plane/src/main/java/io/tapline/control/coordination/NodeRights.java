@@ -13,9 +13,9 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 
 /**
- * Who may do what with nodes in ZooKeeper. Over TLS all below {@code /tapline} is for the subject
- * of the control plane's certificate alone, which control planes of one deployment share; in the
- * clear nobody has a subject, and nodes are everybody's. Thread-safe.
+ * Access rights on ZooKeeper's nodes. Over TLS, only the subject of the control plane's
+ * certificate, which the control planes of a deployment share, can access anything below {@code
+ * /tapline}; without TLS there are no subjects, and nodes are open to every client. Thread-safe.
  */
 final class NodeRights implements ACLProvider {
   private static final String ROOT = "/";
@@ -29,7 +29,7 @@ final class NodeRights implements ACLProvider {
    *
    * @param certified whether the connection has a certificate
    * @param creators subjects that may create nodes beside {@code /tapline}; empty: every client
-   *     that ZooKeeper admits
+   *     that ZooKeeper admits may
    */
   NodeRights(boolean certified, List<String> creators) {
     this.own = certified ? Ids.CREATOR_ALL_ACL : Ids.OPEN_ACL_UNSAFE;
@@ -47,17 +47,17 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Closes the nodes that others, or versions before this class, left open to more than this
+   * Restricts nodes that other clients, or versions before this class, left open to more than this
    * subject.
    *
-   * @param client of the namespace
+   * @param client client of the namespace
    */
   void close(CuratorFramework client) throws Exception {
     if (own.equals(Ids.OPEN_ACL_UNSAFE)) {
       return;
     }
     closeRoot(client.usingNamespace(null));
-    // From here on nobody else can add to what is found below.
+    // From here on, no other client can add to what is found below.
     client.setACL().withACL(own).forPath(ROOT);
     closeChildren(client, ROOT, client.getACL().forPath(ROOT));
   }
@@ -71,9 +71,9 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * The same for all that is below a node.
+   * Does the same for everything below a node.
    *
-   * @param closed what the server makes of {@link #own}
+   * @param closed {@link #own} as the server stores it
    */
   private void closeChildren(CuratorFramework client, String path, List<ACL> closed)
       throws Exception {
@@ -85,12 +85,12 @@ final class NodeRights implements ACLProvider {
         }
         closeChildren(client, child, closed);
       } catch (KeeperException.NoNodeException gone) {
-        // As that of a control plane that has left the election.
+        // For example that of a control plane that has left the election.
       }
     }
   }
 
-  /** A failure as a sentence for people. */
+  /** Turns a failure into a sentence for users. */
   static IOException fault(Exception e) {
     return e instanceof KeeperException.NoAuthException refused
         ? new IOException(

@@ -13,16 +13,16 @@ import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * Records of queries in ZooKeeper, written by the control plane of one term: each write goes
- * together with a look whether a later term has begun, so that one which was deposed and does not
- * know it changes nothing. Thread-safe.
+ * Stores records of queries in ZooKeeper for the control plane of one term: each write also checks
+ * that no later term has begun, so that a deposed control plane that does not know it changes
+ * nothing. Thread-safe.
  */
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";
   static final String AGENTS = "/agents";
   static final String TEXT_KEY = "/text-key";
 
-  /** ZooKeeper takes a little more than a million. */
+  /** ZooKeeper accepts a little more than a million. */
   private static final int MOST_BYTES = 1_000_000;
 
   private final CuratorFramework client;
@@ -32,7 +32,7 @@ public final class ZooKeeperStateStore implements StateStore {
   /**
    * A store of a term.
    *
-   * @param fence version of the node that holds it
+   * @param fence version of the node that holds the term
    */
   ZooKeeperStateStore(CuratorFramework client, long term, int fence) {
     this.client = client;
@@ -65,7 +65,7 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** One whose answer was lost may have got through. */
+  /** A write whose response was lost may have got through. */
   private void create(String path, byte[] bytes) throws Exception {
     try {
       fenced(client.transactionOp().create().forPath(path, bytes));
@@ -90,7 +90,7 @@ public final class ZooKeeperStateStore implements StateStore {
     try {
       fenced(client.transactionOp().delete().forPath(QUERIES + "/" + query));
     } catch (KeeperException.NoNodeException gone) {
-      // As it should be.
+      // That is the desired state.
     } catch (Exception e) {
       throw fault(e);
     }
@@ -122,17 +122,20 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** The hosts whose agents held a lease and were not forgotten. */
+  /** Returns the hosts whose agents held a lease and were not forgotten. */
   public List<String> agents() throws IOException {
     return children(AGENTS);
   }
 
-  /** Notes that a host's agent has held a lease. */
+  /** Stores that a host's agent has held a lease. */
   public void addAgent(String name) throws IOException {
     put(AGENTS + "/" + name, new byte[0]);
   }
 
-  /** The key of texts that an earlier term kept, else this one, which is kept from now on. */
+  /**
+   * Returns the key of texts that an earlier term stored; stores and returns this one if there is
+   * none.
+   */
   public HashKey textKey(HashKey fresh) throws IOException {
     try {
       return HashKey.of(new String(client.getData().forPath(TEXT_KEY), StandardCharsets.US_ASCII));
@@ -144,7 +147,7 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** The connection is the {@link Leadership}'s. */
+  /** The connection belongs to the {@link Leadership}. */
   @Override
   public void close() {}
 }

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's part in TLS with ZooKeeper. Its library takes certificate and key from one file, and
- * reads that for each session anew: the file is made here, for this user alone, and there until
+ * A client's TLS settings for ZooKeeper. Its library takes certificate and key from one file, which
+ * it reads again for each session: the file is created here, for this user alone, and exists until
  * {@link #close}. Thread-safe.
  */
 final class ZooKeeperTls implements AutoCloseable {
@@ -23,9 +23,9 @@ final class ZooKeeperTls implements AutoCloseable {
   private final Path identity;
 
   /**
-   * Makes the file.
+   * Creates the file.
    *
-   * @param files none for a connection in the clear
+   * @param files none for a connection without TLS
    */
   ZooKeeperTls(TlsFiles files) throws IOException {
     this.files = files;
@@ -33,7 +33,7 @@ final class ZooKeeperTls implements AutoCloseable {
   }
 
   private static Path identity(TlsFiles files) throws IOException {
-    // Says what is wrong with them; ZooKeeper's library would only not connect.
+    // Throws if something is wrong with the files; ZooKeeper's library would only fail to connect.
     files.context();
     Path file =
         Files.createTempFile(
@@ -50,7 +50,7 @@ final class ZooKeeperTls implements AutoCloseable {
     return identity != null;
   }
 
-  /** For a client of ZooKeeper. */
+  /** Returns the settings for a client of ZooKeeper. */
   ZKClientConfig settings() {
     ZKClientConfig settings = new ZKClientConfig();
     if (isWanted()) {

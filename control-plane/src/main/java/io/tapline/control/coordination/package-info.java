@@ -1,6 +1,5 @@
 /**
- * Several control planes as one, through ZooKeeper: which leads, and what the next one has to know
- * of queries. In come leases on leadership and records of queries; out goes who leads; nobody here
- * knows what a query is about.
+ * Coordinates several control planes through ZooKeeper: elects the leader and stores what the next
+ * one has to know of queries. Knows nothing about what a query does.
  */
 package io.tapline.control.coordination;

@@ -16,33 +16,33 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * Confluo's Figure 9(b): how long the coordinator takes to find out which flows compete for a link,
- * by the number of flows, each to another host; hosts are processes of this one.
+ * Confluo's Figure 9(b): how long the coordinator takes to find the flows that compete for a link,
+ * by the number of flows, each to another host; hosts are processes of this machine.
  */
 public final class DiagnoseBenchmark implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-  /** The link that all flows of the experiment want. */
+  /** The link that all flows of the experiment compete for. */
   private static final String LINK = Headers.DATA + " && path[0] == 100 && path[1] == 200";
 
   private final List<Process> processes = new ArrayList<>();
   private final List<NodeAddress> addresses = new ArrayList<>();
   private final Path folder;
 
-  /** Medians, in milliseconds. */
+  /** Medians in milliseconds. */
   public record Latency(int flows, double connectMs, double snapshotMs, double queryMs) {}
 
   /**
    * Starts a node for each capture and waits for its packets.
    *
    * @param program tapline-multilog
-   * @param traces what {@code tapline-packets competing} wrote
-   * @param most how many of them are wanted
+   * @param traces output of {@code tapline-packets competing}
+   * @param most maximum number of traces
    */
   public DiagnoseBenchmark(Path program, Path traces, int most)
       throws IOException, InterruptedException {
     folder = Files.createTempDirectory("tapline-bench-");
-    // Some flows did not come through in that time.
+    // Some flows were starved during that time.
     JsonNode truth = new ObjectMapper().readTree(traces.resolve("truth.json").toFile());
     for (JsonNode flow : truth.path("flows")) {
       if (flow.path("segments").asLong() > 0 && processes.size() < most) {
@@ -88,15 +88,15 @@ public final class DiagnoseBenchmark implements AutoCloseable {
     return state.description() != null && state.description().getCounters().getRows() > 0;
   }
 
-  /** How many hosts there are. */
+  /** Returns the number of hosts. */
   public int hosts() {
     return addresses.size();
   }
 
   /**
-   * Flows to that many hosts.
+   * Measures flows to this many hosts.
    *
-   * @throws DrillException if a node does not answer, or the link has not that many flows
+   * @throws DrillException if a node does not answer, or the link does not have that many flows
    */
   public Latency measure(int flows, int times) throws DrillException {
     List<double[]> steps = new ArrayList<>();

@@ -5,11 +5,11 @@ import io.tapline.control.drill.DrillService;
 import java.util.List;
 import java.util.Map;
 
-/** The diagnosis programs, on the nodes that a server knows. Thread-safe. */
+/** Runs the diagnoses on the nodes that a server knows. Thread-safe. */
 public final class DiagnosisService {
   private static final long MOST_STEPS = 10_000;
 
-  /** Times of our days have so few bits to spare as numbers of 64 bits. */
+  /** Resolution of present-day timestamps as 64-bit floating-point numbers. */
   private static final long ROUNDING_NS = 256;
 
   private final DrillService drill;
@@ -20,13 +20,13 @@ public final class DiagnosisService {
     this.tracking = new Tracking(drill.watches());
   }
 
-  /** Nodes begin to track retransmissions; the watch's name. */
+  /** Makes nodes track retransmissions; returns the watch's name. */
   public String track(long limit, long reorderNs) throws DrillException {
     return tracking.begin(limit, reorderNs);
   }
 
   /**
-   * Where segments were lost between two times, and why.
+   * Finds where segments were lost between two times, and why.
    *
    * @param toNs 0 for no end
    */
@@ -39,7 +39,10 @@ public final class DiagnosisService {
     return new LossDiagnosis(new Headers(drill.view(List.of()), fromNs, toNs), stored).run();
   }
 
-  /** Which packets passed switches that they should not, or did not pass those that they should. */
+  /**
+   * Finds packets that passed switches they should not have, or missed those they should have
+   * passed.
+   */
   public PathReport path(
       String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
       throws DrillException {
@@ -51,11 +54,11 @@ public final class DiagnosisService {
   }
 
   /**
-   * Whether flows to a host are outcast.
+   * Finds out whether flows to a host are outcast.
    *
-   * @param fromNs 0 for the first segment that came
-   * @param forNs how long from then on
-   * @param everyNs of each query
+   * @param fromNs start; 0 for the first segment
+   * @param forNs length of the span
+   * @param everyNs interval of the queries
    */
   public OutcastReport outcast(String destination, long fromNs, long forNs, long everyNs)
       throws DrillException {

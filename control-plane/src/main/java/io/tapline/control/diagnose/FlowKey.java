@@ -8,7 +8,7 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
   /** Fields of a row, in the order of {@link #of(List)}. */
   static final List<String> FIELDS = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
-  /** Of a group by {@link #FIELDS}; null for that of all other groups. */
+  /** Returns the flow of a group by {@link #FIELDS}; null for the group of all others. */
   static FlowKey of(List<String> group) {
     return group.size() < FIELDS.size()
         ? null
@@ -27,13 +27,13 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
         row.path("dst_port").asInt());
   }
 
-  /** What selects it. */
+  /** Returns the expression that selects the flow. */
   String filter() {
     return "src_ip == %s && src_port == %d && dst_ip == %s && dst_port == %d"
         .formatted(srcIp, srcPort, dstIp, dstPort);
   }
 
-  /** As people write it. */
+  /** Returns the flow as users write it. */
   public String text() {
     return srcIp + ":" + srcPort + " > " + dstIp + ":" + dstPort;
   }

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Questions of a program to the nodes, all to one moment and about one span of time. */
+/** Queries the nodes for one diagnosis, all as of one moment and over one span of time. */
 final class Headers {
-  /** A segment of TCP with data. */
+  /** Selects TCP segments with data. */
   static final String DATA = "protocol == TCP && payload_bytes > 0";
 
   private final DrillService.View view;
@@ -31,7 +31,7 @@ final class Headers {
     this.toNs = toNs;
   }
 
-  /** The same moment, another span; the notes of both are its own. */
+  /** Returns the same moment with another span; both share their notes. */
   Headers within(long from, long to) {
     return new Headers(view, Math.max(from, fromNs), toNs == 0 ? to : Math.min(to, toNs));
   }
@@ -40,13 +40,15 @@ final class Headers {
     return view;
   }
 
-  /** Whether more matched than are read at once: what is told rests on a part. */
+  /**
+   * Returns true if more headers matched than are read at once: the results are then incomplete.
+   */
   boolean isCut() {
     return !cut.isEmpty();
   }
 
   /**
-   * Segments in the order of time.
+   * Returns segments in order of time.
    *
    * @param stored a filter that the nodes keep; empty for none
    */
@@ -62,7 +64,7 @@ final class Headers {
     return segments;
   }
 
-  /** A number for each flow, the greatest first. */
+  /** Returns a number for each flow, greatest first. */
   Map<FlowKey, Double> byFlow(String filter, String aggregate) throws DrillException {
     Map<FlowKey, Double> numbers = new LinkedHashMap<>();
     numbers(filter, aggregate, FlowKey.FIELDS)
@@ -75,7 +77,10 @@ final class Headers {
     return numbers;
   }
 
-  /** A number for each group, the greatest first; the empty one is that of all beyond the bound. */
+  /**
+   * Returns a number for each group, greatest first; the empty group stands for all groups beyond
+   * the limit.
+   */
   Map<List<String>, Double> numbers(String filter, String aggregate, List<String> groupBy)
       throws DrillException {
     Map<List<String>, Double> numbers = new LinkedHashMap<>();

@@ -11,28 +11,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where packets are lost and which of Figure 2's causes it has, at one switch or several (§5.2):
- * from retransmissions that the nodes tracked, the switches and latencies in headers, and the flows
- * that passed the same link meanwhile.
+ * Finds where packets are lost, and which of Figure 2's causes applies, at one switch or several
+ * (§5.2): from retransmissions that the nodes tracked, the switches and latencies in headers, and
+ * the flows that used the same link meanwhile.
  */
 final class LossDiagnosis {
-  /** Those with the most retransmissions are looked at. */
+  /** Only the flows with the most retransmissions are examined. */
   private static final int MOST_VICTIMS = 64;
 
-  /** Of higher priority and worth naming: a tenth of what passes. */
+  /** Traffic of higher priority is reported from a tenth of the link's traffic on. */
   private static final double LEAST_SHARE = 0.1;
 
-  /** A flow that yields has at least so many times the losses of one that it yields to. */
+  /** A flow that yields has at least this many times the losses of a flow that it yields to. */
   private static final int FAR_MORE = 10;
 
-  /** A link, by the switch before it and the next one, 0 for the receiver. */
+  /** A link, given by the switch before it and the next one, 0 for the receiver. */
   private record Place(int switchId, int next, String receiver) {}
 
   private final Headers headers;
   private final String stored;
 
   /**
-   * About one moment.
+   * A diagnosis of one moment.
    *
    * @param stored the nodes' filter of retransmissions
    */
@@ -163,7 +163,10 @@ final class LossDiagnosis {
     return place.next() == 0 ? "(" + any + ") && dst_ip == " + place.receiver() : any;
   }
 
-  /** Whether those that lose go behind others that don't, and that are not few. */
+  /**
+   * Returns true if the flows that lose packets have lower priority than flows that don't, and that
+   * are not few.
+   */
   private static boolean yields(List<Contender> flows) {
     Contender most =
         flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);
@@ -181,7 +184,10 @@ final class LossDiagnosis {
     return Periodicity.of(events.stream().map(LossEvent::timeNs).toList());
   }
 
-  /** Losses that no queue explains: all of them together, since one fault is likelier than two. */
+  /**
+   * Finds losses that no queue explains. All of them are taken together, since one fault is
+   * likelier than two.
+   */
   private List<Finding> faults(
       List<LossEvent> all, Map<FlowKey, Double> segments, Map<FlowKey, List<Segment>> again)
       throws DrillException {

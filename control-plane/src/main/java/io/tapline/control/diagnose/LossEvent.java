@@ -8,31 +8,32 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A segment that was lost, as the segments tell that were sent just before and just behind it and
- * came: they saw the queue that it met.
+ * A lost segment, reconstructed from the segments that were sent just before and just after it and
+ * arrived: they met the same queue.
  *
- * @param hop on the path where they waited longest, compared with what sending takes
- * @param queued whether that was a queue worth the name
+ * @param hop hop of the path where they waited longest, relative to the time that sending takes
+ * @param queued whether that was a real queue
  * @param timeNs when the first of them left that switch
  */
 record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long timeNs) {
-  /** Packets in front that make a queue: fewer are there by chance. */
+  /** A real queue has at least this many packets; fewer may be there by chance. */
   private static final int LEAST_PACKETS = 8;
 
   int switchId() {
     return path.get(hop);
   }
 
-  /** The next switch; 0 where the receiver is next. */
+  /** Returns the next switch; 0 if the receiver is next. */
   int next() {
     return hop + 1 < path.size() ? path.get(hop + 1) : 0;
   }
 
   /**
-   * The losses of one flow. A retransmission of what had come, too, tells of no loss.
+   * Returns the losses of one flow. The retransmission of a segment that had arrived does not
+   * indicate a loss.
    *
-   * @param segments all of the flow, in the order of time
-   * @param again those that were retransmissions, in the order of time
+   * @param segments all of the flow, in order of time
+   * @param again the retransmissions among them, in order of time
    */
   static List<LossEvent> of(List<Segment> segments, List<Segment> again) {
     Set<List<Long>> behind = new HashSet<>();
@@ -57,7 +58,7 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
     return events;
   }
 
-  /** Retransmissions may be cut where the first ones were not. */
+  /** Retransmissions may have other boundaries than the original segments. */
   private static boolean hadCome(Segment again, TreeMap<Long, Segment> first) {
     Map.Entry<Long, Segment> at = first.floorEntry(again.seq());
     return at != null && at.getKey() + at.getValue().bytes() > again.seq();
@@ -89,7 +90,7 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
         witness.leftNs().get(worst));
   }
 
-  /** What sending a packet over a link takes at least, the way included. */
+  /** Returns the minimum time to send a packet over a link, including propagation. */
   private static long packetNs(List<Segment> segments) {
     long least = Long.MAX_VALUE;
     for (Segment each : segments) {

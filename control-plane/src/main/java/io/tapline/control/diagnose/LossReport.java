@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What was lost, where and why.
+ * The losses, where they occurred and why.
  *
- * @param nodes whose headers it rests on
- * @param missing nodes that gave none, and why
+ * @param nodes nodes whose headers were used
+ * @param missing nodes that sent none, and why
  * @param incomplete more headers matched than are read at once
  * @param verdict a sentence for each finding
  */
@@ -21,13 +21,13 @@ public record LossReport(
 
   /** Why packets are lost at a switch. */
   public enum Cause {
-    /** Flows of the same priority want more than the link has. */
+    /** Flows of the same priority need more than the link's capacity. */
     CONTENTION_OF_EQUALS,
-    /** Flows of a higher priority leave too little. */
+    /** Flows of a higher priority leave too little capacity. */
     YIELDS_TO_PRIORITY,
-    /** At even intervals, while there is room. */
+    /** Losses at regular intervals without congestion. */
     PERIODIC_FAULT,
-    /** While there is room, and at no even intervals. */
+    /** Losses without congestion and without regular intervals. */
     FAULT
   }
 
@@ -35,15 +35,15 @@ public record LossReport(
    * A flow with retransmissions.
    *
    * @param priority IP precedence
-   * @param intervals between them
+   * @param intervals intervals between the retransmissions
    */
   public record Retransmitted(
       FlowKey flow, int priority, long segments, long retransmissions, Periodicity intervals) {}
 
   /**
-   * A flow that passed the link meanwhile.
+   * A flow that used the link at the same time.
    *
-   * @param losses of those at this switch
+   * @param losses its losses at this switch
    */
   public record Contender(
       FlowKey flow, int priority, long segments, long payloadBytes, long losses) {}
@@ -51,8 +51,8 @@ public record LossReport(
   /**
    * Losses at one place.
    *
-   * @param switches one, or those that can't be told apart
-   * @param next the switch behind the link; 0 for the receiver, or where there is no one link
+   * @param switches one switch, or several that can't be told apart
+   * @param next the switch after the link; 0 for the receiver, or if there is no single link
    */
   public record Finding(
       List<Integer> switches,

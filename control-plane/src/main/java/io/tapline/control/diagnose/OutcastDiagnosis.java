@@ -13,11 +13,11 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * TCP outcast (§5.2; Prakash et al., NSDI'12): flows over fewer switches get less of the last link
- * than the many that come by another port.
+ * Detects TCP outcast (§5.2; Prakash et al., NSDI'12): flows over fewer switches get less of the
+ * last link than the many flows that arrive through another port.
  */
 final class OutcastDiagnosis {
-  /** Below it, of the means of groups by hops, sharing is unfair. */
+  /** Sharing is unfair if the ratio of the mean rates of groups by hops is below this. */
   private static final double FAIR = 0.6;
 
   private static final int MOST_HOPS = 8;
@@ -31,7 +31,7 @@ final class OutcastDiagnosis {
   private final long everyNs;
 
   /**
-   * About what came to one host in one span.
+   * A diagnosis of the traffic to one host in one span.
    *
    * @param stored the nodes' filter of retransmissions; null if they don't track them
    */
@@ -73,7 +73,7 @@ final class OutcastDiagnosis {
         List.of(verdict(outcast, segments, hops)));
   }
 
-  /** Segments of a flow, on average, by the switches on the way. */
+  /** Returns the mean number of segments per flow, by the number of switches on the path. */
   private static TreeMap<Integer, Double> means(
       Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
     return hops.entrySet().stream()
@@ -99,7 +99,7 @@ final class OutcastDiagnosis {
     return most == 0 ? 1 : means.firstEntry().getValue() / most;
   }
 
-  /** Those of the shortest way get far less than those of the longest. */
+  /** Returns true if the flows with the shortest path get far less than those with the longest. */
   private static boolean isOutcast(Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
     TreeMap<Integer, Double> means = means(segments, hops);
     return means.size() > 1 && means.firstEntry().getValue() < FAIR * means.lastEntry().getValue();

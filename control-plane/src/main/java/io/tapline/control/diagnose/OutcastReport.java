@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How flows to one host share the way to it.
+ * How flows to one host share the path to it.
  *
- * @param nodes whose headers it rests on
- * @param missing nodes that gave none, and why
- * @param steps windows of event time, each with what had come by its end
- * @param flows the least first
- * @param links between switches, and what they brought to the host
+ * @param nodes nodes whose headers were used
+ * @param missing nodes that sent none, and why
+ * @param steps windows of event time, each with what had arrived by its end
+ * @param flows flows, smallest first
+ * @param links links between switches, and the traffic that they carried to the host
  */
 public record OutcastReport(
     List<String> nodes,
@@ -26,16 +26,16 @@ public record OutcastReport(
   /**
    * One query.
    *
-   * @param ratio of segments so far: of the flows over the fewest switches, each, to the greatest
-   *     of all groups, each
-   * @param leastToMost the same of single flows, the smallest to the largest
+   * @param ratio mean segments per flow so far: of the flows over the fewest switches, divided by
+   *     the largest mean of all groups
+   * @param leastToMost the same for single flows: the smallest divided by the largest
    */
   public record Step(long endNs, double ratio, double leastToMost) {}
 
   /**
    * A flow.
    *
-   * @param hops switches on its way
+   * @param hops number of switches on its path
    */
   public record Flow(
       FlowKey flow, int hops, long segments, long retransmissions, double bitsPerSecond) {}
@@ -43,7 +43,7 @@ public record OutcastReport(
   /**
    * A link that segments took.
    *
-   * @param to the next switch; 0 for the host
+   * @param to next switch; 0 for the host
    */
   public record Link(int from, int to, long segments) {}
 }

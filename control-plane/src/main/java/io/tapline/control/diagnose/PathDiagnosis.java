@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Path conformance (§5.2): packets that went through a switch, or did not, against the rule. */
+/** Path conformance (§5.2): finds packets that passed, or missed, a switch against the rule. */
 final class PathDiagnosis {
   private final Headers headers;
   private final String filter;
@@ -17,7 +17,7 @@ final class PathDiagnosis {
   /**
    * A rule.
    *
-   * @param filter packets that it is about; empty for all
+   * @param filter packets that it applies to; empty for all
    * @param avoid switches that they must not pass
    * @param through switches that they must pass
    */

@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which packets went where they should not.
+ * Packets that violated a path rule.
  *
- * @param nodes whose headers it rests on
- * @param missing nodes that gave none, and why
- * @param packets with telemetry
- * @param violations by flow, the most first
+ * @param nodes nodes whose headers were used
+ * @param missing nodes that sent none, and why
+ * @param packets packets with telemetry
+ * @param violations violations by flow, most first
  */
 public record PathReport(
     List<String> nodes,
@@ -21,9 +21,9 @@ public record PathReport(
   /**
    * A flow.
    *
-   * @param packets of it, with telemetry
-   * @param violating those that went wrong
-   * @param firstNs when the first of them came
+   * @param packets its packets with telemetry
+   * @param violating those that violated the rule
+   * @param firstNs when the first of them arrived
    */
   public record Violation(FlowKey flow, long packets, long violating, long firstNs) {}
 }

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Whether something happens at even intervals: Figure 2's average and standard deviation of the
- * differences of time buckets.
+ * Detects events at regular intervals: Figure 2's mean and standard deviation of the differences
+ * between time buckets.
  *
- * @param episodes buckets in which it happened, neighbours taken together
+ * @param episodes number of buckets with events, adjacent ones merged
  */
 public record Periodicity(int episodes, double meanNs, double deviationNs) {
   private static final long BUCKET_NS = 10_000_000;
@@ -40,7 +40,7 @@ public record Periodicity(int episodes, double meanNs, double deviationNs) {
         starts.size(), mean, Math.sqrt(Math.max(0, squares / gaps - mean * mean)));
   }
 
-  /** Even enough, and often enough, not to be chance. */
+  /** Returns true if the intervals are too regular, and too many, to be chance. */
   boolean isEven() {
     return episodes >= LEAST_EPISODES && deviationNs <= MOST_DEVIATION * meanNs;
   }

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A TCP segment with data as its receiver saw it.
+ * A TCP segment with data, as its receiver saw it.
  *
- * @param path switches in the order of the way; empty without telemetry
- * @param latencyNs how long it was in each
- * @param leftNs when it left each
+ * @param path switches in order; empty without telemetry
+ * @param latencyNs time in each switch
+ * @param leftNs when it left each switch
  */
 record Segment(
     FlowKey flow,
@@ -35,7 +35,7 @@ record Segment(
         longs(row.path("hop_ns"), path.size()));
   }
 
-  /** A list ends with its last number that is not 0. */
+  /** Pads a list, which ends with its last nonzero number. */
   private static List<Long> longs(JsonNode list, int size) {
     List<Long> longs = new ArrayList<>();
     for (int i = 0; i < size; i++) {
@@ -44,14 +44,17 @@ record Segment(
     return longs;
   }
 
-  /** From leaving a switch to entering the next: what sending one packet takes; 0 at the last. */
+  /**
+   * Returns the time from leaving a switch to entering the next, which is what sending one packet
+   * takes; 0 for the last.
+   */
   long linkNs(int hop) {
     return hop + 1 < path.size()
         ? Math.max(0, leftNs.get(hop + 1) - latencyNs.get(hop + 1) - leftNs.get(hop))
         : 0;
   }
 
-  /** IP precedence: the first three bits. */
+  /** Returns the IP precedence: the first three bits. */
   static int priority(int tos) {
     return tos >> 5;
   }

@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Which switches can have lost packets without a queue: those that all victims passed, less those
- * that others passed unharmed, so many times that chance is no reason.
+ * Finds switches that may have lost packets without a queue: those that all victims passed, except
+ * those that other flows passed unharmed too often for chance.
  */
 final class Suspects {
-  /** Losses that a flow should have had, at the victims' rate, to speak for its switches. */
+  /** A flow clears its switches only if it would have had this many losses at the victims' rate. */
   private static final double EXPECTED_LOSSES = 4;
 
   private final Headers headers;
@@ -40,7 +40,7 @@ final class Suspects {
     return left.isEmpty() ? List.copyOf(common) : left;
   }
 
-  /** Segments of flows without losses that passed the switch. */
+  /** Returns the segments, of flows without losses, that passed the switch. */
   private double unharmed(int switchId) throws DrillException {
     double sum = 0;
     String filter = Headers.DATA + " && path contains " + switchId;

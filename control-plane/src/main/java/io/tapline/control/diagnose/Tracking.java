@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Figure 2's monitoring: each node keeps how far each sender had got, which segments came behind
- * that, and alerts when there are too many.
+ * Figure 2's monitoring: each node tracks each sender's progress and the segments behind it, and
+ * alerts if there are too many.
  */
 public final class Tracking {
   private static final String FILTER = Headers.DATA + " && seq < SEQ";
@@ -23,10 +23,10 @@ public final class Tracking {
   }
 
   /**
-   * Begins to track, on all nodes; does nothing if it was begun.
+   * Starts to track on all nodes; does nothing if it has already started.
    *
-   * @param limit retransmissions of a flow within 10 ms that don't alert
-   * @param reorderNs a segment that late behind newer ones is still taken for reordered
+   * @param limit retransmissions of a flow within 10 ms that do not alert
+   * @param reorderNs a segment that arrives at most this late behind newer ones counts as reordered
    * @return the watch's name: its alerts are those of retransmissions
    */
   public synchronized String begin(long limit, long reorderNs) throws DrillException {
@@ -46,7 +46,7 @@ public final class Tracking {
             List.of()));
   }
 
-  /** The stored filter of retransmissions; null if they are not tracked. */
+  /** Returns the stored filter of retransmissions; null if they are not tracked. */
   String filter() {
     String name = find();
     return name == null ? null : name + "_filter";

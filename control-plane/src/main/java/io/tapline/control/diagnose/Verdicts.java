@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Findings as sentences. */
+/** Turns findings into sentences. */
 final class Verdicts {
   private static final double NS_PER_MS = 1e6;
 

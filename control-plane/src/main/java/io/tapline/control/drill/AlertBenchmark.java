@@ -15,8 +15,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * How long an alert is on its way: from the look, one each period, at which a node's trigger found
- * it, to this process. Packets of a capture come when they are due.
+ * Measures the latency of an alert, from the periodic check at which a node's trigger fired to this
+ * process. Packets of a capture arrive when they are due.
  */
 public final class AlertBenchmark implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -25,7 +25,7 @@ public final class AlertBenchmark implements AutoCloseable {
   private final NodeClient node;
   private final Queue<Double> micros = new ConcurrentLinkedQueue<>();
 
-  /** Starts a node, once another has shown this program the way. */
+  /** Starts a node, after a first one has warmed up this program. */
   public AlertBenchmark(Path program, Path capture) throws IOException, InterruptedException {
     nodes = new NodeProcesses(program);
     nodes.start(List.of(), "--pcap", capture.toString());
@@ -36,7 +36,7 @@ public final class AlertBenchmark implements AutoCloseable {
     node = new NodeClient(nodes.addresses().get(1), NodeAccess.LOCAL);
   }
 
-  /** Microseconds, in ascending order, of the alerts of so long a time. */
+  /** Returns the latencies in microseconds, in ascending order, of the alerts within this time. */
   public double[] measure(Duration duration) throws InterruptedException {
     define(node);
     node.attach(
@@ -53,7 +53,7 @@ public final class AlertBenchmark implements AutoCloseable {
 
           @Override
           public void onError(Throwable error) {
-            // Fewer alerts are counted.
+            // The missing alerts show in their count.
           }
 
           @Override
@@ -67,7 +67,7 @@ public final class AlertBenchmark implements AutoCloseable {
     return sorted;
   }
 
-  /** An alert for each millisecond in which there was a packet. */
+  /** Alerts once for each millisecond with a packet. */
   private static void define(NodeClient node) throws InterruptedException {
     Definition.StoredAggregate packets =
         Definition.StoredAggregate.newBuilder()
@@ -80,7 +80,7 @@ public final class AlertBenchmark implements AutoCloseable {
             .setAggregate("packets")
             .setCondition("COUNT > 0")
             .build();
-    // Until the node is up.
+    // Retries until the node is up.
     while (true) {
       try {
         Snapshots.result(

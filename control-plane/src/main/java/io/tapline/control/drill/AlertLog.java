@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The latest alerts of each owner's watches: nobody's push out another's, and each owner has
- * numbers without gaps, from which nobody else's alerts can be told. Not thread-safe.
+ * The latest alerts of each owner's watches: one owner's alerts never evict another's, and each
+ * owner's numbers have no gaps that would reveal other owners' alerts. Not thread-safe.
  */
 final class AlertLog {
   private static final class Owned {
@@ -24,9 +24,9 @@ final class AlertLog {
   private long added;
 
   /**
-   * An empty one.
+   * An empty log.
    *
-   * @param most alerts of an owner that are kept; the oldest go
+   * @param most maximum number of alerts per owner; the oldest are dropped
    */
   AlertLog(int most) {
     this.most = most;
@@ -44,7 +44,7 @@ final class AlertLog {
     }
   }
 
-  /** Everybody's behind that number of all, the oldest first. */
+  /** Returns all owners' alerts after this global number, oldest first. */
   List<Alert> after(long number) {
     return owners.values().stream()
         .flatMap(owned -> owned.latest.stream())
@@ -53,7 +53,7 @@ final class AlertLog {
         .toList();
   }
 
-  /** An owner's behind that number of his, the oldest first. */
+  /** Returns an owner's alerts after this number of the owner's, oldest first. */
   List<Alert> after(String owner, long number) {
     Owned owned = owners.get(owner);
     return owned == null

@@ -13,12 +13,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A number over the headers of several nodes: which numbers each node is asked for, and how they
- * are put together.
+ * An aggregate over the headers of several nodes: the partial numbers that each node is asked for,
+ * and how they are merged.
  *
  * @param function COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT or QUANTILE
- * @param field what it is of; empty for COUNT
- * @param quantile of QUANTILE, which: 0 to 1
+ * @param field aggregated field; empty for COUNT
+ * @param quantile argument of QUANTILE: 0 to 1
  * @param groupBy fields, at most four
  */
 public record DrillAggregate(String function, String field, double quantile, List<String> groupBy) {
@@ -29,9 +29,9 @@ public record DrillAggregate(String function, String field, double quantile, Lis
   private static final double MEDIAN = 0.5;
 
   /**
-   * Reads "SUM(bytes)", "count" or "quantile(bytes, 0.99)".
+   * Parses "SUM(bytes)", "count" or "quantile(bytes, 0.99)".
    *
-   * @throws DrillException if it is no such thing
+   * @throws DrillException if the text is not an aggregate
    */
   public static DrillAggregate parse(String text, List<String> groupBy) throws DrillException {
     Matcher matcher = TEXT.matcher(text);
@@ -61,14 +61,14 @@ public record DrillAggregate(String function, String field, double quantile, Lis
         return quantile;
       }
     } catch (NumberFormatException e) {
-      // Said below.
+      // Reported below.
     }
     throw new DrillException(
         Kind.INVALID,
         "'" + text + "': only QUANTILE takes a number, 0 to 1: QUANTILE(bytes, 0.99)");
   }
 
-  /** As it is written: "SUM(bytes)". */
+  /** Returns the aggregate as users write it: "SUM(bytes)". */
   public String text() {
     if (function.equals("QUANTILE") && quantile != MEDIAN) {
       return function + "(" + field + ", " + quantile + ")";
@@ -76,12 +76,12 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     return field.isEmpty() ? function : function + "(" + field + ")";
   }
 
-  /** Whether nodes tell states, not numbers, which are put together. */
+  /** Returns true if nodes send mergeable states instead of numbers. */
   boolean isOfStates() {
     return Sketches.has(function);
   }
 
-  /** What each node is asked for. */
+  /** Returns what each node is asked for. */
   List<AggregateFunction> parts() {
     List<String> names = function.equals("AVG") ? List.of("SUM", "COUNT") : List.of(function);
     List<AggregateFunction> parts = new ArrayList<>();
@@ -96,7 +96,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     return parts;
   }
 
-  /** Numbers by group, one for each part; null where there is none yet. */
+  /** Numbers by group, one for each partial; null if there is none yet. */
   static final class Sums {
     private final DrillAggregate aggregate;
     private final Map<List<String>, Double[]> byGroup = new LinkedHashMap<>();
@@ -107,9 +107,9 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     }
 
     /**
-     * Adds what a node answered for that part.
+     * Adds a node's answer for a partial.
      *
-     * @throws IllegalArgumentException if it makes no sense; then nothing of it was added
+     * @throws IllegalArgumentException if the answer is invalid; nothing of it is added then
      */
     void add(int part, AggregateReply reply) {
       if (aggregate.isOfStates()) {
@@ -170,7 +170,10 @@ public record DrillAggregate(String function, String field, double quantile, Lis
       };
     }
 
-    /** By group, the keys in the order of the fields; the empty list for all others together. */
+    /**
+     * Returns the results by group, with the keys in the order of the fields; the empty list stands
+     * for all other groups together.
+     */
     Map<List<String>, Double> result() {
       Map<List<String>, Double> result = new LinkedHashMap<>();
       states.forEach(

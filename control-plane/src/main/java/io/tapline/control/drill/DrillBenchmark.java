@@ -7,17 +7,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How long a snapshot of many nodes takes, and a query on it: nodes of this host, each with an
- * endpoint of its own and the same headers in its log.
+ * Measures how long a snapshot of many nodes takes, and a query on it: nodes of this host, each
+ * with its own endpoint and the same headers in its log.
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
   private static final int IDLE_SECONDS = 3;
 
-  /** A row without its frame, with its part of the indexes. */
+  /** A row without its frame, with its share of the indexes. */
   private static final int BYTES_PER_ROW = 128;
 
-  /** For the segment that is being filled and the next. */
+  /** Enough for the segment that is being filled and the next. */
   private static final int LEAST_MEMORY_MIB = 24;
 
   private final NodeProcesses nodes;
@@ -27,9 +27,9 @@ public final class DrillBenchmark implements AutoCloseable {
   /**
    * Starts the nodes and waits until each has all rows.
    *
-   * @param programs where tapline-multilog and bench_nodes are
-   * @param rows headers in each node's log, without frames: they would not fit for 128 nodes
-   * @param perProcess how many nodes a process has; 1 for tapline-multilog as it is
+   * @param programs folder of tapline-multilog and bench_nodes
+   * @param rows headers in each node's log, without frames, which would not fit for 128 nodes
+   * @param perProcess number of nodes per process; 1 for the regular tapline-multilog
    */
   public DrillBenchmark(Path programs, int rows, int count, int perProcess)
       throws IOException, InterruptedException {
@@ -56,11 +56,11 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /**
-   * Latencies in microseconds, and what they cost.
+   * Latencies in microseconds, and their cost.
    *
-   * @param nodeCpuMicros CPU time of one node for one of them, beyond what an idle one uses
-   * @param ownCpuMicros CPU time of this process for one of them
-   * @param frozenMicros how long a freeze lasted on a node, the mean of all
+   * @param nodeCpuMicros CPU time per operation of one node, beyond that of an idle one
+   * @param ownCpuMicros CPU time per operation of this process
+   * @param frozenMicros how long a freeze lasted on a node, on average
    */
   public record Latencies(
       String what,
@@ -73,12 +73,15 @@ public final class DrillBenchmark implements AutoCloseable {
       double ownCpuMicros,
       double frozenMicros) {}
 
-  /** What is measured. */
+  /** A measured operation. */
   private interface Step {
     void run() throws DrillException;
   }
 
-  /** A round trip to one node, a snapshot of all, a query of a flow on a snapshot of all. */
+  /**
+   * Measures a round trip to one node, a snapshot of all, and a query of a flow on a snapshot of
+   * all.
+   */
   public List<Latencies> measure(int times)
       throws DrillException, IOException, InterruptedException {
     DrillRequest request = new DrillRequest(flow, 0, 0, 1000, List.of());
@@ -90,7 +93,7 @@ public final class DrillBenchmark implements AutoCloseable {
         measure("query", times, idle, () -> drill.headers(request)));
   }
 
-  /** CPU time of all nodes in a second in which nobody asks them anything. */
+  /** Returns the CPU time of all nodes in a second without requests. */
   private double idleSeconds() throws IOException, InterruptedException {
     double before = nodes.cpuSeconds();
     Thread.sleep(IDLE_SECONDS * 1000L);
@@ -129,7 +132,7 @@ public final class DrillBenchmark implements AutoCloseable {
         (after.nanos - before.nanos) / 1e3 / (after.count - before.count));
   }
 
-  /** Of all nodes since they started. */
+  /** Freezes of all nodes since they started. */
   private record Freezes(long count, long nanos) {}
 
   private Freezes freezes() {

@@ -7,25 +7,25 @@ import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLException;
 
-/** A question to the nodes that has no answer, with a sentence for people. */
+/** Thrown when a question to the nodes has no answer; the message is a sentence for users. */
 public final class DrillException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** Whose fault it is. */
+  /** The kind of failure. */
   public enum Kind {
-    /** The question makes no sense. */
+    /** The question is invalid. */
     INVALID,
     /** There is no such node, filter or aggregate. */
     NOT_FOUND,
-    /** Who asks has as many as he may have. */
+    /** The caller has reached its maximum. */
     TOO_MANY,
-    /** Ask again later. */
+    /** The caller should retry later. */
     BUSY,
     /** No node answers. */
     UNAVAILABLE
   }
 
-  /** gRPC's words for a connection that the other side closed, and said nothing on. */
+  /** gRPC's message for a connection that the other side closed without sending anything. */
   private static final String CLOSED = "Network closed for unknown reason";
 
   private final Kind kind;
@@ -35,7 +35,7 @@ public final class DrillException extends Exception {
     this.kind = kind;
   }
 
-  /** There is nobody to ask. */
+  /** There is no node to ask. */
   static DrillException noNodes() {
     return new DrillException(
         Kind.UNAVAILABLE,
@@ -43,22 +43,22 @@ public final class DrillException extends Exception {
             + " or the hosts' agents with --multilog HOST:PORT");
   }
 
-  /** The question makes no sense. */
+  /** The question is invalid. */
   public static DrillException invalid(String message) {
     return new DrillException(Kind.INVALID, message);
   }
 
-  /** What it is about is not there. */
+  /** The object of the question does not exist. */
   public static DrillException notFound(String message) {
     return new DrillException(Kind.NOT_FOUND, message);
   }
 
-  /** Whose fault it is. */
+  /** Returns the kind of failure. */
   public Kind kind() {
     return kind;
   }
 
-  /** What a node said of a question, if it is the question's fault; else null. */
+  /** Returns a node's complaint about a question; null if the question is not at fault. */
   static DrillException ofQuestion(String node, Status status) {
     return switch (status.getCode()) {
       case INVALID_ARGUMENT -> new DrillException(Kind.INVALID, status.getDescription());
@@ -80,7 +80,7 @@ public final class DrillException extends Exception {
     };
   }
 
-  /** Who fails to agree on TLS is there, after all. */
+  /** A node with which the TLS handshake fails is nevertheless there. */
   private static String unreachable(Status status) {
     List<Throwable> causes = new ArrayList<>();
     for (Throwable each = status.getCause(); each != null; each = each.getCause()) {

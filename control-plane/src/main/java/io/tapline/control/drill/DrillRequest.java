@@ -4,15 +4,15 @@ import io.tapline.compiler.Scope;
 import java.util.List;
 
 /**
- * What to look for in the headers of the hosts.
+ * A query over the headers of the hosts.
  *
  * @param filter an expression of MultiLog; empty for all
- * @param fromNs least time, since the epoch
- * @param toNs greatest time; 0 for none
- * @param limit most rows, or packets of a capture file, in all; 0 for all
- * @param nodes names of those asked; empty for all
+ * @param fromNs earliest time, since the epoch
+ * @param toNs latest time; 0 for none
+ * @param limit maximum number of rows, or of packets in a capture file, in total; 0 for all
+ * @param nodes names of the nodes to ask; empty for all
  * @param stored a filter that the nodes keep, to begin with; empty for none
- * @param scope of who asks: hosts outside it are as unknown as those that are not there
+ * @param scope scope of the caller: hosts outside it are treated as nonexistent
  */
 public record DrillRequest(
     String filter,
@@ -23,11 +23,11 @@ public record DrillRequest(
     String stored,
     Scope scope) {
   /**
-   * Headers in JSON are collected, some 1.5 KB each, before they are shown in the order of time.
+   * Headers as JSON take some 1.5 KB each and are collected before they are shown in order of time.
    */
   public static final long MOST_ROWS = 100_000;
 
-  /** A node that is named twice is asked once: it would wait for itself. */
+  /** Removes duplicate names: a node that is asked twice would wait for itself. */
   public DrillRequest {
     nodes = nodes.stream().distinct().toList();
   }
@@ -38,7 +38,7 @@ public record DrillRequest(
     this(filter, fromNs, toNs, limit, nodes, stored, Scope.EVERYTHING);
   }
 
-  /** The same without a stored filter. */
+  /** A request without a stored filter. */
   public DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
     this(filter, fromNs, toNs, limit, nodes, "");
   }

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** The MultiLog nodes of the hosts. Any thread may call; each call waits for its answer. */
+/** The MultiLog nodes of the hosts. Any thread may call; each call blocks until its answer. */
 public final class DrillService implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
@@ -31,32 +31,35 @@ public final class DrillService implements AutoCloseable {
   private final Reach reach;
   private final WatchService watches;
 
-  /** By node's start: a node that was updated has another schema. */
-  private final Map<String, RowLayout> layouts = new ConcurrentHashMap<>();
+  /** Layouts by node name. A node may have another schema after an update. */
+  private final Map<String, KnownLayout> layouts = new ConcurrentHashMap<>();
+
+  /** The layout of a node's rows since one of its starts. */
+  private record KnownLayout(long incarnation, RowLayout layout) {}
 
   /**
-   * Connects to them when they are asked first.
+   * A service that connects to nodes when they are first asked.
    *
-   * @throws IllegalArgumentException if two have the same name
+   * @throws IllegalArgumentException if two nodes have the same name
    */
   public DrillService(List<NodeAddress> addresses) {
     this(addresses, name -> List.of());
   }
 
   /**
-   * As above; nodes whose host sees only packets of its own addresses are asked only where it can
-   * have seen what is asked for.
+   * A service that skips nodes whose host can't have seen the requested packets, because it sees
+   * only those of its own addresses.
    *
-   * @param addressesOf a node's host's addresses as "address/length"; none if it may see anything
+   * @param addressesOf addresses of a node's host as "address/length"; none if it may see anything
    */
   public DrillService(List<NodeAddress> addresses, Function<String, List<String>> addressesOf) {
     this(addresses, addressesOf, NodeAccess.LOCAL);
   }
 
   /**
-   * As above, also with nodes of other hosts.
+   * A service that also has nodes of other hosts.
    *
-   * @throws IllegalArgumentException also if a node may not be spoken to
+   * @throws IllegalArgumentException also if access to a node is not allowed
    */
   public DrillService(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
@@ -70,17 +73,17 @@ public final class DrillService implements AutoCloseable {
     watches = new WatchService(nodes, reach);
   }
 
-  /** As above, for one that leaves the nodes' watches to another until it {@code lead()}s. */
+  /** Returns a service that leaves the nodes' watches to another until it {@code lead()}s. */
   public static DrillService following(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
     return new DrillService(new NodeTable(addresses, access), addressesOf);
   }
 
   /**
-   * A node of a host's agent came, or came back; it is told what is watched for. One that the
-   * service was made with stays as it was.
+   * Adds, or adds again, the node of a host's agent, which then receives its watches. Nodes that
+   * the service was created with stay unchanged.
    *
-   * @throws IllegalArgumentException if it is no address
+   * @throws IllegalArgumentException if the address is invalid
    */
   void join(NodeAddress address) {
     NodeClient node = nodes.join(address);
@@ -89,30 +92,30 @@ public final class DrillService implements AutoCloseable {
     }
   }
 
-  /** A node that joined counts as dead from now on: it is not asked, and named as missing. */
+  /** Treats a joined node as dead from now on: it is not asked, and is reported as missing. */
   void lose(String name, String why) {
     nodes.lose(name, why);
   }
 
-  /** A node that joined is none any more. */
+  /** Removes a node that joined. */
   void forget(String name) {
     nodes.forget(name);
   }
 
-  /** What the nodes watch for. */
+  /** Returns the watches of the nodes. */
   public WatchService watches() {
     return watches;
   }
 
   /**
-   * A node and how it is.
+   * A node and its state.
    *
    * @param description null if it does not answer
    * @param error why it does not; empty if it does
    */
   public record NodeState(NodeAddress address, NodeDescription description, String error) {}
 
-  /** All nodes, asked now. */
+  /** Asks all nodes for their states. */
   public List<NodeState> states() {
     Map<NodeClient, ListenableFuture<NodeDescription>> asked = new LinkedHashMap<>();
     nodes.all().values().forEach(node -> asked.put(node, node.describe(Snapshots.PATIENCE)));
@@ -135,10 +138,10 @@ public final class DrillService implements AutoCloseable {
   /**
    * Headers of all nodes, as of one moment.
    *
-   * @param rows in the order of time and then of the nodes, each with "node"
-   * @param truncated there are more than the limit
+   * @param rows rows in the order of time and then of the nodes, each with "node"
+   * @param truncated whether there are more than the limit
    * @param asked nodes whose headers these are
-   * @param missing nodes that gave none, or not all, and why
+   * @param missing nodes that sent none, or not all, and why
    * @param leftOut nodes that can't have seen any, and why
    */
   public record Headers(
@@ -149,9 +152,9 @@ public final class DrillService implements AutoCloseable {
       Map<String, String> leftOut) {}
 
   /**
-   * The headers that match, the first of them if there are more than the limit of each node.
+   * Returns the headers that match; only the first of them if there are more than the limit.
    *
-   * @throws DrillException if the filter makes no sense, or no node answers
+   * @throws DrillException if the filter is invalid, or no node answers
    */
   public Headers headers(DrillRequest request) throws DrillException {
     return headers(snapshot(request), request);
@@ -166,7 +169,7 @@ public final class DrillService implements AutoCloseable {
       NodeClient node = each.getKey();
       try {
         EarliestRows.OfNode rows = found.of(node.name(), layout(node, each.getValue()));
-        // One more than wanted tells that there are more.
+        // One more than the limit shows whether there are more.
         QueryRequest query = message(request, each.getValue()).setLimit(found.limit() + 1).build();
         asked.put(node, node.query(query, ANSWER, rows::add));
       } catch (StatusRuntimeException e) {
@@ -185,11 +188,12 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * A number over headers of all nodes, as of one moment.
+   * An aggregate over the headers of all nodes, as of one moment.
    *
-   * @param groups the greatest first; the empty key is that of groups beyond the nodes' bound
-   * @param asked nodes whose headers it is of
-   * @param missing nodes that gave none, and why
+   * @param groups groups, greatest first; the empty key stands for the groups beyond the nodes'
+   *     limit
+   * @param asked nodes whose headers were used
+   * @param missing nodes that sent none, and why
    * @param leftOut nodes that can't have seen any, and why
    */
   public record Numbers(
@@ -199,9 +203,9 @@ public final class DrillService implements AutoCloseable {
       Map<String, String> leftOut) {}
 
   /**
-   * The aggregate of the headers that match; the request's limit is that of its groups.
+   * Returns the aggregate of the headers that match; the request's limit applies to its groups.
    *
-   * @throws DrillException if the question makes no sense, or no node answers
+   * @throws DrillException if the question is invalid, or no node answers
    */
   public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
     return numbers(snapshot(request), request, aggregate);
@@ -248,9 +252,9 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * The frames as one pcapng file: a section for each node.
+   * Writes the frames as one pcapng file with a section for each node.
    *
-   * @return nodes that gave none, or not all, and why
+   * @return nodes that sent none, or not all, and why
    */
   public Map<String, String> pcapng(DrillRequest request, OutputStream out)
       throws DrillException, IOException {
@@ -274,7 +278,7 @@ public final class DrillService implements AutoCloseable {
     return missing;
   }
 
-  /** Several questions to one moment: what one answer tells, the next does not contradict. */
+  /** A snapshot for several questions, whose answers are consistent with each other. */
   public final class View {
     private final SnapshotVector snapshot;
 
@@ -282,38 +286,38 @@ public final class DrillService implements AutoCloseable {
       this.snapshot = snapshot;
     }
 
-    /** Headers at that moment; the request's nodes are those of the view. */
+    /** Returns headers as of that moment; the request's nodes are those of the view. */
     public Headers headers(DrillRequest request) throws DrillException {
       return DrillService.this.headers(snapshot, request);
     }
 
-    /** Numbers at that moment; the request's nodes are those of the view. */
+    /** Returns numbers as of that moment; the request's nodes are those of the view. */
     public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
       return DrillService.this.numbers(snapshot, request, aggregate);
     }
 
-    /** The nodes that take part. */
+    /** Returns the nodes that take part. */
     public List<String> nodes() {
       return names(snapshot);
     }
 
-    /** Those that don't, and why. */
+    /** Returns the nodes that don't, and why. */
     public Map<String, String> missing() {
       return snapshot.missing();
     }
   }
 
   /**
-   * What the nodes have now.
+   * Returns a view of what the nodes have now.
    *
-   * @param nodes names of those asked; empty for all
-   * @throws DrillException if none answers, or there is none of a name
+   * @param nodes names of the nodes to ask; empty for all
+   * @throws DrillException if none answers, or a name is unknown
    */
   public View view(List<String> nodes) throws DrillException {
     return new View(snapshot(new DrillRequest("", 0, 0, 0, nodes)));
   }
 
-  /** A snapshot that nothing is asked of. */
+  /** Takes a snapshot without querying it. */
   void snapshotOf(DrillRequest request) throws DrillException {
     snapshot(request);
   }
@@ -324,7 +328,7 @@ public final class DrillService implements AutoCloseable {
       throw DrillException.noNodes();
     }
     Map<String, String> leftOut = new LinkedHashMap<>();
-    // Whoever names nodes gets their answers.
+    // Nodes that the caller names are always asked.
     List<NodeClient> asked =
         request.nodes().isEmpty()
             ? reach.of(List.copyOf(known.values()), request.filter(), request.scope(), leftOut)
@@ -360,14 +364,13 @@ public final class DrillService implements AutoCloseable {
   }
 
   private RowLayout layout(NodeClient node, Tails at) {
-    String start = node.name() + " " + at.getIncarnation();
-    RowLayout known = layouts.get(start);
-    if (known == null) {
+    KnownLayout known = layouts.get(node.name());
+    if (known == null || known.incarnation() != at.getIncarnation()) {
       NodeDescription description = Snapshots.result(node.describe(Snapshots.PATIENCE));
-      known = new RowLayout(description.getSchema());
-      layouts.put(start, known);
+      known = new KnownLayout(at.getIncarnation(), new RowLayout(description.getSchema()));
+      layouts.put(node.name(), known);
     }
-    return known;
+    return known.layout();
   }
 
   private static void failed(NodeClient node, StatusRuntimeException e, Map<String, String> missing)

@@ -12,14 +12,15 @@ import java.util.Map;
 import java.util.PriorityQueue;
 
 /**
- * The earliest of the rows that nodes send, at most so many: no more are held than are shown, and
- * only those are made JSON. Rows of several nodes may come at once, on several threads.
+ * Collects the earliest of the rows that nodes send, up to a limit: it keeps no more rows than are
+ * shown, and converts only those to JSON. Rows of several nodes may arrive concurrently, on several
+ * threads.
  */
 final class EarliestRows {
   /**
-   * A row as it came.
+   * A row as it arrived.
    *
-   * @param rank the node's place, then the row's: hosts that saw a packet at the same time are
+   * @param rank the node's position, then the row's: hosts that saw a packet at the same time are
    *     shown in the order in which the server was given them
    */
   private record Row(long timeNs, long rank, OfNode from, ByteString bytes) {
@@ -42,7 +43,7 @@ final class EarliestRows {
     return limit;
   }
 
-  /** Where the next node's rows go. */
+  /** Returns the receiver of the next node's rows. */
   synchronized OfNode of(String node, RowLayout layout) {
     OfNode rows = new OfNode(node, layout, (long) nodes.size() << NODE_BITS);
     nodes.add(rows);
@@ -60,17 +61,17 @@ final class EarliestRows {
     latestFirst.add(row);
   }
 
-  /** Whether there were more than the limit. */
+  /** Returns true if there were more than the limit. */
   synchronized boolean more() {
     return more;
   }
 
-  /** In the order of time, each with "node". */
+  /** Returns the rows in order of time, each with "node". */
   synchronized List<ObjectNode> rows() {
     return latestFirst.stream().sorted(Row.ORDER).map(row -> row.from.json(row.bytes)).toList();
   }
 
-  /** Nodes that could not read all of their rows. */
+  /** Returns the nodes some of whose rows could not be read. */
   synchronized Map<String, String> unreadable() {
     Map<String, String> unreadable = new LinkedHashMap<>();
     for (OfNode node : nodes) {
@@ -81,7 +82,7 @@ final class EarliestRows {
     return unreadable;
   }
 
-  /** Rows of one node, as its batches come, one after the other. */
+  /** Rows of one node, in batches, one after the other. */
   final class OfNode {
     private final String name;
     private final RowLayout layout;

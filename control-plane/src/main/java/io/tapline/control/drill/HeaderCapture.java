@@ -9,8 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A capture of TCP headers for benchmarks: packets of flows in turn, each flow with an address and
- * a port of its own and {@link #PACKETS_PER_FLOW} packets spread over the whole capture.
+ * A capture of TCP headers for benchmarks: packets of interleaved flows, each flow with its own
+ * address and port and with {@link #PACKETS_PER_FLOW} packets spread over the whole capture.
  */
 final class HeaderCapture {
   static final int PACKETS_PER_FLOW = 16;
@@ -21,7 +21,7 @@ final class HeaderCapture {
 
   private HeaderCapture() {}
 
-  /** Writes so many packets; a multiple of the packets of a flow. */
+  /** Writes so many packets, which must be a multiple of the packets of a flow. */
   static void write(Path path, int packets) throws IOException {
     try (DataOutputStream out =
         new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(path)))) {
@@ -63,7 +63,7 @@ final class HeaderCapture {
     return 1024 + flow % 256;
   }
 
-  /** Selects the packets of one flow. */
+  /** Returns the filter that selects the packets of one flow. */
   static String filterOf(int flow) {
     int address = address(flow);
     return "src_ip == %d.%d.%d.%d && src_port == %d"

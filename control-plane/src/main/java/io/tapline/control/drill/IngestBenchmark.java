@@ -13,16 +13,16 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What snapshots cost a node that takes as many packets as it can: by turns none are taken and one
- * every so often, over several nodes of this host, of which the first reads packets without end,
- * alone on a core.
+ * Measures how much snapshots slow down a node that ingests as fast as it can. Rounds without
+ * snapshots alternate with rounds of periodic snapshots, over several nodes of this host, of which
+ * the first reads packets without end, alone on a core.
  */
 public final class IngestBenchmark implements AutoCloseable {
   private static final Duration ROUND = Duration.ofMillis(500);
   private static final int FRAMES = 256;
   private static final int FRAME_BYTES = 64;
 
-  /** A thread that uses less of a core than this takes no packets. */
+  /** A thread that uses less of a core than this processes no packets. */
   private static final double MOST_IDLE = 0.05;
 
   private final NodeProcesses nodes;
@@ -30,7 +30,7 @@ public final class IngestBenchmark implements AutoCloseable {
   private final DrillService all;
   private final DrillService first;
 
-  /** Starts them and waits for their packets; this process leaves the writer's core. */
+  /** Starts the nodes and waits for their packets; this process leaves the writer's core. */
   public IngestBenchmark(Path program, Path capture, int count)
       throws IOException, InterruptedException {
     nodes = new NodeProcesses(program);
@@ -50,7 +50,7 @@ public final class IngestBenchmark implements AutoCloseable {
     pinTheRest();
   }
 
-  /** Of the writer's process only the threads that take and write packets keep their core. */
+  /** Only the threads of the writer's process that ingest packets keep its core. */
   private void pinTheRest() throws IOException, InterruptedException {
     Path threads = Path.of("/proc", Long.toString(writer.pid()), "task");
     Map<String, Double> before = cpuOfThreads(threads);
@@ -75,17 +75,17 @@ public final class IngestBenchmark implements AutoCloseable {
   }
 
   /**
-   * A round of each.
+   * One round of each kind.
    *
-   * @param without rows a second of the writer's clock, without snapshots
-   * @param with the same with them
-   * @param perCpuWithout rows a second of the writer's CPU time, which other programs take nothing
-   *     of
+   * @param without rows per second of the writer's clock, without snapshots
+   * @param with the same with snapshots
+   * @param perCpuWithout rows per second of the writer's CPU time, which is unaffected by other
+   *     programs
    */
   public record Round(
       double without, double with, double perCpuWithout, double perCpuWith, int snapshots) {}
 
-  /** So many rounds. */
+  /** Runs so many rounds. */
   public List<Round> measure(int rounds, Duration every)
       throws DrillException, IOException, InterruptedException {
     List<Round> measured = new ArrayList<>();
@@ -123,7 +123,7 @@ public final class IngestBenchmark implements AutoCloseable {
         more / seconds, more / (NodeProcesses.cpuSeconds(Path.of("/proc", pid)) - cpu), taken);
   }
 
-  /** A capture of TCP segments of many flows. */
+  /** Returns a capture of TCP segments of many flows. */
   private static byte[] packets() {
     ByteBuffer file =
         ByteBuffer.allocate(24 + FRAMES * (16 + FRAME_BYTES)).order(ByteOrder.LITTLE_ENDIAN);

@@ -4,7 +4,10 @@ import io.tapline.control.registry.LeaseListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The MultiLog nodes that hosts' agents name: known while, and alive as long as, the lease is. */
+/**
+ * The MultiLog nodes that hosts' agents report: each is known, and counts as alive, as long as the
+ * lease lasts.
+ */
 public final class LeasedNodes implements LeaseListener {
   private static final Logger LOG = LoggerFactory.getLogger(LeasedNodes.class);
 

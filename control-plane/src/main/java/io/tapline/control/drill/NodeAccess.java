@@ -16,18 +16,17 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * How nodes are spoken to: socket files as they are; other addresses over TLS, with a token, a
- * certificate or both, if there is an authority to know them by; without one, only those of this
- * host.
+ * How nodes are accessed: socket files directly; other addresses over TLS, with a token, a
+ * certificate or both, if an authority is configured; without one, only those of this host.
  */
 public final class NodeAccess {
-  /** Of nodes of this host alone, which ask for no token. */
+  /** Access to nodes of this host only, which require no token. */
   public static final NodeAccess LOCAL = new NodeAccess(null, null);
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** What a node takes for a token. */
+  /** A valid token of a node. */
   private static final Pattern TOKEN = Pattern.compile("[\\x21-\\x7e]{16,}");
 
   private final ChannelCredentials tls;
@@ -41,17 +40,17 @@ public final class NodeAccess {
   /**
    * Reads the files.
    *
-   * @param tls the authorities of who signs the nodes' certificates, and this server's own
-   *     certificate where the nodes want one
-   * @param tokens a file whose first line is the token that the nodes want; null for none
-   * @throws IOException with a sentence for people
+   * @param tls authorities that sign the nodes' certificates, and this server's own certificate if
+   *     the nodes require one
+   * @param tokens a file whose first line is the nodes' token; null for none
+   * @throws IOException with a sentence for users
    */
   public static NodeAccess tls(TlsFiles tls, Path tokens) throws IOException {
     return new NodeAccess(credentials(tls), tokens == null ? null : firstToken(tokens));
   }
 
   private static ChannelCredentials credentials(TlsFiles tls) throws IOException {
-    // Says what is wrong with the files; gRPC's library would only not connect.
+    // Throws if something is wrong with the files; gRPC's library would only fail to connect.
     tls.context();
     TlsChannelCredentials.Builder credentials =
         TlsChannelCredentials.newBuilder().trustManager(new File(tls.authorities()));
@@ -76,7 +75,7 @@ public final class NodeAccess {
                     tokens + ": a token is a line of 16 or more letters without spaces"));
   }
 
-  /** Why that node is not spoken to, for people; empty if it is. */
+  /** Returns, as a sentence for users, why access to a node is not allowed; empty if it is. */
   String refusal(NodeAddress address) {
     return tls != null || address.isLocal()
         ? ""
@@ -85,12 +84,12 @@ public final class NodeAccess {
             + " (tapline server --multilog-ca FILE)";
   }
 
-  /** For a connection to it. */
+  /** Returns the credentials for a connection to a node. */
   ChannelCredentials credentials(NodeAddress address) {
     return tls == null || address.isSocketFile() ? InsecureChannelCredentials.create() : tls;
   }
 
-  /** Calls over that connection, each with the token. */
+  /** Returns a channel over this connection that adds the token to each call. */
   Channel calls(NodeAddress address, Channel connection) {
     if (token == null || address.isSocketFile()) {
       return connection;

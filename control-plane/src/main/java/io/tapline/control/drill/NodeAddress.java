@@ -1,17 +1,17 @@
 package io.tapline.control.drill;
 
 /**
- * Where a MultiLog node answers.
+ * The address of a MultiLog node.
  *
- * @param name the host's, as in results
- * @param target gRPC's: HOST:PORT, or unix:PATH
+ * @param name name of the host, as in results
+ * @param target gRPC's target: HOST:PORT, or unix:PATH
  */
 public record NodeAddress(String name, String target) {
 
   /**
-   * Reads "NAME=HOST:PORT".
+   * Parses "NAME=HOST:PORT".
    *
-   * @throws IllegalArgumentException with a sentence for people
+   * @throws IllegalArgumentException with a sentence for users
    */
   public static NodeAddress parse(String text) {
     int equals = text.indexOf('=');
@@ -22,12 +22,12 @@ public record NodeAddress(String name, String target) {
     return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
   }
 
-  /** Whether it is a socket file, which the system lets only some reach. */
+  /** Returns true if it is a socket file, to which the system restricts access. */
   boolean isSocketFile() {
     return target.startsWith("unix:") || target.startsWith("unix-abstract:");
   }
 
-  /** Whether nothing that is said to it leaves this host. */
+  /** Returns true if its traffic never leaves this host. */
   boolean isLocal() {
     int colon = target.lastIndexOf(':');
     String host = colon < 0 ? target : target.substring(0, colon);

@@ -33,17 +33,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One node, over one connection that is kept open and found again when it was lost. Any thread may
- * call.
+ * Client of one node, over one connection that is kept open and reopened after a failure. Any
+ * thread may call.
  */
 final class NodeClient implements AutoCloseable {
-  /** A piece of an answer is 64 KiB; nothing that a node sends is near this. */
+  /** Chunks of an answer have 64 KiB; no message of a node comes close to this. */
   private static final int MOST_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;
   private final ManagedChannel connection;
 
-  /** The connection, with what the node wants of each call. */
+  /** The connection, with the credentials that the node requires of each call. */
   private final Channel channel;
 
   private final SnapshotStream snapshots;
@@ -58,7 +58,7 @@ final class NodeClient implements AutoCloseable {
             .build());
   }
 
-  /** Over a connection of the caller's, which this closes. */
+  /** Uses a connection that the caller opened and this object closes. */
   NodeClient(NodeAddress address, NodeAccess access, ManagedChannel connection) {
     this.address = address;
     this.connection = connection;
@@ -66,7 +66,7 @@ final class NodeClient implements AutoCloseable {
     this.snapshots = new SnapshotStream(channel);
   }
 
-  /** It counts as dead from now on; nothing is asked of it any more. */
+  /** Treats the node as dead from now on; it is not asked any more. */
   void lose(String why) {
     lost = why;
     close();
@@ -76,7 +76,7 @@ final class NodeClient implements AutoCloseable {
     return !lost.isEmpty();
   }
 
-  /** Why it counts as dead; empty as long as it does not. */
+  /** Returns why the node counts as dead; empty if it does not. */
   String lost() {
     return lost;
   }
@@ -103,7 +103,7 @@ final class NodeClient implements AutoCloseable {
     return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
   }
 
-  /** An answer to one of the two did not come in time; none of them will. */
+  /** Gives up both commands after an answer did not arrive in time; neither will be answered. */
   void giveUpSnapshot() {
     snapshots.close();
   }
@@ -124,15 +124,15 @@ final class NodeClient implements AutoCloseable {
     return later(patience).remove(request);
   }
 
-  /** Its description, then alerts and heartbeats, until the node or this ends. */
+  /** Receives the node's description, then alerts and heartbeats, until the node or this ends. */
   void attach(int heartbeatMs, StreamObserver<NodeEvent> observer) {
     MultiLogNodeGrpc.newStub(channel)
         .attach(AttachRequest.newBuilder().setHeartbeatMs(heartbeatMs).build(), observer);
   }
 
   /**
-   * Hands on the batches as they come, on the connection's thread, which a slow taker holds up, and
-   * thereby the node. What the taker throws ends the query.
+   * Passes on batches as they arrive, on the connection's thread; a slow consumer causes
+   * backpressure on the node. An exception of the consumer ends the query.
    */
   ListenableFuture<Void> query(QueryRequest request, Duration patience, Consumer<RowBatch> taker) {
     SettableFuture<Void> done = SettableFuture.create();

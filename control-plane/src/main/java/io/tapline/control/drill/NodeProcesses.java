@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** MultiLog nodes on this host, with their sockets in a folder that goes with them. */
+/** MultiLog nodes on this host, with their sockets in a folder that is removed with them. */
 final class NodeProcesses implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(300);
 
-  /** /proc/PID/stat counts CPU time in these. */
+  /** Unit of CPU time in /proc/PID/stat. */
   private static final double TICKS_PER_SECOND = 100;
 
   private final Path program;
@@ -41,7 +41,7 @@ final class NodeProcesses implements AutoCloseable {
   }
 
   /**
-   * Starts one more in a process of its own: h0, h1, ….
+   * Starts another node, h0, h1, …, in its own process.
    *
    * @param before words before the program's name, such as those of taskset
    */
@@ -58,7 +58,7 @@ final class NodeProcesses implements AutoCloseable {
   }
 
   /**
-   * Starts some in one process.
+   * Starts several nodes in one process.
    *
    * @param together bench_nodes
    */
@@ -93,9 +93,9 @@ final class NodeProcesses implements AutoCloseable {
   }
 
   /**
-   * Waits until each has so many rows.
+   * Waits until each node has so many rows.
    *
-   * @throws IOException if they have not in time, with what the first one says
+   * @throws IOException if they do not in time, with the first one's state
    */
   void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {
     Instant end = Instant.now().plus(PATIENCE);
@@ -120,7 +120,7 @@ final class NodeProcesses implements AutoCloseable {
     return sum;
   }
 
-  /** Of a process or one of its threads. */
+  /** Returns the CPU time of a process or one of its threads. */
   static double cpuSeconds(Path process) throws IOException {
     String stat = Files.readString(process.resolve("stat"));
     String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

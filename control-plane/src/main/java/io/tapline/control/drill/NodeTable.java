@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The nodes that are known, in the order in which they became so: those that the server was given,
- * which stay, and those of hosts' agents, which come and go. Any thread may call; what {@link #all}
- * gave does not change any more.
+ * The known nodes, in the order in which they became known: those that the server was given, which
+ * stay, and those of hosts' agents, which come and go. Any thread may call; the result of {@link
+ * #all} never changes afterwards.
  */
 final class NodeTable implements AutoCloseable {
   private final NodeAccess access;
@@ -17,9 +17,9 @@ final class NodeTable implements AutoCloseable {
   private volatile Map<String, NodeClient> nodes = Map.of();
 
   /**
-   * With those that stay.
+   * A table of the permanent nodes.
    *
-   * @throws IllegalArgumentException if two have the same name, or one may not be spoken to
+   * @throws IllegalArgumentException if two have the same name, or access to one is not allowed
    */
   NodeTable(List<NodeAddress> addresses, NodeAccess access) {
     this.access = access;
@@ -45,10 +45,10 @@ final class NodeTable implements AutoCloseable {
   }
 
   /**
-   * Takes in a node of an agent.
+   * Adds the node of an agent.
    *
-   * @return null if nothing changes: it is there and not lost, or the server was given one of that
-   *     name
+   * @return null if nothing changes: the node exists and is not lost, or the server was given one
+   *     of that name
    */
   NodeClient join(NodeAddress address) {
     return join(address, given);
@@ -73,7 +73,7 @@ final class NodeTable implements AutoCloseable {
     return node;
   }
 
-  /** It counts as dead until it joins again. */
+  /** Treats a node as dead until it joins again. */
   synchronized void lose(String name, String why) {
     NodeClient node = nodes.get(name);
     if (node != null && !given.contains(name)) {
@@ -81,7 +81,7 @@ final class NodeTable implements AutoCloseable {
     }
   }
 
-  /** There is no such node any more. */
+  /** Removes a node. */
   synchronized void forget(String name) {
     if (!given.contains(name) && nodes.containsKey(name)) {
       Map<String, NodeClient> fewer = new LinkedHashMap<>(nodes);

@@ -16,12 +16,12 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Which nodes can have seen what is asked for: a host sees packets from and to its own addresses,
- * so that, where both ends of a packet are known, only the hosts at them are asked (Confluo §5.1:
- * diagnosis concerns few of a data center's hosts). A node of which no addresses are known may have
+ * Finds the nodes that can have seen the requested packets: a host sees packets from and to its own
+ * addresses, so if both ends of a packet are known, only the hosts at those ends are asked (Confluo
+ * §5.1: diagnosis concerns few of a data center's hosts). A node without known addresses may have
  * seen anything.
  *
- * <p>What an expression says of addresses, a node tells; the last answers are kept.
+ * <p>A node evaluates which addresses an expression selects; the last answers are cached.
  */
 final class Reach {
   private static final int MOST_KEPT = 256;
@@ -65,9 +65,9 @@ final class Reach {
       };
 
   /**
-   * What is known.
+   * A reach.
    *
-   * @param addresses of a host, as "address/length"; none: it may see anything
+   * @param addresses addresses of a host, as "address/length"; none if it may see anything
    */
   Reach(Function<String, List<String>> addresses) {
     this.addresses = addresses;
@@ -98,7 +98,7 @@ final class Reach {
   }
 
   /**
-   * Those of the nodes that can have seen packets that match; the others go to {@code leftOut},
+   * Returns the nodes that can have seen packets that match; adds the others to {@code leftOut},
    * with the reason.
    */
   List<NodeClient> of(
@@ -125,7 +125,7 @@ final class Reach {
     return asked;
   }
 
-  /** Null if nobody tells; then all are asked, and say what is wrong. */
+  /** Returns null if no node answers; then all are asked, and report what is wrong. */
   private EndpointsReply endpoints(List<NodeClient> nodes, String filter) {
     synchronized (answers) {
       EndpointsReply known = answers.get(filter);

@@ -12,8 +12,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Reads the rows of a node by the text of its schema (multilog/record/schema.h): fields of fixed
- * width one behind the other, little-endian, then a presence bit for each optional field.
+ * Decodes the rows of a node by the text of its schema (multilog/record/schema.h): fields of fixed
+ * width one after the other, little-endian, then a presence bit for each optional field.
  */
 final class RowLayout {
   private record Field(String name, String type, int bytes, int elements, int offset, int bit) {}
@@ -27,7 +27,7 @@ final class RowLayout {
   /**
    * A layout.
    *
-   * @throws IllegalArgumentException if the text is no schema that this program knows
+   * @throws IllegalArgumentException if the text is not a schema that this program knows
    */
   RowLayout(String schema) {
     int offset = 0;
@@ -51,7 +51,7 @@ final class RowLayout {
     return rowBytes;
   }
 
-  /** What the row says: times as {@code time_ns}; fields that it lacks, and "frame", left out. */
+  /** Returns a row as JSON: times as {@code time_ns}, without absent fields and without "frame". */
   ObjectNode json(ByteBuffer rows, int at) {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     ObjectNode json = JsonNodeFactory.instance.objectNode();
@@ -67,7 +67,7 @@ final class RowLayout {
     return json;
   }
 
-  /** The elements up to the last that is not 0: behind it there was nothing to tell. */
+  /** Returns the elements up to the last nonzero one; there was nothing to report behind it. */
   private static ArrayNode list(Field field, ByteBuffer rows, int at) {
     ArrayNode list = JsonNodeFactory.instance.arrayNode();
     int used = 0;
@@ -92,7 +92,7 @@ final class RowLayout {
     return true;
   }
 
-  /** Of the row's first time field: nanoseconds since the epoch. */
+  /** Returns the row's first time field: nanoseconds since the epoch. */
   long timeNs(ByteBuffer rows, int at) {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     for (Field field : fields) {
@@ -115,7 +115,8 @@ final class RowLayout {
       case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(at)));
       case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(at)));
       case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(at)));
-      // Beyond what a JSON number holds everywhere: as text, like flow IDs in tuples.
+      // JSON numbers lose precision beyond 53 bits in some readers, so it is a string, like flow
+      // IDs in tuples.
       case "u64" -> putLong(json, field.name, rows.getLong(at));
       case "i8" -> json.put(field.name, rows.get(at));
       case "i16" -> json.put(field.name, rows.getShort(at));
@@ -157,7 +158,8 @@ final class RowLayout {
 
   private static String v6(byte[] address) {
     try {
-      // Java's own reading would make an IPv4 address of ::ffff:10.0.0.1, which is another's.
+      // Java's own parsing would turn ::ffff:10.0.0.1 into an IPv4 address, which is a different
+      // one.
       return Inet6Address.getByAddress(null, address, -1).getHostAddress();
     } catch (UnknownHostException e) {
       throw new IllegalArgumentException(e);

@@ -6,12 +6,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A threshold on what all nodes have together, split over them, as Trumpet does: if their sum is
- * above it, one of n nodes is above an n-th of it. So only nodes above their share report, and the
- * others are asked.
+ * A threshold on the sum over all nodes, split among them as in Trumpet: if their sum is above it,
+ * at least one of n nodes is above an n-th of it. So only nodes above their share report, and the
+ * others are then asked.
  *
- * @param output COUNT or SUM: what adds up, and never shrinks while a window fills
- * @param orEqual whether the threshold itself is enough
+ * @param output COUNT or SUM, which are additive and never shrink while a window fills
+ * @param orEqual whether the threshold itself suffices
  */
 record SharedThreshold(String output, boolean orEqual, double threshold) {
   private static final Pattern CONDITION =
@@ -29,9 +29,9 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
           Map.entry("GiB", 1073741824.0));
 
   /**
-   * Reads "SUM > 10MB".
+   * Parses "SUM > 10MB".
    *
-   * @throws DrillException if it is no condition that can be split
+   * @throws DrillException if the condition can't be split
    */
   static SharedThreshold parse(String when, DrillAggregate aggregate) throws DrillException {
     Matcher matcher = CONDITION.matcher(when);
@@ -49,7 +49,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   /**
-   * The condition of each of so many nodes. Whole numbers: a share is rounded so that none misses.
+   * Returns the condition for each of so many nodes. Shares are whole numbers, rounded so that no
+   * alert is missed.
    */
   String share(int nodes) {
     double share = threshold / nodes;

@@ -3,11 +3,11 @@ package io.tapline.control.drill;
 import io.tapline.schema.rpc.AggregateState;
 
 /**
- * States of aggregates as nodes send them: arrays of 64-bit words that merge (schema/sketches.md,
+ * Mergeable states of aggregates as nodes send them: arrays of 64-bit words (schema/sketches.md,
  * multilog/aggregate/function.h), and the numbers that they stand for.
  */
 enum Sketches {
-  /** Count, mean, sum of squared distances from it, the latter two as doubles. */
+  /** Count, mean, and sum of squared differences from the mean, the latter two as doubles. */
   STDEV(3) {
     @Override
     void merge(long[] into, long[] from) {
@@ -34,7 +34,7 @@ enum Sketches {
     }
   },
 
-  /** HyperLogLog of 2048 registers of a byte. */
+  /** HyperLogLog with 2048 one-byte registers. */
   DISTINCT(256) {
     @Override
     void merge(long[] into, long[] from) {
@@ -110,13 +110,13 @@ enum Sketches {
     this.words = words;
   }
 
-  /** Adds what another node counted. */
+  /** Merges another node's state. */
   abstract void merge(long[] into, long[] from);
 
-  /** What it comes to; null if nothing was counted. */
+  /** Returns the result; null if nothing was counted. */
   abstract Double value(long[] state, double quantile);
 
-  /** Whether an aggregate of this name is merged by its state. */
+  /** Returns true if an aggregate of this name is merged by its state. */
   static boolean has(String function) {
     for (Sketches each : values()) {
       if (each.name().equals(function)) {
@@ -131,9 +131,9 @@ enum Sketches {
   }
 
   /**
-   * The words.
+   * Returns the words.
    *
-   * @throws IllegalArgumentException if these are none of this kind
+   * @throws IllegalArgumentException if they are not a state of this kind
    */
   long[] read(AggregateState state) {
     long[] array = empty();

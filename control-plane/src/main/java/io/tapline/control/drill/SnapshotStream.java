@@ -13,11 +13,11 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 
 /**
- * Freeze and unfreeze over one stream that stays open, which costs a fraction of a call each. A
- * stream that broke, or whose answer nobody waits for any more, is replaced by the next command; by
- * ending, it unfreezes what it had frozen.
+ * Sends freeze and unfreeze over one stream that stays open, which costs a fraction of a call each.
+ * The next command replaces a stream that broke or whose answer timed out; when a stream ends, the
+ * node unfreezes what the stream had frozen.
  *
- * <p>Any thread may send; answers come in the order of the commands, on the connection's thread.
+ * <p>Any thread may send; answers arrive in the order of the commands, on the connection's thread.
  */
 final class SnapshotStream implements AutoCloseable {
   private final MultiLogNodeGrpc.MultiLogNodeStub stub;
@@ -27,7 +27,7 @@ final class SnapshotStream implements AutoCloseable {
     stub = MultiLogNodeGrpc.newStub(channel).withExecutor(MoreExecutors.directExecutor());
   }
 
-  /** The answer, or why there is none, as a {@code StatusRuntimeException}. */
+  /** Returns the answer, or a {@code StatusRuntimeException} as the reason why there is none. */
   synchronized ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
     Open stream = open;
     if (stream == null) {
@@ -39,7 +39,7 @@ final class SnapshotStream implements AutoCloseable {
     return stream.send(command);
   }
 
-  /** Ends the stream: an answer did not come in time. */
+  /** Ends the stream after an answer did not arrive in time. */
   @Override
   public synchronized void close() {
     if (open != null) {

@@ -4,11 +4,11 @@ import io.tapline.schema.rpc.Tails;
 import java.util.Map;
 
 /**
- * The state of several nodes at once: no effect is in it without its cause.
+ * The state of several nodes at once: it contains no effect without its cause.
  *
- * @param tails by node, in the order of the nodes
+ * @param tails tails by node, in the order of the nodes
  * @param missing nodes that could not be frozen, and why
- * @param leftOut nodes that were not to be, and why
+ * @param leftOut nodes that did not have to be, and why
  */
 record SnapshotVector(
     Map<NodeClient, Tails> tails, Map<String, String> missing, Map<String, String> leftOut) {}

@@ -19,27 +19,27 @@ import java.util.concurrent.TimeoutException;
 /**
  * Confluo's Algorithm 1: every node's read tail is frozen before any is unfrozen.
  *
- * <p>A freeze ends by itself after {@link #EXPIRY}, so that a coordinator that dies stops nobody. A
- * node says whether its freeze had ended before it was told to; then rows may have become visible
- * while others were still to be frozen, the tails are thrown away, and all begins anew. Nodes that
- * don't answer are left out, and named.
+ * <p>A freeze expires automatically after {@link #EXPIRY}, so that a failed coordinator blocks no
+ * node. A node reports if its freeze expired before it was unfrozen; then rows may have become
+ * visible before other nodes were frozen, so the tails are discarded and the snapshot is retried.
+ * Nodes that don't answer are left out and reported.
  *
- * <p>One snapshot at a time: two at once would find each other's freezes.
+ * <p>Snapshots are taken one at a time: two concurrent ones would find each other's freezes.
  */
 final class Snapshots {
-  /** Many round trips, and short enough that nobody misses what became visible meanwhile. */
+  /** Many round trips, but short enough that the delay of new rows goes unnoticed. */
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
-  /** Below the expiry: an answer later than this could not be used. */
+  /** Shorter than the expiry: a later answer could not be used. */
   static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private static final int MOST_ATTEMPTS = 5;
   private static final int MOST_PAUSE_MS = 20;
 
   /**
-   * A snapshot of these nodes.
+   * Takes a snapshot of these nodes.
    *
-   * @param leftOut those that are not asked, and why, for who reads it
+   * @param leftOut nodes that are not asked, and why, for the result
    * @throws DrillException if there is none after several attempts
    */
   synchronized SnapshotVector take(Collection<NodeClient> nodes, Map<String, String> leftOut)
@@ -64,7 +64,7 @@ final class Snapshots {
             + " ms to answer; ask again");
   }
 
-  /** Whether a node was frozen by another coordinator. */
+  /** Returns true if a node was frozen by another coordinator. */
   private static boolean freeze(
       Collection<NodeClient> nodes,
       Map<NodeClient, FreezeReply> frozen,
@@ -93,7 +93,7 @@ final class Snapshots {
     return taken;
   }
 
-  /** Whether every node was frozen until now. */
+  /** Returns true if every node was frozen until now. */
   private static boolean unfreeze(Map<NodeClient, FreezeReply> frozen) {
     long end = System.nanoTime() + PATIENCE.toNanos();
     Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
@@ -109,7 +109,7 @@ final class Snapshots {
     return all;
   }
 
-  /** Waits until then. */
+  /** Waits until the deadline. */
   private static SnapshotAnswer answer(
       NodeClient node, ListenableFuture<SnapshotAnswer> future, long end) {
     SnapshotAnswer answer;
@@ -134,7 +134,7 @@ final class Snapshots {
     return answer;
   }
 
-  /** Waits; deadlines bound it. */
+  /** Waits; the call's deadline bounds the wait. */
   static <T> T result(ListenableFuture<T> future) {
     try {
       return future.get();

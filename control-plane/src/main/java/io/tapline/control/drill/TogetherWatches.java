@@ -22,18 +22,18 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Watches whose condition is about all nodes together. A node reports a window in which it is above
- * its share; then all are asked for theirs of that window, at once and again when it is over, since
- * others may get there later. Thread-safe.
+ * Watches whose condition applies to the sum over all nodes. A node reports a window in which it
+ * exceeds its share; then all nodes are asked for theirs in that window, at once and again when it
+ * is over, since others may fill it later. Thread-safe.
  */
 final class TogetherWatches {
-  /** Windows of a watch that are being looked at; more are counted and left out. */
+  /** Maximum number of windows that are examined at a time; more are counted and skipped. */
   private static final int MOST_WINDOWS = 1_000;
 
-  /** Groups whose last alert is remembered. */
+  /** Maximum number of groups whose last alert is remembered. */
   private static final int MOST_GROUPS = 10_000;
 
-  /** After a window's length a node has what belongs into it. */
+  /** How long after its end a node has everything that belongs to a window. */
   private static final long SETTLE_NS = 200_000_000;
 
   /** A window of a group. */
@@ -41,11 +41,11 @@ final class TogetherWatches {
 
   private record Group(String watch, List<String> keys) {}
 
-  /** Takes what was found. */
+  /** Receives the results. */
   interface Finding {
     /**
-     * @param alert the sum
-     * @param parts what each node has of it
+     * @param alert alert with the sum
+     * @param parts each node's share of it
      * @param missing nodes that did not answer
      */
     void take(NodeAlert alert, Map<String, Long> parts, List<String> missing);
@@ -68,7 +68,7 @@ final class TogetherWatches {
     this.finding = finding;
   }
 
-  /** A node is above its share. */
+  /** Handles the report of a node that exceeds its share. */
   void reported(WatchSpec spec, NodeAlert report, Collection<NodeClient> nodes) {
     Window window =
         new Window(
@@ -108,7 +108,7 @@ final class TogetherWatches {
     }
   }
 
-  /** A watch has ended. */
+  /** Forgets a watch that has ended. */
   synchronized void forget(String watch) {
     leftOut.remove(watch);
   }
@@ -172,7 +172,7 @@ final class TogetherWatches {
         .sum();
   }
 
-  /** Windows that end nearer than a window to one that alerted are the same matter. */
+  /** Windows that end less than a window after one that alerted belong to the same event. */
   private synchronized boolean isNew(WatchSpec spec, Window window) {
     Group group = new Group(window.watch(), window.group());
     Long last = lastEndNs.get(group);
@@ -183,12 +183,12 @@ final class TogetherWatches {
     return true;
   }
 
-  /** Reports that were not looked into, since there were too many at once. */
+  /** Returns the number of reports that were skipped because there were too many at once. */
   synchronized long leftOut(String watch) {
     return leftOut.getOrDefault(watch, 0L);
   }
 
-  /** Windows that will be asked for once more. */
+  /** Returns the number of windows that will be examined again. */
   synchronized int pending() {
     return looking.values().stream().mapToInt(Set::size).sum();
   }

@@ -28,18 +28,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * Watches on the hosts' nodes: what is wanted is kept here, and put on each node when it is asked
- * for, and again whenever the node comes back. Alerts come by a stream from each node, which is its
- * sign of life, too. Thread-safe.
+ * Watches on the hosts' nodes: the definitions are kept here, and put on each node when they are
+ * added, and again whenever the node reconnects. Alerts arrive through a stream from each node,
+ * which also serves as its keep-alive. Thread-safe.
  *
- * <p>Names on the nodes are watch_N: what of those is on a node and not wanted here is left over
- * from an earlier server, and is removed.
+ * <p>Names on the nodes are watch_N: those that a node has and this service does not know were left
+ * by an earlier server, and are removed.
  */
 public final class WatchService implements AutoCloseable {
-  /** Who has a watch that nobody is said to have. */
+  /** Owner of watches that no tenant owns. */
   public static final String NOBODY = "";
 
-  /** How many alerts of an owner are kept; the oldest go. */
+  /** Maximum number of alerts per owner; the oldest are dropped. */
   static final int MOST_ALERTS = 1_000;
 
   private static final int MOST_WATCHES = 100;
@@ -69,15 +69,15 @@ public final class WatchService implements AutoCloseable {
   private final SecureRandom numbers = new SecureRandom();
   private volatile boolean leads;
 
-  /** REQUIRES: {@link #lead} is called before anything is watched for. */
+  /** REQUIRES: {@link #lead} is called before any watch is added. */
   WatchService(NodeTable nodes, Reach reach) {
     this.nodes = nodes;
     this.reach = reach;
   }
 
   /**
-   * Connects to the nodes that there are, and stays connected; others are to be attached. From now
-   * on they have the watches of this service, and no others: it is nobody's else to add any.
+   * Connects to the existing nodes and stays connected; others have to be attached. From now on
+   * they have exactly the watches of this service: no other component may add any.
    */
   public void lead() {
     leads = true;
@@ -87,13 +87,13 @@ public final class WatchService implements AutoCloseable {
   /**
    * An alert of a node.
    *
-   * @param number grows by one with each
-   * @param owner of the watch
-   * @param ownNumber grows by one with each of the owner's
-   * @param node its name; of an alert of several together all of their names
-   * @param receivedNs when it came here, since the epoch
-   * @param parts of an alert of several together, what each has; empty otherwise
-   * @param missing of such a one, nodes that did not say what they have
+   * @param number increases by one with each alert
+   * @param owner owner of the watch
+   * @param ownNumber increases by one with each of the owner's alerts
+   * @param node name of the node; for an alert of several together, all of their names
+   * @param receivedNs when it arrived here, since the epoch
+   * @param parts for an alert of several together, each node's share; empty otherwise
+   * @param missing for such an alert, nodes that did not report their share
    */
   public record Alert(
       long number,
@@ -106,18 +106,18 @@ public final class WatchService implements AutoCloseable {
       Map<String, Long> parts,
       List<String> missing) {}
 
-  /** A watch of nobody in particular. */
+  /** Adds a watch without an owner. */
   public String add(WatchSpec spec) throws DrillException {
     return add(spec, NOBODY, Integer.MAX_VALUE);
   }
 
   /**
-   * Puts a watch on the nodes that answer; on the others when they come back.
+   * Puts a watch on the nodes that answer, and on the others when they reconnect.
    *
-   * @param owner whose it is
-   * @param most watches that he may have
+   * @param owner owner of the watch
+   * @param most maximum number of the owner's watches
    * @return its name
-   * @throws DrillException if a node does not take it, or there are too many
+   * @throws DrillException if a node rejects it, or there are too many
    */
   public String add(WatchSpec spec, String owner, int most) throws DrillException {
     spec.check();
@@ -159,8 +159,8 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * As nobody's was before: a node may still have the watches of the control plane that led before,
-   * whose alerts are not for those who ask this one.
+   * Returns a name that was never used: a node may still have the watches of the previous leader,
+   * whose alerts are not meant for this one's clients.
    */
   private String newName() {
     String name;
@@ -179,7 +179,7 @@ public final class WatchService implements AutoCloseable {
         && !reach.within(spec.scope(), Map.of(node.name(), node)).isEmpty();
   }
 
-  /** A node that can't be reached now will be told when it comes back. */
+  /** A node that can't be reached now receives the watch when it reconnects. */
   private void define(NodeClient node, String name, WatchSpec spec) throws DrillException {
     for (Definition definition : spec.definitions(name, on(spec).size())) {
       try {
@@ -199,7 +199,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Takes a watch back from all nodes that answer, and from the others when they come back.
+   * Removes a watch from all nodes that answer, and from the others when they reconnect.
    *
    * @throws DrillException if there is none of that name
    */
@@ -221,31 +221,31 @@ public final class WatchService implements AutoCloseable {
     try {
       Snapshots.result(node.remove(request, Snapshots.PATIENCE));
     } catch (StatusRuntimeException e) {
-      // It has none, or will be told when it comes back.
+      // It has none, or will be updated when it reconnects.
     }
   }
 
-  /** What is watched, by name, in the order of adding. */
+  /** Returns the watches by name, in the order in which they were added. */
   public synchronized Map<String, WatchSpec> list() {
     return new LinkedHashMap<>(watches);
   }
 
-  /** Whose a watch is; nothing if there is none of that name. */
+  /** Returns the owner of a watch; nothing if there is none of that name. */
   public synchronized Optional<String> ownerOf(String name) {
     return Optional.ofNullable(owners.get(name));
   }
 
-  /** Alerts behind that number, the oldest first. */
+  /** Returns the alerts after this number, oldest first. */
   public synchronized List<Alert> alertsAfter(long number) {
     return alerts.after(number);
   }
 
-  /** An owner's alerts behind that number of his, the oldest first. */
+  /** Returns an owner's alerts after this number of the owner's, oldest first. */
   public synchronized List<Alert> alertsAfter(String owner, long number) {
     return alerts.after(owner, number);
   }
 
-  /** Until it is lost. */
+  /** Stays attached until the node is lost. */
   private void attach(NodeClient node) {
     if (node.isLost()) {
       return;
@@ -279,7 +279,7 @@ public final class WatchService implements AutoCloseable {
         });
   }
 
-  /** Whether alerts of the node come here. */
+  /** Returns true if this service receives the node's alerts. */
   public boolean hears(String name) {
     NodeClient node = nodes.all().get(name);
     return node != null && attached.contains(node);
@@ -289,7 +289,7 @@ public final class WatchService implements AutoCloseable {
     try {
       worker.schedule(task, delayMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException closed) {
-      // Nobody waits for it any more.
+      // The caller no longer waits for it.
     }
   }
 
@@ -302,12 +302,15 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** Windows of watches over all nodes together that will be asked for once more. */
+  /** Returns the number of windows of watches over all nodes that will be examined again. */
   int pending() {
     return together.pending();
   }
 
-  /** Reports for such a watch that were too many at once to be looked into. */
+  /**
+   * Returns the number of reports for such a watch that were skipped because there were too many at
+   * once.
+   */
   public long leftOut(String watch) {
     return together.leftOut(watch);
   }
@@ -320,7 +323,7 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** A node that started anew has none of them; one that was away may have too many. */
+  /** A restarted node has none of them; one that was disconnected may have too many. */
   private void reconcile(NodeClient node, NodeDescription description) {
     List<String> present = new ArrayList<>();
     for (Definition definition : description.getDefinitionsList()) {
@@ -328,7 +331,7 @@ public final class WatchService implements AutoCloseable {
         case FILTER -> present.add(definition.getFilter().getName());
         case AGGREGATE -> present.add(definition.getAggregate().getName());
         default -> {
-          // Triggers have their aggregate's name.
+          // Triggers are named like their aggregate.
         }
       }
     }
@@ -353,11 +356,14 @@ public final class WatchService implements AutoCloseable {
     try {
       define(node, name, spec);
     } catch (DrillException e) {
-      // Another version of the node: the others have taken it.
+      // The node has another version; the others have accepted the watch.
     }
   }
 
-  /** Its share of a threshold may have been one of fewer nodes; what it has counted stays. */
+  /**
+   * Updates the node's share of a threshold, which may date from a smaller number of nodes; its
+   * counts stay.
+   */
   private void shareAnew(NodeClient node, String name, WatchSpec spec) {
     if (spec.together()) {
       remove(node, RemoveRequest.newBuilder().setTrigger(name).build());
@@ -365,7 +371,7 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** A node that was not there before, by which the others' shares become smaller. */
+  /** A new node makes the other nodes' shares smaller. */
   void join(NodeClient newcomer) {
     if (!leads) {
       return;

@@ -10,17 +10,17 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * What nodes keep up to date, and tell of: Confluo's control programs.
+ * An aggregate that nodes maintain, with a condition for alerts: Confluo's control programs.
  *
- * @param filter which headers; empty for all
- * @param aggregate over them
+ * @param filter selects headers; empty for all
+ * @param aggregate aggregate over them
  * @param when condition on the aggregate that alerts ("SUM > 1MB"); empty for none
- * @param windowNs of event time that the aggregate is over, for the condition
- * @param everyNs how often the condition is looked at
+ * @param windowNs window of event time over which the condition's aggregate is taken
+ * @param everyNs interval at which the condition is evaluated
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
- * @param together whether the condition is about what all of them have, not each
- * @param scope of who watches: it is on none of the hosts outside
+ * @param together whether the condition applies to the sum over all of them instead of each
+ * @param scope scope of the owner: the watch is on no host outside it
  */
 public record WatchSpec(
     String filter,
@@ -33,26 +33,29 @@ public record WatchSpec(
     boolean together,
     Scope scope) {
   /**
-   * Figure 2's: how far the sender of a header's flow had got before it, and when the header that
-   * tells came.
+   * Figure 2's variables: the previous progress of a flow's sender, and the time of the header that
+   * showed it.
    */
   private static final Pattern PROGRESS = Pattern.compile("(?<![\\w.])(SEQ|TS)(?![\\w.])");
 
-  /** Flows of a node whose progress is kept; retransmissions of others are not found. */
+  /**
+   * Maximum number of flows per node whose progress is kept; retransmissions of others are not
+   * found.
+   */
   private static final int MOST_FLOWS = 4096;
 
   private static final long LEAST_BUCKET_NS = 1_000_000;
 
-  /** Steps in which a window slides. */
+  /** Number of steps in which a window slides. */
   private static final long BUCKETS = 10;
 
-  /** A cooldown within which no other window ends. */
+  /** A cooldown that is shorter than the distance of any two windows. */
   private static final long EVERY_WINDOW_NS = 1;
 
   /** A year. */
   private static final long MOST_NS = 365L * 24 * 3600 * 1_000_000_000;
 
-  /** {@link #check} tells whether it makes sense. */
+  /** {@link #check} validates it. */
   public WatchSpec {
     nodes = List.copyOf(nodes);
   }
@@ -70,7 +73,7 @@ public record WatchSpec(
     this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, Scope.EVERYTHING);
   }
 
-  /** The same with a condition about each node. */
+  /** A watch whose condition applies to each node. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,
@@ -85,7 +88,7 @@ public record WatchSpec(
   /**
    * Checks what needs no node.
    *
-   * @throws DrillException if something makes no sense
+   * @throws DrillException if something is invalid
    */
   public void check() throws DrillException {
     requireTime("window", windowNs);
@@ -105,7 +108,7 @@ public record WatchSpec(
     }
   }
 
-  /** Of all nodes together. REQUIRES: together, and checked. */
+  /** Returns the threshold on all nodes together. REQUIRES: together, and checked. */
   SharedThreshold threshold() {
     try {
       return SharedThreshold.parse(when, aggregate);
@@ -115,9 +118,9 @@ public record WatchSpec(
   }
 
   /**
-   * What a node is told, in order.
+   * Returns the definitions for a node, in order.
    *
-   * @param sharers nodes that the watch is on
+   * @param sharers number of nodes that have the watch
    */
   List<Definition> definitions(String name, int sharers) {
     List<Definition> definitions = new ArrayList<>();
@@ -167,7 +170,7 @@ public record WatchSpec(
     return definitions;
   }
 
-  /** By flow and direction, of all time. */
+  /** Returns the progress by flow and direction, over all time. */
   private static Definition progress(String name) {
     return Definition.newBuilder()
         .setAggregate(
@@ -184,7 +187,7 @@ public record WatchSpec(
         .build();
   }
 
-  /** What takes the definitions back, in order. */
+  /** Returns the requests that remove the definitions, in order. */
   static List<RemoveRequest> removals(String name) {
     return List.of(
         RemoveRequest.newBuilder().setTrigger(name).build(),

@@ -6,15 +6,16 @@ import java.util.function.Consumer;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Where Kafka can't go on, for want of disk for example, it ends the virtual machine without a word
- * to its user. Here it is told to whoever runs brokers in this process instead. Thread-safe.
+ * Intercepts Kafka's exits. When a broker can't continue, because the disk is full for example,
+ * Kafka ends the virtual machine without a message; here the owner of the brokers in this process
+ * is notified instead. Thread-safe.
  */
 final class BrokerExit {
   private static final List<Consumer<String>> LISTENERS = new CopyOnWriteArrayList<>();
 
   private BrokerExit() {}
 
-  /** From now on, {@code listener} hears why a broker of this process gave up. */
+  /** From now on, {@code listener} receives the reason when a broker of this process gives up. */
   static void listen(Consumer<String> listener) {
     LISTENERS.add(listener);
     Exit.Procedure tell = (status, message) -> tell(message);

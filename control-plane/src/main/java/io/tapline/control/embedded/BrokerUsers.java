@@ -11,25 +11,33 @@ import org.apache.kafka.common.security.scram.ScramLoginModule;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 
 /**
- * The users of an embedded broker. Their passwords are new at each start; those of super users stay
- * in this process.
+ * The users of an embedded broker. Their passwords change at each start; those of super users never
+ * leave this process.
+ *
+ * <p>All log in by PLAIN. SCRAM would add 4,096 hashes to each login, which pays off for stored
+ * passwords that people chose; here passwords are random and derived ({@link BrokerPasswords}), and
+ * only root can read the loopback interface.
  *
  * @param control this process, which may do anything
- * @param broker the broker itself at its controller, which has to know it before there is any
- *     metadata: by PLAIN, since SCRAM keeps its users there
- * @param monitors from which the passwords of monitors follow, which log in by PLAIN (see {@link
- *     MonitorPasswords})
+ * @param broker the broker itself
+ * @param key key from which the passwords of jobs and monitors are derived
+ * @param scram whether further users can be stored, which log in by SCRAM-SHA-256
  */
-record BrokerUsers(Login control, Login broker, JobKey monitors) {
-  /** All monitors that this process starts. */
+record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
+  /** User of all monitors that this process starts. */
   static final String MONITOR = "monitor";
 
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final int PASSWORD_BYTES = 24;
+  private static final String PLAIN = "PLAIN";
   private static final String SCRAM = "SCRAM-SHA-256";
 
   static BrokerUsers random() {
-    return new BrokerUsers(random("control"), random("broker"), JobKey.random());
+    return new BrokerUsers(random("control"), random("broker"), JobKey.random(), false);
+  }
+
+  BrokerUsers withScram() {
+    return new BrokerUsers(control, broker, key, true);
   }
 
   private static Login random(String user) {
@@ -38,53 +46,44 @@ record BrokerUsers(Login control, Login broker, JobKey monitors) {
     return new Login(user, Base64.getUrlEncoder().encodeToString(bytes));
   }
 
-  /** How monitors that this process starts log in. */
+  /** Returns the login of monitors that this process starts. */
   Login monitor() {
-    return new Login(MONITOR, monitors.monitorPassword(MONITOR));
+    return new Login(MONITOR, key.monitorPassword(MONITOR));
   }
 
-  /** The records that the metadata log is formatted with. */
-  List<String> credentials() {
-    return List.of(credential(control));
-  }
-
-  private static String credential(Login login) {
-    return "%s=[name=%s,password=%s]".formatted(SCRAM, login.user(), login.password());
-  }
-
-  /** Closes all listeners to everybody else. */
+  /** Requires a login on all listeners. */
   void addTo(Map<String, String> settings) {
     settings.put(
         "listener.security.protocol.map",
         "CONTROLLER:SASL_PLAINTEXT,CLIENTS:SASL_PLAINTEXT,HOSTS:SASL_PLAINTEXT");
-    settings.put("sasl.enabled.mechanisms", SCRAM + ",PLAIN");
-    settings.put("sasl.mechanism.inter.broker.protocol", SCRAM);
-    for (String clients : List.of("listener.name.clients.", "listener.name.hosts.")) {
-      settings.put(clients + "scram-sha-256.sasl.jaas.config", scram(control));
-      settings.put(clients + "plain.sasl.jaas.config", MonitorPasswords.jaas(monitors));
-      settings.put(
-          clients + "plain.sasl.server.callback.handler.class", MonitorPasswords.class.getName());
+    settings.put("sasl.enabled.mechanisms", scram ? PLAIN + "," + SCRAM : PLAIN);
+    settings.put("sasl.mechanism.inter.broker.protocol", PLAIN);
+    settings.put("sasl.mechanism.controller.protocol", PLAIN);
+    for (String listener : List.of("clients", "hosts")) {
+      String prefix = "listener.name." + listener + ".plain.sasl.";
+      settings.put(prefix + "jaas.config", BrokerPasswords.jaas(this));
+      settings.put(prefix + "server.callback.handler.class", BrokerPasswords.class.getName());
     }
-    settings.put("sasl.mechanism.controller.protocol", "PLAIN");
-    settings.put("listener.name.controller.sasl.enabled.mechanisms", "PLAIN");
-    settings.put("listener.name.controller.plain.sasl.jaas.config", plain(broker));
+    if (scram) {
+      settings.put(
+          "listener.name.clients.scram-sha-256.sasl.jaas.config",
+          ScramLoginModule.class.getName() + " required;");
+    }
+    // Only the broker logs in to the controller.
+    settings.put("listener.name.controller.sasl.enabled.mechanisms", PLAIN);
+    settings.put("listener.name.controller.plain.sasl.jaas.config", ofBroker());
     settings.put("authorizer.class.name", StandardAuthorizer.class.getName());
     settings.put("super.users", "User:%s;User:%s".formatted(control.user(), broker.user()));
   }
 
-  private static String scram(Login login) {
-    return "%s required username=\"%s\" password=\"%s\";"
-        .formatted(ScramLoginModule.class.getName(), login.user(), login.password());
-  }
-
-  /** For both ends of a connection. */
-  private static String plain(Login login) {
+  /** Returns the setting for both ends of a connection. */
+  private String ofBroker() {
     return "%s required username=\"%s\" password=\"%s\" user_%s=\"%s\";"
         .formatted(
             PlainLoginModule.class.getName(),
-            login.user(),
-            login.password(),
-            login.user(),
-            login.password());
+            broker.user(),
+            broker.password(),
+            broker.user(),
+            broker.password());
   }
 }

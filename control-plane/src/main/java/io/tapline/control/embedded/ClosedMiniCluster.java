@@ -31,14 +31,14 @@ import org.apache.flink.util.ConfigurationException;
 
 /**
  * A Flink cluster within this process that no other process reaches: nothing listens once it has
- * started. Its parts call each other in memory, one task manager exchanges data with itself, and
- * the two servers that Flink always starts are closed: REST, which would let anyone on this host
- * cancel jobs, and that of large objects, which would store what anyone sends.
+ * started. Its components call each other in memory, its single task manager exchanges data with
+ * itself, and the two servers that Flink always starts are closed: REST, which would let any user
+ * of this host cancel jobs, and the blob server, which would store anything it is sent.
  */
 final class ClosedMiniCluster extends MiniCluster {
   /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
   ClosedMiniCluster(MiniClusterConfiguration configuration) {
-    super(configuration);
+    super(configuration, () -> FlinkRpc.load(configuration.getConfiguration()));
   }
 
   @Override
@@ -46,7 +46,7 @@ final class ClosedMiniCluster extends MiniCluster {
       createDispatcherResourceManagerComponentFactory() {
     RestEndpointFactory<DispatcherGateway> rest =
         (settings, dispatcher, manager, blobs, executor, metrics, election, onError) -> {
-          // The cluster hands over the server itself.
+          // The cluster passes the server itself.
           ((BlobServer) blobs).close();
           return new ClosedRest(
               settings, dispatcher, manager, blobs, executor, metrics, election, onError);
@@ -57,7 +57,7 @@ final class ClosedMiniCluster extends MiniCluster {
         rest);
   }
 
-  /** REST without a single path, which closes its port as soon as it is bound. */
+  /** A REST endpoint without any path, which closes its port as soon as it is bound. */
   private static final class ClosedRest extends WebMonitorEndpoint<DispatcherGateway> {
     ClosedRest(
         Configuration settings,
@@ -86,7 +86,7 @@ final class ClosedMiniCluster extends MiniCluster {
     @Override
     protected List<Tuple2<RestHandlerSpecification, ChannelInboundHandler>> initializeHandlers(
         CompletableFuture<String> address) {
-      // It will be sorted.
+      // The caller sorts the list.
       return new ArrayList<>();
     }
 

@@ -3,12 +3,14 @@ package io.tapline.control.embedded;
 import io.tapline.control.query.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,31 +22,54 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.JobManagerOptions;
 import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.ResourceManagerOptions;
 import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.configuration.WebOptions;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.graph.StreamGraph;
 
-/** A Flink session cluster within this process, which nobody else reaches. */
+/**
+ * A Flink session cluster within this process, unreachable from outside. Jobs can be submitted
+ * while it starts.
+ */
 public final class EmbeddedFlink implements JobCluster {
-  /** Each query's job takes one slot; one that has ended may hold it for a moment yet. */
+  /** Each query's job takes one slot; an ended job may still hold its slot for a moment. */
   private static final int SPARE_SLOTS = 4;
 
-  /** A job has two shuffles between single subtasks, of ten buffers of 32 KiB at either end. */
+  /** A job has two shuffles between single subtasks, with ten buffers of 32 KiB at each end. */
   private static final int NETWORK_MIB_PER_SLOT = 2;
 
   private static final long STEP_SECONDS = 60;
+  private static final String FILES = "flink";
 
-  private final MiniCluster cluster;
+  private final CompletableFuture<MiniCluster> cluster;
   private final Path folder;
 
-  private EmbeddedFlink(MiniCluster cluster, Path folder) {
+  private EmbeddedFlink(CompletableFuture<MiniCluster> cluster, Path folder) {
     this.cluster = cluster;
     this.folder = folder;
   }
 
+  /** Starts a cluster; returns when it is running. */
   static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
+    return new EmbeddedFlink(
+        CompletableFuture.completedFuture(startCluster(folder, mostQueries)), folder);
+  }
+
+  /**
+   * Returns a cluster that is still starting.
+   *
+   * @param cluster completes with {@link #startCluster}'s result
+   */
+  static EmbeddedFlink starting(CompletableFuture<MiniCluster> cluster, Path folder) {
+    return new EmbeddedFlink(cluster, folder);
+  }
+
+  /** Starts only the underlying cluster, for {@link #starting}. */
+  static MiniCluster startCluster(Path folder, int mostQueries) throws IOException {
     int slots = mostQueries + SPARE_SLOTS;
     MiniCluster cluster =
         new ClosedMiniCluster(
@@ -56,41 +81,74 @@ public final class EmbeddedFlink implements JobCluster {
                 .withRandomPorts()
                 .build());
     try {
+      Files.createDirectories(folder.resolve(FILES));
       cluster.start();
-    } catch (Exception e) {
+    } catch (Exception | OutOfMemoryError e) {
+      // Network buffers are usually the first allocation to fail when memory is short.
       throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
     }
-    return new EmbeddedFlink(cluster, folder);
+    return cluster;
   }
 
   private static Configuration settings(Path folder, int slots) {
     Configuration settings = new Configuration();
-    settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
+    String files = folder.resolve(FILES).toString();
+    settings.set(CoreOptions.TMP_DIRS, files);
+    // The default is the folder of the first pipeline in this process.
+    settings.set(WebOptions.TMP_DIR, files);
     MemorySize network = MemorySize.ofMebiBytes((long) slots * NETWORK_MIB_PER_SLOT);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
     settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
-    // For the moment until both are closed.
+    // Matters only until both are closed.
     settings.set(RestOptions.ADDRESS, "127.0.0.1");
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
     settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
-    // A finished job's graph is kept for its result only; a server would otherwise hold every query
+    // A finished job's graph is kept only for its result; a server would otherwise hold every query
     // it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
+    // A job requests one slot, once: there is nothing to batch for 50 ms.
+    settings.set(ResourceManagerOptions.REQUIREMENTS_CHECK_DELAY, Duration.ZERO);
+    settings.set(ResourceManagerOptions.DECLARE_NEEDED_RESOURCE_DELAY, Duration.ZERO);
     return settings;
   }
 
   @Override
   public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
       throws IOException {
-    await(cluster.submitJob(QueryJob.graph(plan, endpoints, options, id)), "submit the job");
+    prepare(plan, endpoints, options, id).submit();
+  }
+
+  @Override
+  public Submission prepare(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
+    StreamGraph graph = QueryJob.graph(plan, endpoints, options, id);
+    return () -> await(cluster().submitJob(graph), "submit the job");
+  }
+
+  /** Waits until it has started. */
+  private MiniCluster cluster() throws IOException {
+    try {
+      return cluster.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof IOException known
+          ? known
+          : new IOException(
+              "the embedded Flink cluster does not start: " + e.getCause().getMessage(), e);
+    }
+  }
+
+  @Override
+  public boolean endsWithProcess() {
+    return true;
   }
 
   @Override
   public CompletableFuture<JobEnd> end(JobID id) {
-    return cluster.requestJobResult(id).thenApply(EmbeddedFlink::end);
+    return cluster
+        .thenCompose(started -> started.requestJobResult(id))
+        .thenApply(EmbeddedFlink::end);
   }
 
   private static JobEnd end(JobResult result) {
@@ -108,7 +166,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
   }
 
-  /** A job manager's memory holds checkpoints of a few MiB only; files hold any. */
+  /** The job manager's memory is limited to checkpoints of a few MiB; files are not. */
   @Override
   public String checkpoints() {
     return folder.resolve("checkpoints").toUri().toString();
@@ -117,7 +175,7 @@ public final class EmbeddedFlink implements JobCluster {
   @Override
   public void cancel(JobID id) {
     cluster
-        .cancelJob(id)
+        .thenCompose(started -> started.cancelJob(id))
         .exceptionally(ended -> null)
         .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
         .join();
@@ -150,13 +208,14 @@ public final class EmbeddedFlink implements JobCluster {
 
   @Override
   public boolean isRunning() {
-    return cluster.isRunning();
+    return cluster.isDone() && !cluster.isCompletedExceptionally() && cluster.join().isRunning();
   }
 
+  /** Waits for a start in progress. */
   @Override
   public void close() {
     cluster
-        .closeAsync()
+        .thenCompose(MiniCluster::closeAsync)
         .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
         .exceptionally(late -> null)
         .join();

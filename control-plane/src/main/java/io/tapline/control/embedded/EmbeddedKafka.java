@@ -1,8 +1,10 @@
 package io.tapline.control.embedded;
 
 import io.tapline.control.JobKey;
+import io.tapline.flink.KafkaClients;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
+import io.tapline.flink.SaslMechanism;
 import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,32 +17,46 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports; and
- * on a port of another of this host's addresses, if other hosts shall reach it. No listener answers
- * anybody who does not log in, and an authorizer grants clients what they were granted, unless it
- * was started open.
+ * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports;
+ * and, if other hosts have to reach it, on a port of another address of this host. Every listener
+ * requires a login and an authorizer enforces ACLs, unless the broker was started open.
  */
 public final class EmbeddedKafka implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
+  /** Kafka's minimum segment size. */
+  private static final int METADATA_BYTES = 8 << 20;
+
+  /** The broker gets its producer IDs within some ten milliseconds. */
+  private static final long FIRST_PRODUCER_MS = 1000;
+
   private final KafkaRaftServer server;
+  private final Optional<TemporaryFolder> memory;
   private final Optional<BrokerUsers> users;
   private final int port;
   private final String hostBrokers;
   private final Consumer<String> onFailure;
+  private final Thread firstProducer = new Thread(this::produceNothing, "first-producer");
 
   /**
-   * What clients on other hosts go through.
+   * The proxy between the broker and clients on other hosts.
    *
-   * @param port that they are told; 0: the broker's own
-   * @param answerBytes that a consumer gets at once; 0: Kafka's own
+   * @param port advertised port; 0 for the broker's own
+   * @param answerBytes bytes per fetch response; 0 for Kafka's default
    */
   record Behind(int port, int answerBytes) {
     static final Behind NOTHING = new Behind(0, 0);
@@ -59,11 +75,13 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   private EmbeddedKafka(
       KafkaRaftServer server,
+      Optional<TemporaryFolder> memory,
       Optional<BrokerUsers> users,
       int port,
       String hostBrokers,
       Consumer<String> onFailure) {
     this.server = server;
+    this.memory = memory;
     this.users = users;
     this.port = port;
     this.hostBrokers = hostBrokers;
@@ -72,17 +90,23 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
-   * clients. A port that somebody else took meanwhile is tried again with another.
+   * clients. Retries with another port if the chosen one was taken meanwhile.
    *
-   * @param address that other hosts reach it at; empty: none does
-   * @param onFailure hears why the broker gave up, should it
+   * @param address address at which other hosts reach it; empty if none do
+   * @param onFailure receives the reason if the broker gives up
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {
     return start(folder, address, Behind.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
-  /** The same, open to everybody who reaches it, behind something: for tests. */
+  /** Does the same, and lets users be stored as in a cluster's brokers: for tests. */
+  public static EmbeddedKafka startWithScram(Path folder) throws IOException {
+    BrokerUsers users = BrokerUsers.random().withScram();
+    return start(folder, "", Behind.NOTHING, Optional.of(users), reason -> {});
+  }
+
+  /** Does the same, open to every client that can reach it, behind a proxy: for tests. */
   static EmbeddedKafka startOpen(Path folder, String address, Behind behind) throws IOException {
     return start(folder, address, behind, Optional.empty(), reason -> {});
   }
@@ -95,13 +119,18 @@ public final class EmbeddedKafka implements AutoCloseable {
       Consumer<String> onFailure)
       throws IOException {
     BrokerExit.listen(onFailure);
+    Optional<TemporaryFolder> memory = TemporaryFolder.createInMemory();
     for (int attempt = 1; ; attempt++) {
       try {
         Path logs = folder.resolve("kafka-" + attempt);
-        return startOnce(logs, address, behind, users, onFailure);
+        EmbeddedKafka kafka = startOnce(logs, memory, address, behind, users, onFailure);
+        kafka.firstProducer.setDaemon(true);
+        kafka.firstProducer.start();
+        return kafka;
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
+          removeQuietly(memory);
           throw new IOException("the embedded Kafka broker does not start: " + e.getMessage(), e);
         }
       }
@@ -110,14 +139,17 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   private static EmbeddedKafka startOnce(
       Path logs,
+      Optional<TemporaryFolder> memory,
       String address,
       Behind behind,
       Optional<BrokerUsers> users,
       Consumer<String> onFailure)
       throws Exception {
     int[] ports = Ports.free(3);
-    format(logs, users);
+    Path metadata = memory.map(each -> each.path().resolve(logs.getFileName())).orElse(logs);
+    format(logs, metadata);
     Map<String, String> settings = settings(logs, ports, address);
+    settings.put("metadata.log.dir", metadata.toString());
     users.ifPresent(closed -> closed.addTo(settings));
     behind.addTo(settings, address, ports[2]);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(settings, false), Time.SYSTEM);
@@ -128,22 +160,38 @@ public final class EmbeddedKafka implements AutoCloseable {
       throw e;
     }
     String hostBrokers = address.isEmpty() ? "" : address + ":" + ports[2];
-    return new EmbeddedKafka(server, users, ports[0], hostBrokers, onFailure);
+    return new EmbeddedKafka(server, memory, users, ports[0], hostBrokers, onFailure);
   }
 
-  private static void format(Path logs, Optional<BrokerUsers> users) throws Exception {
-    Formatter formatter =
-        new Formatter()
-            .setClusterId(Uuid.randomUuid().toString())
-            .setNodeId(NODE)
-            .setControllerListenerName("CONTROLLER")
-            .setMetadataLogDirectory(logs.toString())
-            .addDirectory(logs.toString())
-            .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
-            .setPrintStream(
-                new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
-    users.ifPresent(closed -> formatter.setScramArguments(closed.credentials()));
-    formatter.run();
+  /**
+   * Makes the broker fetch producer IDs from its controller, which it otherwise does when the first
+   * producer asks for one. That producer is asked to retry, and a monitor would do so after half a
+   * second.
+   */
+  private void produceNothing() {
+    Map<String, Object> settings = KafkaClients.settings(endpoint());
+    try (Producer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      Thread.sleep(FIRST_PRODUCER_MS);
+    } catch (KafkaException e) {
+      LOG.info("no producer for the first IDs: {}", e.toString());
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void format(Path logs, Path metadata) throws Exception {
+    new Formatter()
+        .setClusterId(Uuid.randomUuid().toString())
+        .setNodeId(NODE)
+        .setControllerListenerName("CONTROLLER")
+        .setMetadataLogDirectory(metadata.toString())
+        .addDirectory(metadata.toString())
+        .addDirectory(logs.toString())
+        .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
+        .setPrintStream(
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8))
+        .run();
   }
 
   private static Map<String, String> settings(Path logs, int[] ports, String address) {
@@ -169,44 +217,93 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("num.network.threads", "1");
     settings.put("num.io.threads", "2");
     settings.put("num.replica.alter.log.dirs.threads", "1");
+    settings.put("num.recovery.threads.per.data.dir", "1");
+    settings.put("background.threads", "1");
+    // Tapline's clients use neither groups nor transactions.
+    settings.put("group.coordinator.threads", "1");
+    settings.put("group.coordinator.background.threads", "1");
+    settings.put("transaction.state.log.num.partitions", "1");
+    settings.put("share.coordinator.state.topic.num.partitions", "1");
+    // No one reads the broker's metrics, and registering each with JMX takes a twentieth of the
+    // startup time.
+    settings.put("metric.reporters", "");
+    settings.put("metrics.jmx.exclude", ".*");
+    addMetadataLog(settings);
     settings.put("controlled.shutdown.enable", "false");
     settings.put("log.cleaner.enable", "false");
-    // Index files are allocated in full, two a segment.
+    // Index files are allocated in full, two per segment.
     settings.put("log.index.size.max.bytes", Integer.toString(1 << 20));
-    // A deleted topic's files go at once, so that a server's queries don't fill the disk for a
-    // minute each.
+    // Deletes the files of a topic at once, so that ended queries don't fill the disk for another
+    // minute.
     settings.put("log.segment.delete.delay.ms", "0");
-    // What a topic may keep at most holds soon after it is exceeded.
+    // Enforces the retention limit of a topic soon after it is exceeded.
     settings.put("log.retention.check.interval.ms", "5000");
     settings.put("message.max.bytes", Integer.toString(4 << 20));
     return settings;
   }
 
-  /** As other hosts reach it; empty if none does. */
+  /**
+   * The metadata of a single, short-lived broker is small: it is written at once, and kept short.
+   */
+  private static void addMetadataLog(Map<String, String> settings) {
+    settings.put("controller.quorum.append.linger.ms", "0");
+    settings.put("metadata.max.idle.interval.ms", "0");
+    String bytes = Integer.toString(METADATA_BYTES);
+    settings.put("metadata.log.segment.bytes", bytes);
+    settings.put("metadata.max.retention.bytes", bytes);
+    settings.put("metadata.log.max.record.bytes.between.snapshots", bytes);
+  }
+
+  /** Returns the address for other hosts; empty if none can reach it. */
   public String hostBrokers() {
     return hostBrokers;
   }
 
-  /** As this process reaches it, with a login that may do anything. */
+  /** Returns the address for this process, with a login that may do anything. */
   public KafkaEndpoint endpoint() {
     Login control = users.map(BrokerUsers::control).orElse(Login.NONE);
-    return new KafkaEndpoint("127.0.0.1:" + port, TlsFiles.NONE, control);
+    return new KafkaEndpoint("127.0.0.1:" + port, TlsFiles.NONE, control, SaslMechanism.PLAIN);
   }
 
-  /** That of monitors on this host, which may only do what they are granted. */
+  /** Returns the login of monitors on this host, which may do only what their ACLs allow. */
   public Login monitorLogin() {
     return users.map(BrokerUsers::monitor).orElse(Login.NONE);
   }
 
-  /** From which the passwords of monitors on other hosts follow; empty if it is open. */
-  public Optional<JobKey> monitorKey() {
-    return users.map(BrokerUsers::monitors);
+  /**
+   * Returns the key from which the passwords of jobs and of monitors on hosts are derived; empty if
+   * the broker is open.
+   */
+  public Optional<JobKey> key() {
+    return users.map(BrokerUsers::key);
   }
 
   @Override
   public void close() {
+    firstProducer.interrupt();
     BrokerExit.forget(onFailure);
     server.shutdown();
     server.awaitShutdown();
+    removeQuietly(memory);
+  }
+
+  /**
+   * Removes its files, and leaves the rest to the end of this process. REQUIRES: the process is
+   * about to exit.
+   */
+  void abandon() {
+    BrokerExit.forget(onFailure);
+    removeQuietly(memory);
+  }
+
+  private static void removeQuietly(Optional<TemporaryFolder> folder) {
+    folder.ifPresent(
+        each -> {
+          try {
+            each.close();
+          } catch (IOException e) {
+            LOG.warn("{} can't be removed: {}", each.path(), e.toString());
+          }
+        });
   }
 }

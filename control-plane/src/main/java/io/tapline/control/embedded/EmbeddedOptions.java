@@ -13,28 +13,28 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How an embedded pipeline is made.
+ * Settings of an embedded pipeline.
  *
  * @param monitor the monitor program
- * @param plugins shared objects with parsers that it loads
+ * @param plugins shared objects with parsers, for the monitor to load
  * @param catalogue all of its parsers
  * @param inventory names of hosts
- * @param network of the inventory, in which queries are placed
+ * @param network network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
- * @param jobBrokers where its jobs log in to that with a user and a password; empty if they don't
- * @param kafkaTls how both are spoken to
- * @param address of this host at which the embedded broker listens for other hosts' monitors;
- *     empty: for none
- * @param redis Redis to use instead of a redis-server of our own; empty for our own
+ * @param jobBrokers where jobs log in to that Kafka with a user and a password; empty if they don't
+ * @param kafkaTls TLS files for both
+ * @param address address of this host at which the embedded broker listens for other hosts'
+ *     monitors; empty for none
+ * @param redis Redis to use instead of our own redis-server; empty for our own
  * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
  *     for the embedded one
- * @param flinkTls how their job managers are spoken to
- * @param checkpoints where those keep checkpoints, a URI; empty for its job manager's memory
- * @param topics how long they are there
- * @param hashKeys of the monitors that are started here
- * @param jobKey from which the passwords of jobs follow
- * @param mostQueries that run at once
+ * @param flinkTls TLS files for their job managers
+ * @param checkpoints URI of the clusters' checkpoint folder; empty for the job manager's memory
+ * @param topics how long topics are kept
+ * @param hashKeys hash keys of the monitors that are started here
+ * @param jobKey key from which job passwords are derived
+ * @param mostQueries maximum number of queries that run at once
  */
 public record EmbeddedOptions(
     Path monitor,
@@ -54,7 +54,7 @@ public record EmbeddedOptions(
     HashKeys hashKeys,
     JobKey jobKey,
     int mostQueries) {
-  /** A command's own queries, and tests. */
+  /** Enough for a command's own queries and for tests. */
   public static final int FEW_QUERIES = 12;
 
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {

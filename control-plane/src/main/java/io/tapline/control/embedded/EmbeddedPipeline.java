@@ -22,17 +22,19 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Kafka, Flink and Redis for this process, started side by side, and the queries that run on them.
- * {@link #close} takes all of it down, those that use others first; so does the end of the process.
+ * Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for Flink. {@link
+ * #close} shuts everything down in the order of dependencies; so does the end of the process.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
 
-  /** The order of closing: a part before those that it uses. */
+  /** The order of closing: each component before those that it uses. */
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,
@@ -44,27 +46,50 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private final List<AutoCloseable> started = new ArrayList<>();
   private final CompletableFuture<String> failure = new CompletableFuture<>();
   private final Thread hook = new Thread(this::closeAll, "pipeline-shutdown");
+  private final ProgressListener progress;
   private boolean closed;
+  private CompletableFuture<?> flinkStarted = CompletableFuture.completedFuture(null);
   private volatile QueryService queries;
 
-  private EmbeddedPipeline() {}
+  private EmbeddedPipeline(ProgressListener progress) {
+    this.progress = progress;
+  }
 
-  /** Starts everything; returns when queries can be submitted. */
+  /** Starts everything; returns when everything is running. */
   public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
       throws PipelineException {
     return start(options, progress, close -> {});
   }
 
   /**
-   * Starts everything; returns when queries can be submitted.
+   * Starts everything; returns when everything is running.
    *
-   * @param onBegin is given what closes the pipeline, whatever has been started of it until then
+   * @param onBegin receives an action that closes whatever part of the pipeline has been started
    */
   public static EmbeddedPipeline start(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
       throws PipelineException {
+    EmbeddedPipeline pipeline = begin(options, progress, onBegin);
+    try {
+      pipeline.flinkStarted.join();
+      return pipeline;
+    } catch (CompletionException e) {
+      pipeline.close();
+      throw new PipelineException(Kind.RESOURCES, e.getCause().getMessage(), e.getCause());
+    }
+  }
+
+  /**
+   * Starts everything; returns when queries can be submitted. If an embedded Flink does not start,
+   * the queries that wait for it fail.
+   *
+   * @param onBegin receives an action that closes whatever part of the pipeline has been started
+   */
+  public static EmbeddedPipeline begin(
+      EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
+      throws PipelineException {
     progress.progress(beginning(options), Double.NaN, 0, 0);
-    EmbeddedPipeline pipeline = new EmbeddedPipeline();
+    EmbeddedPipeline pipeline = new EmbeddedPipeline(progress);
     try {
       Runtime.getRuntime().addShutdownHook(pipeline.hook);
       onBegin.accept(pipeline::close);
@@ -93,15 +118,22 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   private void startAll(EmbeddedOptions options) throws IOException, PipelineException {
     Path folder = opened(TemporaryFolder.create()).path();
-    // Native libraries that Kafka's and Flink's jars unpack go where they are removed again.
+    // Kafka's and Flink's jars unpack native libraries into this folder, which is removed at the
+    // end.
     System.setProperty("java.io.tmpdir", folder.toString());
-    CompletableFuture<RedisEndpoint> redis =
-        starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
     CompletableFuture<Kafka> kafka =
         starting(
+            "start Kafka",
             () -> options.brokers().isEmpty() ? ownBroker(folder, options) : Kafka.of(options));
-    CompletableFuture<JobClusters> flink = starting(() -> opened(clusters(options, folder)));
-    // All three are awaited before anything is thrown, so that close() finds whatever came up.
+    CompletableFuture<JobClusters> flink =
+        options.flink().isEmpty()
+            ? CompletableFuture.completedFuture(ownCluster(folder, options))
+            : starting("connect to Flink", () -> opened(clusters(options)));
+    CompletableFuture<RedisEndpoint> redis =
+        starting(
+            "start Redis",
+            () -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
+    // Waits for all before anything is thrown, so that close() finds every component that came up.
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =
@@ -117,17 +149,24 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.topics(),
             options.mostQueries(),
             options.jobKey());
-    QueryService service =
-        opened(
-            new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
-    service.services().require();
-    queries = service;
+    try (ProgressListener.Phase connecting = progress.phase("connect to them")) {
+      QueryService service =
+          opened(
+              new QueryService(
+                  backend, options.catalogue(), options.inventory(), options.network()));
+      service.services().require();
+      queries = service;
+    }
   }
 
-  private static JobClusters clusters(EmbeddedOptions options, Path folder) throws IOException {
-    if (options.flink().isEmpty()) {
-      return new JobClusters(List.of(EmbeddedFlink.start(folder, options.mostQueries())));
-    }
+  private JobClusters ownCluster(Path folder, EmbeddedOptions options) throws IOException {
+    CompletableFuture<MiniCluster> cluster =
+        starting("start Flink", () -> EmbeddedFlink.startCluster(folder, options.mostQueries()));
+    flinkStarted = cluster;
+    return opened(new JobClusters(List.of(EmbeddedFlink.starting(cluster, folder))));
+  }
+
+  private static JobClusters clusters(EmbeddedOptions options) throws IOException {
     List<FlinkSession> sessions = new ArrayList<>();
     try {
       for (String address : options.flink()) {
@@ -149,7 +188,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /**
    * How Kafka is reached.
    *
-   * @param hostBrokers by other hosts
+   * @param hostBrokers the brokers as other hosts reach them
    */
   private record Kafka(KafkaEndpoint endpoint, String hostBrokers, KafkaAccess access) {
     static Kafka of(EmbeddedOptions options) {
@@ -175,10 +214,10 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Path file = OwnerFiles.write(folder.resolve("monitor.login"), monitors.format() + "\n");
     KafkaAccess access =
         new KafkaAccess(
-            KafkaEndpoint.open(own.brokers()),
-            Optional.of(options.jobKey()),
+            own.withLogin(Login.NONE),
+            kafka.key(),
             Optional.of(new KafkaAccess.LoginFile(monitors, file)),
-            kafka.monitorKey());
+            kafka.key());
     String hosts = kafka.hostBrokers();
     return new Kafka(own, hosts.isEmpty() ? own.brokers() : hosts, access);
   }
@@ -190,7 +229,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     }
   }
 
-  /** Unlike Redis, a broker that gave up can't be started again in this process. */
+  /** Unlike Redis, a failed broker can't be restarted in this process. */
   private void brokerFailed(String reason) {
     LOG.error("{}", reason);
     if (failure.complete(reason)) {
@@ -198,19 +237,20 @@ public final class EmbeddedPipeline implements AutoCloseable {
     }
   }
 
-  /** Something to start on another thread. */
+  /** A startup action for another thread. */
   private interface Start<T> {
     T run() throws IOException;
   }
 
-  private static <T> CompletableFuture<T> starting(Start<T> start) {
+  private <T> CompletableFuture<T> starting(String phase, Start<T> start) {
     CompletableFuture<T> future = new CompletableFuture<>();
     Thread thread =
         new Thread(
             () -> {
-              try {
+              try (ProgressListener.Phase running = progress.phase(phase)) {
                 future.complete(start.run());
-              } catch (IOException | RuntimeException e) {
+              } catch (Throwable e) {
+                // Catches errors, too: other threads wait for this one.
                 future.completeExceptionally(e);
               }
             },
@@ -220,7 +260,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return future;
   }
 
-  /** Notes a part for closing; one that came up when all was closed already is closed at once. */
+  /**
+   * Registers a component for closing; closes it at once if the pipeline has already been closed.
+   */
   private <T extends AutoCloseable> T opened(T part) throws IOException {
     synchronized (this) {
       if (!closed) {
@@ -236,22 +278,40 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return queries;
   }
 
-  /** Completes with the reason if something broke for which the process must be started anew. */
+  /** Completes with the reason if a failure requires a restart of the process. */
   public CompletableFuture<String> failure() {
     return failure;
   }
 
   @Override
   public void close() {
+    close(EmbeddedPipeline::close);
+  }
+
+  /**
+   * Ends the queries and child processes and removes the files, but leaves the servers within this
+   * process to its end. REQUIRES: the process is about to exit.
+   */
+  public void abandon() {
+    // A Flink that is still starting would create files in a folder that no longer exists.
+    flinkStarted.handle((started, error) -> started).join();
+    close(EmbeddedPipeline::abandon);
+  }
+
+  private void close(Consumer<AutoCloseable> end) {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException shuttingDown) {
       return; // The hook does it.
     }
-    closeAll();
+    closeAll(end);
   }
 
   private void closeAll() {
+    closeAll(EmbeddedPipeline::close);
+  }
+
+  private void closeAll(Consumer<AutoCloseable> end) {
     List<AutoCloseable> closing;
     synchronized (this) {
       closed = true;
@@ -259,7 +319,19 @@ public final class EmbeddedPipeline implements AutoCloseable {
       started.clear();
     }
     closing.sort(Comparator.comparingInt(EmbeddedPipeline::place));
-    closing.forEach(EmbeddedPipeline::close);
+    closing.forEach(end);
+  }
+
+  private static void abandon(AutoCloseable part) {
+    if (part instanceof EmbeddedKafka kafka) {
+      kafka.abandon();
+    } else if (part instanceof JobClusters clusters) {
+      clusters.abandon();
+    } else if (part instanceof EmbeddedRedis redis) {
+      redis.abandon();
+    } else {
+      close(part);
+    }
   }
 
   private static int place(AutoCloseable part) {

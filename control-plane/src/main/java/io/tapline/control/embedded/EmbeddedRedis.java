@@ -1,5 +1,6 @@
 package io.tapline.control.embedded;
 
+import io.tapline.control.ChildProcesses;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;
@@ -22,14 +23,14 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A redis-server of our own, without persistence, at a Unix socket that only this process's user
- * can open. If it ends on its own it is started again at the same socket, empty.
+ * A private redis-server, without persistence, on a Unix socket that only this process's user can
+ * open. If it exits unexpectedly, it is restarted on the same socket, empty.
  */
 final class EmbeddedRedis implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedRedis.class);
   private static final long READY_NS = 10_000_000_000L;
 
-  /** Longer paths Linux takes no sockets at; its structure ends with a zero. */
+  /** Linux does not allow longer socket paths; its structure ends with a zero. */
   private static final int LONGEST_SOCKET_BYTES = 107;
 
   private static final int PASSWORD_BYTES = 32;
@@ -51,10 +52,10 @@ final class EmbeddedRedis implements AutoCloseable {
   }
 
   /**
-   * Starts it with the users of redis.acl and a password that is drawn.
+   * Starts the server with the users of redis.acl and a random password.
    *
-   * @param folder of this process's user alone
-   * @param onFailure hears that it ended on its own, when it is there again: what it held is lost
+   * @param folder folder that only this process's user can access
+   * @param onFailure called after the server exited unexpectedly and is up again: its data is lost
    */
   static EmbeddedRedis start(Path folder, Consumer<String> onFailure) throws IOException {
     byte[] password = new byte[PASSWORD_BYTES];
@@ -120,7 +121,8 @@ final class EmbeddedRedis implements AutoCloseable {
   }
 
   /**
-   * Its settings come by its standard input: neither a file nor a command line tells the password.
+   * Passes the settings through standard input, so that no file or command line contains the
+   * password.
    */
   private Process launch() throws IOException {
     ProcessBuilder builder =
@@ -172,7 +174,7 @@ final class EmbeddedRedis implements AutoCloseable {
 
   private static void pause() {
     try {
-      Thread.sleep(10);
+      Thread.sleep(2);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -193,11 +195,16 @@ final class EmbeddedRedis implements AutoCloseable {
 
   @Override
   public void close() {
-    Process last;
-    synchronized (this) {
-      closed = true;
-      last = process;
-    }
-    ChildProcesses.stop(last);
+    ChildProcesses.stop(last());
+  }
+
+  /** Kills the server without a clean shutdown: its data is not needed. */
+  void abandon() {
+    ChildProcesses.kill(last());
+  }
+
+  private synchronized Process last() {
+    closed = true;
+    return process;
   }
 }

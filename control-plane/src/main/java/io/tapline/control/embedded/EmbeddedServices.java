@@ -4,7 +4,7 @@ import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A broker and a Redis alone, and a folder, for experiments that bring their own jobs. */
+/** Only a broker, a Redis and a folder, for experiments that bring their own jobs. */
 public final class EmbeddedServices implements AutoCloseable {
   private final TemporaryFolder folder;
   private final EmbeddedKafka kafka;
@@ -17,24 +17,24 @@ public final class EmbeddedServices implements AutoCloseable {
     this.redis = redis;
   }
 
-  /** Starts both; what fails later only the experiment's own clients see. */
+  /** Starts both; only the experiment's own clients notice later failures. */
   public static EmbeddedServices start() throws IOException {
     return start(folder -> EmbeddedKafka.start(folder, "", reason -> {}));
   }
 
   /**
-   * The same, with a broker that everybody may use who reaches it: for tests that have other
-   * processes use it.
+   * Does the same, with a broker that is open to every client: for tests that use it from other
+   * processes.
    *
-   * @param address of this host at which other hosts do; empty: none does
+   * @param address address of this host at which other hosts reach it; empty if none do
    */
   public static EmbeddedServices startOpen(String address) throws IOException {
     return startOpen(address, EmbeddedKafka.Behind.NOTHING);
   }
 
   /**
-   * The same, with a broker that tells clients on other hosts of another port, where somebody
-   * passes on to it, and answers consumers a batch or two at a time.
+   * Does the same, with a broker that advertises another port to clients on other hosts, where a
+   * proxy forwards to it, and that sends consumers a batch or two at a time.
    */
   public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
     return startOpen(address, new EmbeddedKafka.Behind(port, 4096));
@@ -69,7 +69,7 @@ public final class EmbeddedServices implements AutoCloseable {
     return new Endpoints(kafka.endpoint(), redis.endpoint());
   }
 
-  /** Of Kafka, as other hosts reach it. */
+  /** Returns the Kafka brokers as other hosts reach them. */
   public String hostBrokers() {
     return kafka.hostBrokers();
   }

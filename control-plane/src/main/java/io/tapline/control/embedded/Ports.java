@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 
-/** Free TCP ports of the loopback interface. */
+/** Finds free TCP ports on the loopback interface. */
 final class Ports {
   private Ports() {}
 
   /**
-   * Different ports that were free a moment ago. Another process may take one before it is used:
-   * callers try again with others.
+   * Returns distinct ports that were free a moment ago. Another process may take one before it is
+   * used: callers retry with others.
    */
   static int[] free(int count) throws IOException {
     ServerSocket[] sockets = new ServerSocket[count];

@@ -17,19 +17,21 @@ import org.slf4j.LoggerFactory;
 /**
  * A folder for this process's files: {@code $TMPDIR/tapline-<pid>-<start>-<namespace>-<random>}.
  *
- * <p>A process that was killed can't remove its folder; the next one does, since the name tells
- * whether its owner is gone. The start of the process, in clock ticks since boot, is there because
- * process IDs are used again (a time of day would move with the clock); the process namespace
+ * <p>A killed process can't remove its folder; the next one does, since the name shows whether its
+ * owner is gone. The name contains the start of the process, in clock ticks since boot, because
+ * process IDs are reused (a time of day would move with the clock), and the process namespace,
  * because another container's process may have the same ID.
  */
 final class TemporaryFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TemporaryFolder.class);
   private static final Pattern NAME = Pattern.compile("tapline-(\\d+)-(\\d+)-(\\d+)-\\d+");
 
-  /** A broker that does nothing takes a tenth of it. */
+  static final Path MEMORY = Path.of("/dev/shm");
+
+  /** An idle broker takes a tenth of it. */
   private static final long LEAST_FREE_BYTES = 32L << 20;
 
-  /** Threads that are about to end may still make a file. */
+  /** Threads that are about to end may still create a file. */
   private static final int CLOSE_ATTEMPTS = 5;
 
   private final Path path;
@@ -38,7 +40,7 @@ final class TemporaryFolder implements AutoCloseable {
     this.path = path;
   }
 
-  /** Makes a folder where {@code TMPDIR} says, after removing those of processes that are gone. */
+  /** Creates a folder below {@code TMPDIR}, after removing those of processes that are gone. */
   static TemporaryFolder create() throws IOException {
     return create(parent());
   }
@@ -59,6 +61,23 @@ final class TemporaryFolder implements AutoCloseable {
     return new TemporaryFolder(Files.createTempDirectory(parent, prefix));
   }
 
+  /**
+   * Creates a folder in memory, for a few MiB that are often synced, which takes no time there.
+   * Empty if this host has no such place.
+   */
+  static Optional<TemporaryFolder> createInMemory() {
+    try {
+      boolean usable =
+          Files.isWritable(MEMORY)
+              && Files.getFileStore(MEMORY).type().equals("tmpfs")
+              && Files.getFileStore(MEMORY).getUsableSpace() >= LEAST_FREE_BYTES;
+      return usable ? Optional.of(create(MEMORY)) : Optional.empty();
+    } catch (IOException e) {
+      LOG.info("no temporary folder in {}: {}", MEMORY, e.toString());
+      return Optional.empty();
+    }
+  }
+
   static Path parent() {
     String given = System.getenv("TMPDIR");
     return Path.of(given == null || given.isEmpty() ? "/tmp" : given);
@@ -77,7 +96,7 @@ final class TemporaryFolder implements AutoCloseable {
     return path;
   }
 
-  /** Removes the folders of processes that are gone; one that can't be removed hinders nobody. */
+  /** Removes the folders of processes that are gone; ignores those that can't be removed. */
   private static void sweep(Path parent) throws IOException {
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, "tapline-*")) {
       for (Path folder : folders) {
@@ -101,7 +120,7 @@ final class TemporaryFolder implements AutoCloseable {
     return start.isEmpty() || start.get() != Long.parseLong(name.group(2));
   }
 
-  /** When a process started, in clock ticks since boot: field 22 of stat in proc(5). */
+  /** Returns when a process started, in clock ticks since boot: field 22 of stat in proc(5). */
   static Optional<Long> startTicks(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
@@ -131,7 +150,7 @@ final class TemporaryFolder implements AutoCloseable {
           @Override
           public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
             if (e instanceof NoSuchFileException) {
-              // Another process sweeps too, or a server removes its own.
+              // Another process is sweeping, too, or a server is removing its own folder.
               return FileVisitResult.CONTINUE;
             }
             throw e;

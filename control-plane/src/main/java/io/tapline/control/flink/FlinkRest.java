@@ -19,7 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** What is needed of a job manager's REST interface. Thread-safe. */
+/** Client for the part of a job manager's REST interface that is needed here. Thread-safe. */
 final class FlinkRest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -29,29 +29,31 @@ final class FlinkRest {
   private final HttpClient http;
   private final URI base;
 
-  /** In the clear, or with whom the system believes. */
+  /** A client for plain HTTP, or for TLS with the system's authorities. */
   FlinkRest(URI base) {
     this.base = base;
     this.http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
   }
 
-  /** Over TLS, as who these files say, if they say anything. */
+  /** A client for TLS with these files, if any are given. */
   FlinkRest(URI base, TlsFiles tls) throws IOException {
     HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(PATIENCE);
     this.base = base;
     this.http = (tls.isNone() ? client : client.sslContext(tls.context())).build();
   }
 
-  /** An answer; what is no JSON, as while the job manager starts, is an empty object. */
+  /**
+   * A response; a body that is not JSON, as while the job manager starts, becomes an empty object.
+   */
   record Answer(int status, JsonNode body) {
     boolean ok() {
       return status / 100 == 2;
     }
 
     /**
-     * This, of a job manager that could decide.
+     * Returns this response if the job manager was able to decide.
      *
-     * @throws IOException if none leads at the moment: the same question may have another answer
+     * @throws IOException if no job manager leads at the moment: a retry may have another answer
      *     soon
      */
     Answer decided() throws IOException {
@@ -61,7 +63,7 @@ final class FlinkRest {
       return this;
     }
 
-    /** What Flink says is wrong, the first line of it. */
+    /** Returns the first line of Flink's error message. */
     String fault() {
       String text = body.path("errors").path(0).asText("status " + status);
       String last = body.path("errors").path(1).asText("");
@@ -69,7 +71,7 @@ final class FlinkRest {
     }
   }
 
-  /** Of a stack trace as text the message of the innermost cause. */
+  /** Returns the message of the innermost cause in the text of a stack trace. */
   static String rootOf(String trace) {
     String cause = "Caused by: ";
     String from = trace.substring(Math.max(0, trace.lastIndexOf(cause)));
@@ -82,7 +84,7 @@ final class FlinkRest {
     return send("GET", path, BodyPublishers.noBody(), "");
   }
 
-  /** The ID under which the jar can be run. */
+  /** Uploads a jar and returns the ID under which it can be run. */
   String upload(Path jar) throws IOException {
     ByteArrayOutputStream body = new ByteArrayOutputStream();
     body.writeBytes(
@@ -108,7 +110,7 @@ final class FlinkRest {
     return Path.of(answer.body().path("filename").asText()).getFileName().toString();
   }
 
-  /** Whether a jar that was uploaded is still there. */
+  /** Returns true if an uploaded jar still exists. */
   boolean has(String jar) throws IOException {
     return get("/jars").decided().body().path("files").findValuesAsText("id").contains(jar);
   }

@@ -5,8 +5,8 @@ import io.tapline.control.flink.FlinkRest.Answer;
 import io.tapline.control.query.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.flink.TlsFiles;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -29,24 +29,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Flink session cluster that runs already, through its REST interface. The job's jar is uploaded
- * once and taken back at the end; a job's ID is ours, so that a submission whose answer was lost is
- * tried again without making a twin. Thread-safe.
+ * An existing Flink session cluster, used through its REST interface. The job's jar is uploaded
+ * once and deleted at the end. Job IDs are chosen here, so that a submission whose response was
+ * lost can be retried without starting a second job. Thread-safe.
  */
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
 
   private static final long TRY_AGAIN_MS = 1_000;
 
-  /** So long a job manager may be gone, or not lead yet, when a job is new. */
+  /** How long a job manager may be down, or without leadership, when a job is submitted. */
   private static final Duration SUBMIT_PATIENCE = Duration.ofSeconds(30);
 
-  /** The same for a job that runs: without an answer nobody knows whether there is still one. */
+  /** The same for a running job: without a response, its state is unknown. */
   private static final Duration RESUME_PATIENCE = Duration.ofSeconds(120);
 
   private static final long POLL_MS = 200;
 
-  /** So long a job manager that starts anew may not know its jobs yet. */
+  /** How long a restarted job manager may not know its jobs yet. */
   private static final int MOST_UNKNOWN = (int) (120_000 / POLL_MS);
 
   private final URI address;
@@ -66,7 +66,7 @@ public final class FlinkSession implements JobCluster {
 
   private volatile String jarId;
 
-  /** REQUIRES: {@link #watchJobs} follows. */
+  /** REQUIRES: {@link #watchJobs} is called next. */
   FlinkSession(URI address, FlinkRest rest, Path jar, String checkpoints) {
     this.address = address;
     this.rest = rest;
@@ -74,7 +74,7 @@ public final class FlinkSession implements JobCluster {
     this.checkpoints = checkpoints;
   }
 
-  /** The jar of the job's classes that this process runs with. */
+  /** Returns the jar with the job's classes that this process runs with. */
   public static Path ownJar() throws IOException {
     try {
       Path jar =
@@ -91,9 +91,9 @@ public final class FlinkSession implements JobCluster {
   /**
    * Uploads the job's jar.
    *
-   * @param address of the job manager, {@code http://host:8081}
-   * @param tls how it is spoken to, if not in the clear
-   * @param jar the job's
+   * @param address address of the job manager, {@code http://host:8081}
+   * @param tls TLS files, if not plain HTTP
+   * @param jar jar of the job
    * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
    *     memory
    */
@@ -151,7 +151,7 @@ public final class FlinkSession implements JobCluster {
     T get() throws IOException;
   }
 
-  /** Until the job manager that leads has answered, one way or the other. */
+  /** Retries until the leading job manager has answered, either way. */
   private <T> T retried(Duration patience, Try<T> asked) throws IOException {
     long deadline = System.nanoTime() + patience.toNanos();
     while (true) {
@@ -169,7 +169,7 @@ public final class FlinkSession implements JobCluster {
     }
   }
 
-  /** Another try would have the same answer. */
+  /** A definite answer that a retry would not change. */
   private static final class Refused extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -181,11 +181,12 @@ public final class FlinkSession implements JobCluster {
   private void submit(String id, List<String> arguments) throws IOException {
     Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     if (!answer.ok() && !rest.has(jarId)) {
-      // A job manager that started anew has forgotten it, and says so with a status of any failure.
+      // A restarted job manager has forgotten the jar; the status does not distinguish that from
+      // other failures.
       jarId = rest.upload(jar);
       answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     }
-    // An earlier try may have got through: then this one is refused.
+    // If an earlier attempt got through, this one is refused.
     if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
       throw new Refused("Flink at " + address + " does not take the job: " + answer.fault());
     }
@@ -220,8 +221,8 @@ public final class FlinkSession implements JobCluster {
         finish(id, end, new JobEnd("Flink at " + address + " no longer knows it", null));
       }
     } catch (IOException | RuntimeException e) {
-      // With high availability the next job manager goes on with it; query by query it shows in
-      // what becomes of the results.
+      // With high availability, the next job manager resumes the job; whether it did shows in each
+      // query's results.
       LOG.debug("{} does not answer: {}", address, e.toString());
     }
   }
@@ -240,7 +241,7 @@ public final class FlinkSession implements JobCluster {
         finish(id, end, new JobEnd(reason(why), null));
       }
       default -> {
-        // It runs, or starts again.
+        // The job runs, or is restarting.
       }
     }
   }

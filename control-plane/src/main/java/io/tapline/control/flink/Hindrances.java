@@ -5,7 +5,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What keeps jobs from working, once it has lasted longer than a job's start takes. Thread-safe.
+ * Tracks what keeps jobs from working, once that has lasted longer than a job's start takes.
+ * Thread-safe.
  */
 final class Hindrances {
   private static final long USUAL_START_NS = 3_000_000_000L;
@@ -15,14 +16,14 @@ final class Hindrances {
   /**
    * Why a job does not work.
    *
-   * @param sinceNs of {@link System#nanoTime}
+   * @param sinceNs time of {@link System#nanoTime}
    */
   private record Hindrance(String why, long sinceNs) {}
 
   /**
-   * Takes in how a job is.
+   * Updates the state of a job.
    *
-   * @param details as Flink's {@code /jobs/ID} gives them
+   * @param details response of Flink's {@code /jobs/ID}
    */
   void note(String job, JsonNode details) {
     String why = why(details);
@@ -36,7 +37,7 @@ final class Hindrances {
         (before, now) -> before.why().equals(why) ? before : now);
   }
 
-  /** A job that waits for slots is RUNNING, too: only its parts tell. */
+  /** A job that waits for slots is RUNNING, too: only its vertices show that it waits. */
   private static String why(JsonNode details) {
     if (details.path("state").asText().equals("RESTARTING")) {
       return "its stream job has failed and starts again; its tuples wait in Kafka meanwhile";
@@ -53,7 +54,7 @@ final class Hindrances {
     known.remove(job);
   }
 
-  /** What keeps a job from working; empty if nothing does, or not for long yet. */
+  /** Returns what keeps a job from working; empty if nothing does, or not for long yet. */
   String of(String job) {
     Hindrance hindrance = known.get(job);
     boolean lasts = hindrance != null && System.nanoTime() - hindrance.sinceNs() > USUAL_START_NS;

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Where a server listens, as it was written.
+ * The address of a server, as the user wrote it.
  *
  * @param host a name or an address, IPv6 without brackets
  */
@@ -12,9 +12,9 @@ public record Address(String host, int port) {
   private static final int LAST_PORT = 65_535;
 
   /**
-   * Reads {@code HOST:PORT[,HOST:PORT…]}, an IPv6 address in brackets.
+   * Parses {@code HOST:PORT[,HOST:PORT…]}, an IPv6 address in brackets.
    *
-   * @throws IllegalArgumentException naming the part that is none
+   * @throws IllegalArgumentException naming the part that is invalid
    */
   public static List<Address> list(String text) {
     return Stream.of(text.split(",", -1)).map(String::strip).map(Address::parse).toList();

@@ -19,14 +19,14 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * A TCP connection, over TLS or in the clear, with a deadline for all that is done through it. Not
- * thread-safe.
+ * A TCP connection, with or without TLS, with a deadline for everything that is done through it.
+ * Not thread-safe.
  */
 final class Connection implements AutoCloseable {
   private static final int SHOWN_CHARACTERS = 40;
 
   /**
-   * The JDK's words for a server that answers a handshake in the clear, or closes the connection.
+   * The JDK's messages for a server that answers a handshake without TLS, or closes the connection.
    */
   private static final Pattern PLAIN =
       Pattern.compile("recognized SSL message|terminated the handshake");
@@ -40,9 +40,9 @@ final class Connection implements AutoCloseable {
   }
 
   /**
-   * Connects, in the clear.
+   * Connects without TLS.
    *
-   * @throws Fault if the name does not resolve or nobody accepts the connection
+   * @throws Fault if the name does not resolve or the connection is refused
    */
   static Connection open(Address address, Deadline deadline) throws Fault {
     InetAddress[] found;
@@ -79,7 +79,7 @@ final class Connection implements AutoCloseable {
   }
 
   /**
-   * Connects over TLS.
+   * Connects with TLS.
    *
    * @throws Fault also if the handshake fails, with what to do about it
    */
@@ -127,9 +127,9 @@ final class Connection implements AutoCloseable {
   }
 
   /**
-   * Reads until so many bytes are there, or the server closes the connection: then fewer.
+   * Reads so many bytes; fewer if the server closes the connection.
    *
-   * @throws SocketTimeoutException at the deadline; after fewer bytes, too
+   * @throws SocketTimeoutException at the deadline, also after fewer bytes
    */
   byte[] read(int count) throws IOException {
     InputStream in = socket.getInputStream();
@@ -145,7 +145,10 @@ final class Connection implements AutoCloseable {
     return bytes.toByteArray();
   }
 
-  /** Reads up to and without a line's end; less if the connection ends before, or is too long. */
+  /**
+   * Reads a line without its line break; less if the connection ends earlier, or the line is too
+   * long.
+   */
   String line() throws IOException {
     StringBuilder line = new StringBuilder();
     byte[] next = read(1);
@@ -156,7 +159,7 @@ final class Connection implements AutoCloseable {
     return line.toString().strip();
   }
 
-  /** Bytes that were not expected, as far as people can read them. */
+  /** Returns unexpected bytes in printable form. */
   static String shown(byte[] bytes) {
     String text = new String(bytes, StandardCharsets.ISO_8859_1).lines().findFirst().orElse("");
     String start = text.substring(0, Math.min(text.length(), SHOWN_CHARACTERS));
@@ -172,7 +175,7 @@ final class Connection implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException e) {
-      // It is of no use any more, closed or not.
+      // The connection is no longer used, closed or not.
     }
   }
 }

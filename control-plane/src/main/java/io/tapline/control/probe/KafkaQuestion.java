@@ -9,14 +9,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks whether a server is a Kafka broker, and its listener one that clients use without a login.
+ * Checks that a server is a Kafka broker and that clients can use its listener without a login.
  *
  * <pre>
  *   request:  size, api_key (2), api_version (2), correlation_id (4), client_id: -1 (2), body
  *   response: size, correlation_id (4), body
  * </pre>
  *
- * <p>Of <a href="https://kafka.apache.org/protocol">Kafka's protocol</a> it takes two requests that
+ * <p>Uses two requests of <a href="https://kafka.apache.org/protocol">Kafka's protocol</a> that
  * every broker answers before anything else: ApiVersions (version 0), and SaslHandshake (version
  * 1), which a listener without logins refuses.
  */
@@ -27,7 +27,7 @@ final class KafkaQuestion implements Question {
   private static final int HEADER_BYTES = 10;
   private static final int MOST_RESPONSE_BYTES = 1 << 16;
 
-  /** No broker has a mechanism of this name: it answers with those that it has. */
+  /** No broker has a mechanism of this name: it responds with those that it has. */
   private static final byte[] NO_MECHANISM = "NONE".getBytes(StandardCharsets.US_ASCII);
 
   @Override
@@ -42,7 +42,7 @@ final class KafkaQuestion implements Question {
     }
   }
 
-  /** How clients log in; empty where they do not, or the broker does not say. */
+  /** Returns how clients log in; empty if they do not, or the broker does not answer that. */
   private static List<String> mechanisms(Connection connection) {
     try {
       ByteBuffer body = ByteBuffer.allocate(2 + NO_MECHANISM.length);
@@ -63,7 +63,7 @@ final class KafkaQuestion implements Question {
     }
   }
 
-  /** The key serves as the correlation ID, too. */
+  /** The key also serves as the correlation ID. */
   private static byte[] request(short key, short version, byte[] body) {
     int size = HEADER_BYTES + body.length;
     return ByteBuffer.allocate(Integer.BYTES + size)
@@ -76,7 +76,7 @@ final class KafkaQuestion implements Question {
         .array();
   }
 
-  /** The body of the response. */
+  /** Returns the body of the response. */
   private static ByteBuffer response(Connection connection, int correlation) throws IOException {
     byte[] header = connection.read(2 * Integer.BYTES);
     if (header.length == 0) {

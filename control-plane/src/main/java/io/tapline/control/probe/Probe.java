@@ -10,17 +10,19 @@ import javax.net.ssl.SSLException;
 /**
  * Connects to a server and asks it a question.
  *
- * @param tls none for a connection in the clear
- * @param service as {@code --tls} calls it
+ * @param tls none for a connection without TLS
+ * @param service name of the service in {@code --tls}
  */
 record Probe(Address address, TlsFiles tls, String service, Question question) {
-  /** A server that waits for a TLS handshake says nothing: after this time one is tried. */
+  /**
+   * A server that waits for a TLS handshake sends nothing, so a handshake is tried after this time.
+   */
   private static final Duration BEFORE_TLS = Duration.ofMillis(1_200);
 
   private static final Duration FOR_TLS = Duration.ofMillis(400);
 
   /**
-   * Asks.
+   * Asks the question.
    *
    * @throws Fault with the reason, whatever it is
    */
@@ -45,7 +47,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
     }
   }
 
-  /** A server that was busy has the rest of the time. */
+  /** Gives a busy server the rest of the time. */
   private void askAgain(Deadline deadline) throws Fault {
     try {
       ask(deadline);

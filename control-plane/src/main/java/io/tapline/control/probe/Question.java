@@ -2,10 +2,10 @@ package io.tapline.control.probe;
 
 import java.io.IOException;
 
-/** A question to a server over a connection: is it what it should be? */
+/** Checks over a connection that a server is what it should be. */
 interface Question {
   /**
-   * Asks.
+   * Asks the question.
    *
    * @throws Fault if the server is what it should be, and can't be used as it is
    * @throws java.net.ProtocolException if the answer is that of another kind of server; the message

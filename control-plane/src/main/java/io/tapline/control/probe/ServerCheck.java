@@ -16,13 +16,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Refuses servers that can't be used, with the reason and within three seconds: all are asked at
- * once. Of several brokers one that can be used is enough.
+ * Rejects servers that can't be used, with the reason and within three seconds: all are asked at
+ * once. One usable broker of several is enough.
  */
 public final class ServerCheck {
   private static final Duration PATIENCE = Duration.ofMillis(2_200);
 
-  /** How long a name server may keep a question waiting beyond that: no deadline ends it. */
+  /** Extra time for name servers, whose lookups have no deadline. */
   private static final Duration GRACE = Duration.ofMillis(100);
 
   private static final String LATE = "the name does not resolve in time; is it spelled right?";
@@ -56,7 +56,7 @@ public final class ServerCheck {
   /**
    * Asks the servers.
    *
-   * @throws PipelineException with a line for each that can't be used
+   * @throws PipelineException with one line per server that can't be used
    */
   public static void require(Optional<KafkaEndpoint> kafka, Optional<RedisEndpoint> redis)
       throws PipelineException {

@@ -15,14 +15,14 @@ final class TlsHello {
 
   private TlsHello() {}
 
-  /** Whether bytes begin as a TLS record does that answers a client. */
+  /** Returns true if the bytes begin like a TLS record that answers a client. */
   static boolean isTls(byte[] bytes) {
     return bytes.length >= 2
         && (bytes[0] == ALERT || bytes[0] == HANDSHAKE)
         && bytes[1] == MAJOR_VERSION;
   }
 
-  /** Whether the server answers in TLS; false, too, if it does not answer at all. */
+  /** Returns true if the server answers in TLS; false also if it does not answer at all. */
   static boolean isAnswered(Address address, Deadline deadline) {
     try (Connection connection = Connection.open(address, deadline)) {
       connection.send(clientHello(address));

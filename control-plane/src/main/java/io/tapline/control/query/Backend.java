@@ -8,19 +8,19 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What queries run on.
+ * The services that queries run on.
  *
  * @param endpoints Kafka and Redis
  * @param hostBrokers Kafka, as other hosts reach it
- * @param access the logins of jobs and monitors at Kafka
- * @param flink where jobs run
+ * @param access Kafka logins of jobs and monitors
+ * @param flink the clusters that jobs run on
  * @param monitor the monitor program
- * @param plugins shared objects with parsers that it loads
- * @param hashKeyFile the keys of hashes that it is given
- * @param folder for plan files
- * @param topics how long they are there
- * @param mostQueries that run at once
- * @param jobKey from which the passwords of jobs follow
+ * @param plugins shared objects with parsers, for the monitor to load
+ * @param hashKeyFile file with the monitor's hash keys
+ * @param folder folder for plan files
+ * @param topics how long topics are kept
+ * @param mostQueries maximum number of queries that run at once
+ * @param jobKey key from which job passwords are derived
  */
 public record Backend(
     Endpoints endpoints,
@@ -35,13 +35,12 @@ public record Backend(
     int mostQueries,
     JobKey jobKey) {
   /**
-   * The same services as a query's job reaches them: with logins of its own.
+   * Returns the same services as a query's job reaches them, with the job's own logins.
    *
-   * @param atRedis its login there
+   * @param atRedis the job's Redis login
    */
   Endpoints jobEndpoints(String query, Login atRedis) {
-    KafkaEndpoint jobs = access.jobs();
-    KafkaEndpoint kafka = new KafkaEndpoint(jobs.brokers(), jobs.tls(), access.jobLogin(query));
+    KafkaEndpoint kafka = access.jobs().withLogin(access.jobLogin(query));
     return new Endpoints(kafka, endpoints.redis().withLogin(atRedis), endpoints.resultsTopic());
   }
 }

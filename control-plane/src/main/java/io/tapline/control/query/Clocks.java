@@ -9,16 +9,18 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Whether the clocks of a query's hosts, by which tuples are stamped, agree well enough for it. */
+/** Checks that the clocks of a query's hosts, which stamp its tuples, agree well enough for it. */
 final class Clocks {
-  /** Of the time by which the query's windows advance. */
+  /** Maximum clock difference, as a share of the slide of the query's windows. */
   private static final double MOST_SHARE = 0.01;
 
   private static final double NS_PER_MS = 1e6;
 
   private Clocks() {}
 
-  /** What its author should know: empty where the clocks agree, or nobody has measured them. */
+  /**
+   * Returns a note for the query's author; empty if the clocks agree or no host has measured them.
+   */
   static Optional<String> note(Plan plan, List<AgentState> hosts) {
     List<AgentState> measured =
         hosts.stream()

@@ -14,31 +14,57 @@ public interface JobCluster extends AutoCloseable {
   void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id) throws IOException;
 
   /**
-   * Looks after a job that an earlier process of ours submitted, as if it had been submitted here.
+   * Does the part of a submission that needs neither the cluster nor the query's topic.
    *
-   * @return false if the cluster knows of no such job
+   * @return the rest of the submission
+   */
+  default Submission prepare(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
+    return () -> submit(plan, endpoints, options, id);
+  }
+
+  /** A job that is ready to be submitted. */
+  interface Submission {
+    /** Returns when the cluster has the job. */
+    void submit() throws IOException;
+  }
+
+  /** Returns true if jobs end with this process. */
+  default boolean endsWithProcess() {
+    return false;
+  }
+
+  /**
+   * Adopts a job that an earlier process of ours submitted, as if it had been submitted here.
+   *
+   * @return false if the cluster does not know the job
    */
   default boolean resume(JobID id) throws IOException {
     return false;
   }
 
-  /** Completes when the job has ended, however it did. REQUIRES: it was submitted; asked once. */
+  /**
+   * Completes when the job has ended, for whatever reason. REQUIRES: the job was submitted; called
+   * once per job.
+   */
   CompletableFuture<JobEnd> end(JobID id);
 
-  /** Cancels a job that still runs; nothing happens if it has ended. */
+  /** Cancels a running job; does nothing if it has ended. */
   void cancel(JobID id);
 
-  /** What keeps a job from working at the moment, for people; empty if nothing is known to. */
+  /**
+   * Returns, as a sentence for users, what keeps a job from working at the moment; empty if no
+   * problem is known.
+   */
   default String hindrance(JobID id) {
     return "";
   }
 
   boolean isRunning();
 
-  /** By which plans name it. */
+  /** Returns the address by which plans name the cluster. */
   String address();
 
-  /** Who runs the tasks of jobs at the moment, as far as that can be asked. */
+  /** Returns the task managers that run jobs' tasks at the moment, as far as they are known. */
   default List<TaskManager> taskManagers() throws IOException {
     return List.of();
   }
@@ -51,7 +77,7 @@ public interface JobCluster extends AutoCloseable {
    */
   record TaskManager(String id, String host, int freeSlots) {}
 
-  /** URI of a folder for checkpoints; empty for the job manager's memory. */
+  /** Returns the URI of a folder for checkpoints; empty for the job manager's memory. */
   String checkpoints();
 
   @Override
@@ -60,8 +86,8 @@ public interface JobCluster extends AutoCloseable {
   /**
    * How a job ended.
    *
-   * @param failure why it did not do what it should; null if it has
-   * @param cause of the failure, where it is known
+   * @param failure why the job failed; null if it succeeded
+   * @param cause cause of the failure, if known
    */
   record JobEnd(String failure, Throwable cause) {
     public static JobEnd success() {

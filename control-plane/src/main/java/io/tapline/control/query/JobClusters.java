@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.common.JobID;
 
 /**
- * The Flink clusters that run queries' jobs, each near to some hosts; at least one. Thread-safe.
+ * The Flink clusters that run queries' jobs, each close to some hosts; at least one. Thread-safe.
  */
 public final class JobClusters implements AutoCloseable {
   private final List<JobCluster> clusters;
@@ -23,8 +23,8 @@ public final class JobClusters implements AutoCloseable {
   }
 
   /**
-   * The one whose address a plan names, the first where it names none. One that nobody knows any
-   * more takes no job.
+   * Returns the cluster whose address a plan names, or the first one if it names none. A cluster
+   * that is no longer configured accepts no jobs.
    */
   JobCluster of(Plan plan) {
     String address = plan.getStream().getCluster();
@@ -34,7 +34,7 @@ public final class JobClusters implements AutoCloseable {
         .orElseGet(() -> new Unknown(address));
   }
 
-  /** What is wrong with them; empty if nothing is. */
+  /** Returns what is wrong with the clusters; empty if nothing is. */
   String fault() {
     List<JobCluster> silent = clusters.stream().filter(each -> !each.isRunning()).toList();
     if (silent.isEmpty()) {
@@ -52,7 +52,12 @@ public final class JobClusters implements AutoCloseable {
     clusters.forEach(JobCluster::close);
   }
 
-  /** Where a query's job was, by a plan of an earlier process. */
+  /** Closes the clusters that outlive this process. REQUIRES: the process is about to exit. */
+  public void abandon() {
+    clusters.stream().filter(each -> !each.endsWithProcess()).forEach(JobCluster::close);
+  }
+
+  /** The cluster of a query's job according to an earlier process's plan, no longer configured. */
   private record Unknown(String address) implements JobCluster {
     @Override
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
@@ -69,7 +74,7 @@ public final class JobClusters implements AutoCloseable {
 
     @Override
     public void cancel(JobID id) {
-      // There is nobody to be told.
+      // There is no cluster to cancel it on.
     }
 
     @Override
@@ -84,7 +89,7 @@ public final class JobClusters implements AutoCloseable {
 
     @Override
     public void close() {
-      // Nothing is open.
+      // There is nothing to close.
     }
   }
 }

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one query's record as the query goes on. What was not kept has not happened: a step is
- * noted before anybody hears of it. Thread-safe.
+ * Keeps one query's record up to date. A step that is not stored has not happened: it is stored
+ * before any other component learns of it. Thread-safe.
  */
 final class Journal {
   private static final Logger LOG = LoggerFactory.getLogger(Journal.class);
@@ -18,9 +18,9 @@ final class Journal {
   private boolean kept;
 
   /**
-   * A query's.
+   * A journal of one query.
    *
-   * @param kept whether the store has the record
+   * @param kept whether the store already has the record
    */
   Journal(StateStore store, QueryRecord record, boolean kept) {
     this.store = store;
@@ -32,30 +32,30 @@ final class Journal {
     return record;
   }
 
-  /** Keeps the record as it was made. */
+  /** Stores the initial record. */
   synchronized void begin() throws IOException {
     kept = true;
     store.put(record);
   }
 
-  /** Steps go forward only. */
+  /** Stores a step; steps only advance. */
   synchronized void step(QueryStep next) throws IOException {
     if (next.compareTo(record.step()) > 0) {
       note(record.at(next));
     }
   }
 
-  /** How people see it. */
+  /** Stores the query as users see it. */
   synchronized void info(QueryInfo info) throws IOException {
     note(record.with(info));
   }
 
-  /** Where its parts are to be. */
+  /** Stores the parts and the hosts that they belong on. */
   synchronized void parts(List<Plan> parts) throws IOException {
     note(record.with(parts));
   }
 
-  /** Somebody has asked it to stop; a store that can't be reached does not keep it from that. */
+  /** Stores that the query was asked to stop; an unreachable store does not prevent the stop. */
   synchronized void stopping() {
     try {
       if (!record.stopping()) {
@@ -66,7 +66,7 @@ final class Journal {
     }
   }
 
-  /** How it ends; a store that can't be reached does not keep it from ending. */
+  /** Stores how the query ends; an unreachable store does not prevent the end. */
   synchronized void ending(QueryInfo end) {
     try {
       note(record.with(end).at(QueryStep.ENDING));
@@ -75,7 +75,7 @@ final class Journal {
     }
   }
 
-  /** Nothing is left to be done. */
+  /** Removes the record: nothing is left to be done. */
   synchronized void remove() {
     try {
       kept = false;

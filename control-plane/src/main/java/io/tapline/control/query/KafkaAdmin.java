@@ -15,7 +15,7 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 
-/** The control plane's connection to the brokers, and what their answers mean. Thread-safe. */
+/** The control plane's admin connection to the brokers; translates their errors. Thread-safe. */
 final class KafkaAdmin implements AutoCloseable {
   static final int TIMEOUT_SECONDS = 10;
   static final int REQUEST_MS = 3_000;
@@ -46,8 +46,8 @@ final class KafkaAdmin implements AutoCloseable {
   /**
    * Waits for an answer.
    *
-   * @param what was asked, as in "can't create topic x"
-   * @throws PipelineException with what the broker said as its cause
+   * @param what the request, as in "can't create topic x"
+   * @throws PipelineException with the broker's answer as its cause
    */
   <T> T await(KafkaFuture<T> future, String what) throws PipelineException {
     try {

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A query that has not ended: its state goes forward only, and is written to Redis as it does.
+ * A query that has not ended: its state only advances, and each change is written to Redis.
  * Thread-safe.
  */
 final class LiveQuery {
@@ -22,7 +22,7 @@ final class LiveQuery {
   private final String plan;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private QueryInfo info;
-  // Redis could not be reached when it was last written.
+  // True if the last write failed because Redis could not be reached.
   private boolean unwritten;
   private volatile QueryRun run;
   private volatile JsonNode parsedPlan;
@@ -42,7 +42,7 @@ final class LiveQuery {
     return info;
   }
 
-  /** The plan as JSON, not to be changed: parsed once, however often it is asked for. */
+  /** Returns the plan as JSON, parsed only once; callers must not change it. */
   JsonNode plan() {
     JsonNode parsed = parsedPlan;
     if (parsed == null) {
@@ -52,12 +52,12 @@ final class LiveQuery {
     return parsed;
   }
 
-  /** Where its stream is. */
+  /** Returns the services of the query's stream. */
   Stream stream() {
     return journal.record().plan().getStream();
   }
 
-  /** As people are to see it now. */
+  /** Returns the query as users see it now. */
   QueryInfo shown() {
     QueryInfo known = info();
     return known.state().ended() ? known : known.noting(run.hindrance());
@@ -72,7 +72,9 @@ final class LiveQuery {
     return run;
   }
 
-  /** Completes when the query has ended and everything of it but its results is gone. */
+  /**
+   * Completes when the query has ended and everything of it except its results has been removed.
+   */
   CompletableFuture<Void> end() {
     return end;
   }
@@ -87,12 +89,12 @@ final class LiveQuery {
     store.add(info, plan);
   }
 
-  /** Nobody need go on with it. */
+  /** Removes the query's record: no control plane has to resume it. */
   void forgotten() {
     journal.remove();
   }
 
-  /** Writes how it ended, as another control plane had found. */
+  /** Writes how the query ended, as an earlier control plane recorded it. */
   synchronized void rewriteAs(QueryInfo end) {
     info = end;
     unwritten = true;
@@ -102,8 +104,8 @@ final class LiveQuery {
   }
 
   /**
-   * Enters a state; nothing happens if the query is past it. A store that can't be reached is
-   * logged: the query goes on or ends without it.
+   * Enters a state; does nothing if the query is past it. An unreachable store is logged: the query
+   * continues or ends without it.
    */
   synchronized void enter(QueryState state, String error) {
     if (info.state().compareTo(state) >= 0 || info.state().ended()) {
@@ -124,7 +126,10 @@ final class LiveQuery {
     }
   }
 
-  /** Whether Redis has its state; writes it, with all else, where that had failed. */
+  /**
+   * Returns true if Redis has the query's state; if an earlier write failed, writes everything
+   * again first.
+   */
   synchronized boolean written() {
     if (unwritten) {
       try {
@@ -138,18 +143,21 @@ final class LiveQuery {
     return !unwritten;
   }
 
-  /** How it will end, once all that it used is gone. */
+  /** Records how the query will end once all that it used has been removed. */
   synchronized void ending(QueryState state, String error) {
     journal.ending(next(state, error));
   }
 
-  /** Asks it to end with what it has seen; whoever goes on with it will know. */
+  /**
+   * Asks the query to end with the results so far; the request is recorded for a control plane that
+   * resumes the query.
+   */
   void stop() {
     journal.stopping();
     run.stop();
   }
 
-  /** Writes everything again, to a store that has lost it. */
+  /** Writes everything again to a store that has lost it. */
   synchronized void rewrite() {
     store.add(info, plan);
   }

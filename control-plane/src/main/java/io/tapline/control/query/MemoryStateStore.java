@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Of a control plane whose queries end with it. */
+/** State store of a control plane whose queries end with it. */
 public final class MemoryStateStore implements StateStore {
   private final Map<String, QueryRecord> queries = new LinkedHashMap<>();
 

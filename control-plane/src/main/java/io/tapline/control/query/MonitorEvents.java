@@ -3,27 +3,27 @@ package io.tapline.control.query;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.PipelineException;
 
-/** Hears what a monitor tells of itself, in order, on one thread. */
+/** Receives a monitor's events, in order, on one thread. */
 interface MonitorEvents {
-  /** It sees packets. */
+  /** The monitor sees packets. */
   default void ready() {}
 
   /**
-   * How far it is.
+   * The monitor reports its progress.
    *
-   * @param fraction of its input, 0 to 1; NaN where there is no end
-   * @param packets seen so far, whoever wanted them
+   * @param fraction share of its input, 0 to 1; NaN if the input has no end
+   * @param packets packets seen so far, of any query
    */
   default void progress(double fraction, long packets, long bytes) {}
 
   default void warning(String message) {}
 
-  /** From now on it takes packets for an added query. */
+  /** The monitor now captures packets for an added query. */
   default void queryAdded(String query) {}
 
-  /** It does not obey a command about this query. */
+  /** The monitor refuses a command about this query. */
   default void queryRefused(String query, PipelineException reason) {}
 
-  /** All of an added query is out; its accounting balances. */
+  /** The monitor has sent all tuples of an added query; its accounting balances. */
   default void queryEnded(String query, JsonNode accounting) {}
 }

@@ -3,8 +3,8 @@ package io.tapline.control.query;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.ChildProcesses;
 import io.tapline.control.PipelineException;
-import io.tapline.control.embedded.ChildProcesses;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.TlsFiles;
 import java.io.BufferedReader;
@@ -21,7 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of {@code tapline-monitor}: its status lines become events and, if it fails, one error.
+ * One run of {@code tapline-monitor}: turns its status lines into events and a failure into one
+ * error.
  */
 final class MonitorProcess {
   private static final Logger LOG = LoggerFactory.getLogger(MonitorProcess.class);
@@ -38,14 +39,14 @@ final class MonitorProcess {
   private volatile boolean killed;
 
   /**
-   * What to run.
+   * The command line.
    *
    * @param program the monitor
-   * @param plugins that it loads
-   * @param hashKeyFile the keys of hashes, which must not stand on the command line
-   * @param login at Kafka, in a file for the same reason; empty if it does not log in
-   * @param task the flags that say where its queries come from
-   * @param id of the monitor in plans
+   * @param plugins plugins for it to load
+   * @param hashKeyFile file with the hash keys, which must not appear on the command line
+   * @param login Kafka login, in a file for the same reason; empty if the monitor does not log in
+   * @param task flags that select the source of its queries
+   * @param id the monitor's ID in plans
    */
   record Command(
       Path program,
@@ -68,7 +69,7 @@ final class MonitorProcess {
         line.addAll(List.of("--broker-ca", tls.authorities()));
         line.addAll(List.of("--broker-certificate", tls.certificate(), "--broker-key", tls.key()));
       } else {
-        // This process was asked whether its brokers may be spoken to so.
+        // This process has already checked that plain-text connections to its brokers are allowed.
         line.addAll(List.of("--clear", "kafka"));
       }
       plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
@@ -93,7 +94,7 @@ final class MonitorProcess {
   }
 
   /**
-   * Completes when the process is gone: normally after exit code 0, else with a {@link
+   * Completes when the process has exited: normally on exit code 0, else with a {@link
    * PipelineException}.
    */
   CompletableFuture<Void> end() {
@@ -101,7 +102,7 @@ final class MonitorProcess {
   }
 
   /**
-   * Writes a line to its standard input; blocks while the monitor does not read.
+   * Writes a line to the process's standard input; blocks while the monitor does not read.
    *
    * <p>REQUIRES: called by one thread at a time.
    */
@@ -111,13 +112,13 @@ final class MonitorProcess {
     input.flush();
   }
 
-  /** Asks it to flush and end; {@link #end} says when it has. */
+  /** Asks the process to flush and exit; {@link #end} completes when it has. */
   void stop() {
-    // Process.destroy() would also close its streams, and what it says at its end would be lost.
+    // Process.destroy() would also close the streams and lose the final output.
     process.toHandle().destroy();
   }
 
-  /** Ends it for good; returns when it is gone. Nothing happens to one that has ended. */
+  /** Kills the process and returns when it has exited; does nothing if it already has. */
   void kill() {
     if (process.isAlive()) {
       killed = true;
@@ -126,7 +127,7 @@ final class MonitorProcess {
     }
   }
 
-  /** Whether {@link #kill} ended it. */
+  /** Returns true if {@link #kill} ended the process. */
   boolean killed() {
     return killed;
   }
@@ -177,7 +178,7 @@ final class MonitorProcess {
       case "query_added" -> events.queryAdded(query(status));
       case "query_refused" -> events.queryRefused(query(status), exception(status));
       case "query_ended" -> events.queryEnded(query(status), status.path("accounting"));
-      // Twice a second; who compares them with what switches sent asks agents.
+      // Reported twice a second; the mirror accounting gets them from agents instead.
       case "copies" -> LOG.debug("monitor: {}", status);
       default -> LOG.info("monitor: {}", status);
     }

@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The monitors of queries on this host: a process for each query on capture files, one for as many
- * on an interface as it takes. That is started with the first query and stays until {@link #close};
- * if it fails, the next query gets a new one. Thread-safe.
+ * The monitors of queries on this host: one process for each query on capture files, and one for
+ * all queries on an interface, up to its capacity. A shared process starts with the first query and
+ * stays until {@link #close}; if it fails, the next query gets a new one. Thread-safe.
  */
 final class Monitors implements AutoCloseable {
   private final Backend backend;
@@ -27,9 +27,9 @@ final class Monitors implements AutoCloseable {
   }
 
   /**
-   * Monitors that take fewer queries.
+   * Monitors with a lower limit.
    *
-   * @param mostShared queries that one on an interface has at once
+   * @param mostShared maximum number of queries that share a monitor of an interface
    */
   Monitors(Backend backend, int mostShared) {
     this.backend = backend;
@@ -37,11 +37,11 @@ final class Monitors implements AutoCloseable {
   }
 
   /**
-   * Sets a monitor to watch for a query whose topic is there.
+   * Starts a monitor for a query whose topic exists.
    *
-   * @param progress of files; an interface has no end, and what a shared monitor sees is not one
-   *     query's
-   * @param onReady called once, when it sees packets
+   * @param progress progress through capture files; an interface has no end, and a shared monitor's
+   *     packets are not one query's
+   * @param onReady called once, when the monitor sees packets
    */
   QueryMonitor start(Plan plan, Source source, ProgressListener progress, Runnable onReady)
       throws IOException {
@@ -88,12 +88,12 @@ final class Monitors implements AutoCloseable {
     end.whenComplete((nothing, error) -> running.decrementAndGet());
   }
 
-  /** Processes that have not ended. */
+  /** Returns the number of processes that have not ended. */
   int running() {
     return running.get();
   }
 
-  /** REQUIRES: no query runs any more. */
+  /** REQUIRES: no query is running. */
   @Override
   public synchronized void close() {
     shared.values().stream().flatMap(List::stream).forEach(SharedMonitor::close);

@@ -5,9 +5,9 @@ import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 
 /**
- * Has switches leave out flows that a query's rate leaves out (NetAlytics §4.2: sampling at the
- * switch). They copy all, a half, a quarter, … of the connections, by zeros in the far port, which
- * decide in monitors, too (Sampling.by_port).
+ * Makes switches skip flows that a query's sampling rate discards anyway (NetAlytics §4.2: sampling
+ * at the switch). Switches copy all, a half, a quarter, … of the connections, selected by zero bits
+ * in the far port, by which monitors sample, too (Sampling.by_port).
  *
  * <pre>
  *   rate low for long, and monitors keep no more    then switches copy half of what they did
@@ -15,41 +15,43 @@ import java.util.function.IntPredicate;
  *                                                   monitors may keep more
  * </pre>
  *
- * <p>So at each moment monitors keep at most what switches copy, and what comes is right at any
- * rate: a part of the flows, of known size. Called once a second or so; not thread-safe.
+ * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: a
+ * share of the flows, of known size. Called once a second or so; not thread-safe.
  */
 final class Narrowing {
   /**
-   * Of what narrower switches would copy, the query's rate leaves some to rise, or they would be
-   * told to and fro.
+   * Hysteresis: narrower switches must leave this much headroom above the query's rate, or they
+   * would be widened again at once.
    */
   private static final double ROOM = 0.8;
 
-  /** Of what switches copy: a rate above has them copy more. */
+  /** Switches are widened when the rate exceeds this share of what they copy. */
   private static final double FULL = 0.95;
 
   /**
-   * How long the rate is low first; a monitor has a rate in force a second and a half after it has
-   * heard it.
+   * How long the rate must be low first; a new rate takes effect in a monitor a second and a half
+   * after it has arrived.
    */
   private static final long LOW_FOR_NS = 5_000_000_000L;
 
   private final IntPredicate narrow;
   private final BooleanSupplier mirrored;
 
-  /** The most that switches may have been told, and what they have been told last. */
+  /**
+   * The largest number of zeros that may be in force, and the number that switches were sent last.
+   */
   private int zeros;
 
   private int told;
 
-  /** Since when the rate is low enough for fewer copies; 0: it is not. */
+  /** When the rate became low enough for fewer copies; 0 if it is not. */
   private long lowSinceNs;
 
   /**
-   * @param narrow tells switches how many zeros; false: they can't be told
-   * @param mirrored whether they do what they were told last
-   * @param inherited whether an earlier control plane may have told them anything: that they copy
-   *     all, as they were told now, they have to say first
+   * @param narrow sends switches the number of zeros; returns false if that is impossible
+   * @param mirrored whether switches have applied what they were sent last
+   * @param inherited whether an earlier control plane may have narrowed the switches: they must
+   *     then confirm first that they copy everything again
    */
   Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
     this.narrow = narrow;
@@ -58,11 +60,11 @@ final class Narrowing {
   }
 
   /**
-   * One look.
+   * Takes one look.
    *
-   * @param wanted share of the flows that can be taken
-   * @param kept the most that any monitor may keep yet
-   * @return what monitors may keep now
+   * @param wanted share of the flows that can be processed
+   * @param kept the highest share that any monitor may still keep
+   * @return the share that monitors may keep now
    */
   double next(double wanted, double kept, long nowNs) {
     if (told < zeros && mirrored.getAsBoolean()) {

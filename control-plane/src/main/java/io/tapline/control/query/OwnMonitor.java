@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A monitor process for one query alone, which sees its capture files from their beginning. */
+/** A monitor process for a single query, which reads its capture files from the beginning. */
 final class OwnMonitor implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(OwnMonitor.class);
 
@@ -39,18 +39,41 @@ final class OwnMonitor implements QueryMonitor {
             backend.endpoints().kafka(),
             source);
     try {
-      return new OwnMonitor(MonitorProcess.start(command, new Events(progress, onReady)), planFile);
+      Events events = new Events(progress, onReady, progress.phase("start the monitor"));
+      MonitorProcess process = MonitorProcess.start(command, events);
+      process.end().whenComplete((nothing, error) -> events.ended());
+      return new OwnMonitor(process, planFile);
     } catch (IOException e) {
       delete(planFile);
       throw e;
     }
   }
 
-  /** What the process tells is about its query. */
-  private record Events(ProgressListener listener, Runnable onReady) implements MonitorEvents {
+  /** Events of the process, all of which concern its query. */
+  private static final class Events implements MonitorEvents {
+    private final ProgressListener listener;
+    private final Runnable onReady;
+    private ProgressListener.Phase phase;
+
+    Events(ProgressListener listener, Runnable onReady, ProgressListener.Phase starting) {
+      this.listener = listener;
+      this.onReady = onReady;
+      this.phase = starting;
+    }
+
     @Override
     public void ready() {
+      enter(listener.phase("read the capture"));
       onReady.run();
+    }
+
+    void ended() {
+      enter(() -> {});
+    }
+
+    private synchronized void enter(ProgressListener.Phase next) {
+      phase.close();
+      phase = next;
     }
 
     @Override

@@ -4,35 +4,36 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * LIMIT Np over the parts of a query: who may take how many. Parts are lent packets and take them
- * without asking; they say when little is left.
+ * Divides LIMIT Np among the parts of a query. Parts are granted packets and take them without
+ * asking; they report when few are left.
  *
  * <pre>
  * taken ≤ granted for each part,  Σ granted ≤ N at any time
  * </pre>
  *
- * <p>So never more than N are taken, whoever dies. A part gets half of its even share of what is
- * free; where nothing is free and a part refuses packets, the others give back what they have left.
- * What a part that died had not said it took counts as taken. Pure; not thread-safe.
+ * <p>Hence never more than N are taken, whatever fails. A part gets half of its even share of the
+ * free packets; when none are free and a part refuses packets, the others return what they have
+ * left. Packets that a failed part had not reported count as taken. Pure; not thread-safe.
  */
 final class PacketPool {
-  /** Fewer are not worth a round trip, unless no more are free. */
+  /** A smaller grant is not worth a round trip, unless no more packets are free. */
   private static final long LEAST = 100;
 
   /**
-   * What a part is told.
+   * A grant to a part.
    *
-   * @param packets that it may take in all, from the query's beginning on; 0: it is to give back
+   * @param packets total that it may take since the query began; 0 asks it to return what it has
+   *     left
    */
   record Grant(int part, long packets, long version) {}
 
   /**
-   * What a part says.
+   * A part's report.
    *
-   * @param version of the last grant that it has heard
-   * @param granted and taken, from the query's beginning on
-   * @param wanting little is left
-   * @param refused a packet found nothing left
+   * @param version version of the last grant that it received
+   * @param granted total granted to it since the query began, as {@code taken} is the total taken
+   * @param wanting whether few packets are left
+   * @param refused whether it had to refuse a packet
    */
   record Report(long version, long granted, long taken, boolean wanting, boolean refused) {}
 
@@ -49,10 +50,10 @@ final class PacketPool {
   private final List<Part> parts = new ArrayList<>();
 
   /**
-   * Of parts that hold so much.
+   * A pool whose parts already hold these grants.
    *
-   * @param granted by part; what of it they have taken is not known
-   * @param version below all that these parts hear of
+   * @param granted total by part; how much of it each has taken is not known
+   * @param version lower than all versions that these parts will receive
    */
   PacketPool(long limit, List<Long> granted, long version) {
     this.limit = limit;
@@ -64,7 +65,7 @@ final class PacketPool {
     }
   }
 
-  /** What each of so many parts may take before any is heard of. */
+  /** Returns the initial grant of each part, before any has reported. */
   static List<Long> shares(long limit, int parts) {
     List<Long> shares = new ArrayList<>();
     long free = limit;
@@ -75,7 +76,7 @@ final class PacketPool {
     return shares;
   }
 
-  /** Half an even share, at least one. */
+  /** Returns half of an even share, at least one. */
   private static long half(long packets, int parts) {
     return (packets + 2L * parts - 1) / (2L * parts);
   }
@@ -84,18 +85,18 @@ final class PacketPool {
     return parts.get(part).granted;
   }
 
-  /** Whether all N are taken. */
+  /** Returns true if all N packets are taken. */
   boolean used() {
     return parts.stream().mapToLong(part -> part.taken).sum() >= limit;
   }
 
-  /** What a part was told last, to be told again: the answer says how far it is. */
+  /** Returns a part's last grant, to be sent again: the part answers with its report. */
   Grant again(int index) {
     Part part = parts.get(index);
     return new Grant(index, part.returning ? 0 : part.granted, part.version);
   }
 
-  /** What follows from a part's word. */
+  /** Returns the grants that follow from a part's report. */
   List<Grant> heard(int index, Report report) {
     Part part = parts.get(index);
     part.taken = Math.max(part.taken, report.taken());
@@ -110,7 +111,7 @@ final class PacketPool {
     return decide();
   }
 
-  /** A part is gone with what it held. */
+  /** Writes off a part together with its grant. */
   List<Grant> lost(int index) {
     Part part = parts.get(index);
     part.taken = part.granted;
@@ -134,7 +135,7 @@ final class PacketPool {
     return limit - parts.stream().mapToLong(part -> part.granted).sum();
   }
 
-  /** Those that refuse packets come first. */
+  /** Parts that refuse packets come first. */
   private void give(List<Grant> grants, boolean refused) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);

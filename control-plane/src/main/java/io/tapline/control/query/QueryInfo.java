@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A query as people see it.
+ * A query as users see it.
  *
- * @param id names it everywhere
- * @param text as formatted
- * @param submittedNs wall clock, nanoseconds since the epoch; likewise the next two, 0 if not yet
+ * @param id the query's ID in every component
+ * @param text the formatted query
+ * @param submittedNs wall clock, nanoseconds since the epoch; so are the next two, 0 if not yet
  * @param error why it failed; empty otherwise
- * @param notes what its author should know: what it costs, what it leaves out
+ * @param notes notes for its author: its cost, what it leaves out
  */
 public record QueryInfo(
     String id,
@@ -25,7 +25,7 @@ public record QueryInfo(
     notes = List.copyOf(notes);
   }
 
-  /** The same with one more note, unless that is empty. */
+  /** Returns this with one more note, unless the note is empty. */
   QueryInfo noting(String note) {
     if (note.isEmpty()) {
       return this;

@@ -2,42 +2,42 @@ package io.tapline.control.query;
 
 import java.util.concurrent.CompletableFuture;
 
-/** What watches packets for one query. Thread-safe. */
+/** The monitor, or monitors, that capture packets for one query. Thread-safe. */
 interface QueryMonitor {
   /**
-   * Completes when it watches no more: normally if all that it has seen is out, else with a {@link
+   * Completes when capturing has ended: normally if every tuple has been sent, else with a {@link
    * io.tapline.control.PipelineException}.
    */
   CompletableFuture<Void> end();
 
   /**
-   * Says which share of the flows of a {@code SAMPLE auto} query the rest of the pipeline can take.
-   * One that reads files goes no faster than Kafka takes them, and does not mind. Called about once
-   * a second while not all can be taken.
+   * Sets the share of the flows of a {@code SAMPLE auto} query that the rest of the pipeline can
+   * process. A monitor of files ignores it, since Kafka already paces it. Called about once a
+   * second while the share is below 1.
    *
-   * @return the share that is kept from now on, which may be lower for a while
+   * @return the share that is in force now, which may be lower for a while
    */
   default double limit(double rate) {
     return rate;
   }
 
   /**
-   * What is to be done once switches copy what those parts want that watch now: their monitors
-   * learn that they see all of it. Nothing where no switch copies.
+   * Returns the action to take once switches mirror what the current parts need: it informs their
+   * monitors that they see all of it. Does nothing if no switch mirrors.
    */
   default Runnable onMirrored() {
     return () -> {};
   }
 
-  /** Asks it to flush and end; {@link #end} says when it has. Repeats change nothing. */
+  /** Asks the monitor to flush and end; {@link #end} completes when it has. Idempotent. */
   void stop();
 
   /**
-   * Ends it for good, whatever that loses; returns when it has ended. Nothing happens to one that
-   * has ended, and to other queries never.
+   * Ends the monitor at once, whatever that loses, and returns when it has ended. Does nothing if
+   * it already has; never affects other queries.
    */
   void kill();
 
-  /** Whether {@link #kill} ended it. */
+  /** Returns true if {@link #kill} ended the monitor. */
   boolean killed();
 }

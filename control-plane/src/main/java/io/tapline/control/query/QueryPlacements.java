@@ -23,18 +23,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What running queries need of the inventory's network: processes, mirror tables; and the network
- * itself, if there is a way to tell its switches. Thread-safe.
+ * Resources of the inventory's network that running queries use: processes and mirror tables; and
+ * the network adapter, if switches are under control. Thread-safe.
  */
 final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
 
-  /** How long a query waits for its switches. */
+  /** How long a query waits for switches to be programmed. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final long POLL_MS = 20;
 
-  /** Once it does not wait for them any more. */
+  /** How often late switches are polled after that. */
   private static final long LATE_POLL_MS = 1_000;
 
   private final Optional<Network> network;
@@ -42,7 +42,7 @@ final class QueryPlacements {
   private NetworkState state;
   private NetworkAdapter adapter;
 
-  /** Of this network; without one nothing is ever placed. */
+  /** Placements in this network; without a network, nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
     this(network, PATIENCE);
   }
@@ -54,16 +54,19 @@ final class QueryPlacements {
   }
 
   /**
-   * What came of a query.
+   * Result of placing a query.
    *
-   * @param plan empty if there is no network, or no place in it
-   * @param refusal why there is no place; empty otherwise
+   * @param plan empty if there is no network, or no room in it
+   * @param refusal why there is no room; empty otherwise
    */
   record Outcome(Optional<NetworkPlan> plan, String refusal) {
     static final Outcome NOTHING = new Outcome(Optional.empty(), "");
   }
 
-  /** What would come of a query beside those that run; on these hosts, if any are named. */
+  /**
+   * Places a query beside the running ones without reserving anything; only on these hosts, if any
+   * are given.
+   */
   synchronized Outcome tried(String query, Match match, Optional<Set<String>> hosts) {
     NetworkState before = state;
     Outcome outcome = add(query, match, hosts);
@@ -71,7 +74,10 @@ final class QueryPlacements {
     return outcome;
   }
 
-  /** Makes room for a query, which stays until it is removed; on these hosts, if any are named. */
+  /**
+   * Places a query and reserves its resources until it is removed; only on these hosts, if any are
+   * given.
+   */
   synchronized Outcome add(String query, Match match, Optional<Set<String>> hosts) {
     if (state == null) {
       return Outcome.NOTHING;
@@ -86,15 +92,14 @@ final class QueryPlacements {
     }
   }
 
-  /** By host, what it counts of a query; empty if nothing is mirrored. */
+  /** Returns what each host counts of a query; empty if nothing is mirrored. */
   synchronized Optional<Map<String, Match>> parts(String query) {
     return adapter == null ? Optional.empty() : find(query).map(NetworkPlan::parts);
   }
 
   /**
-   * Takes a host out of use: what its monitor has of all queries goes to another one's, each to one
-   * that the query is not at yet. Nothing changes if that can't be. Switches are told by {@link
-   * #mirror}.
+   * Takes a host out of use: each query of its monitor moves to another monitor that does not have
+   * it yet. Changes nothing if that is impossible. {@link #mirror} updates the switches.
    *
    * @param up the hosts that may be used
    */
@@ -121,8 +126,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Has switches copy of a query only what has so many zeros in the far port (NetworkState). False,
-   * and nothing changes, where they can't, or nobody would know whether they do.
+   * Narrows a query's mirroring to far ports with this number of zero bits (NetworkState). Returns
+   * false and changes nothing if switches can't do that or can't confirm it.
    */
   synchronized boolean narrow(String query, int zeros) {
     boolean known = adapter != null && adapter.seesSwitches() && state.queries().contains(query);
@@ -139,12 +144,12 @@ final class QueryPlacements {
     return true;
   }
 
-  /** Whether switches mirror what the query wants. */
+  /** Returns true if switches mirror what the query needs. */
   boolean isMirrored(String query) {
     return missing(query).isEmpty();
   }
 
-  /** Nothing happens if it was not added. */
+  /** Removes a query; does nothing if it was not added. */
   synchronized void remove(String query) {
     if (state != null && state.queries().contains(query)) {
       state = state.remove(query).after();
@@ -152,13 +157,13 @@ final class QueryPlacements {
     }
   }
 
-  /** From now on this network's switches mirror what queries want. */
+  /** From now on, the switches of this network mirror what queries need. */
   synchronized void mirrorThrough(NetworkAdapter switches) {
     adapter = switches;
     mirror();
   }
 
-  /** Tells the switches, after queries were added. */
+  /** Updates the switches after queries were added. */
   synchronized void mirror() {
     if (state == null || adapter == null) {
       return;
@@ -174,7 +179,7 @@ final class QueryPlacements {
     return network;
   }
 
-  /** What is known of the switches; empty if they are nobody's here. */
+  /** Returns the state of the switches; empty if this process does not control them. */
   Optional<NetworkStatus> switches() {
     NetworkAdapter known;
     synchronized (this) {
@@ -183,16 +188,19 @@ final class QueryPlacements {
     return known == null ? Optional.empty() : known.seen();
   }
 
-  /** Whether switches mirror what queries want: then its monitors are where the placement says. */
+  /**
+   * Returns true if switches mirror what queries need; their monitors then run where the placement
+   * put them.
+   */
   synchronized boolean mirrors() {
     return adapter != null;
   }
 
   /**
-   * Tells the switches, and calls {@code then} once they mirror what a query wants: at once if
-   * nobody is to be told, at last after a while with what is there.
+   * Updates the switches, and calls {@code then} once they mirror what a query needs: at once if no
+   * switch has to change, after a timeout at the latest.
    *
-   * @param onMirrored called just before, or later if they need longer than that
+   * @param onMirrored called just before {@code then}, or later if the switches take longer
    */
   void mirror(String query, Runnable then, Runnable onMirrored) {
     mirror();
@@ -214,7 +222,7 @@ final class QueryPlacements {
     }
   }
 
-  /** The end of the query ends this, too: then nothing is missing. */
+  /** Also stops when the query ends, since nothing is missing then. */
   private void awaitLate(String query, Runnable onMirrored) {
     if (missing(query).isEmpty()) {
       onMirrored.run();
@@ -240,7 +248,7 @@ final class QueryPlacements {
     return adapter.report().missing(switches);
   }
 
-  /** A query that was added, beside all that run now. */
+  /** Returns the plan of an added query, beside the running ones. */
   synchronized Optional<NetworkPlan> find(String query) {
     return state != null && state.queries().contains(query)
         ? Optional.of(state.plan(query))

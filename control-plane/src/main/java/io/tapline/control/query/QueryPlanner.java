@@ -28,7 +28,7 @@ import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes plans of texts: what is compiled, and where it has its place in the network. */
+/** Turns query texts into plans: compiles them and places them in the network. */
 public final class QueryPlanner {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlanner.class);
   private static final DateTimeFormatter ID_TIME =
@@ -53,24 +53,24 @@ public final class QueryPlanner {
     this.placements = placements;
   }
 
-  /** The parsers that queries can name. */
+  /** Returns the parsers that queries can name. */
   public Catalogue catalogue() {
     return catalogue;
   }
 
   /**
-   * What a query would do.
+   * An explained query.
    *
-   * @param result with the monitors and rules of the network, if there is one
-   * @param placement in the network, beside the queries that run
+   * @param result compiled plan, with the network's monitors and rules if there is a network
+   * @param placement place in the network, beside the running queries
    */
   public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /**
    * Compiles without running.
    *
-   * @param source what the query would look at, if it can be submitted
-   * @throws PipelineException if Kafka does not tell whether the topics of its alerts are there
+   * @param source what the query would read, if it can be submitted
+   * @throws PipelineException if Kafka can't say which topics of its alerts exist
    */
   public Explanation explain(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
@@ -104,13 +104,13 @@ public final class QueryPlanner {
   }
 
   /**
-   * A query that can begin.
+   * A query that is ready to start.
    *
    * @param refusal why its monitors can't be placed; empty if they can
    */
   record Submission(QueryRecord record, String refusal) {}
 
-  /** Compiles a query and makes room for it in the network, which stays until it is removed. */
+  /** Compiles a query and reserves its resources in the network until it is removed. */
   Submission submission(String text, Source source, Rights rights)
       throws QueryRejected, PipelineException {
     CompileResult compiled = compile(text, rights);
@@ -118,7 +118,7 @@ public final class QueryPlanner {
       throw new QueryRejected(text, compiled.errors());
     }
     Plan local = compiled.plan().get();
-    // Mirrored packets come to agents' monitors: only where there are agents.
+    // Only agents' monitors receive mirrored packets.
     Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
     QueryPlacements.Outcome outcome =
         shown(
@@ -159,7 +159,10 @@ public final class QueryPlanner {
     return new Submission(record, refusal);
   }
 
-  /** Why there is no place may name hosts of others. */
+  /**
+   * Hides the reason of a refusal, which may name other tenants' hosts, where the rights require
+   * it.
+   */
   private static QueryPlacements.Outcome shown(QueryPlacements.Outcome outcome, Rights rights) {
     if (outcome.refusal().isEmpty() || rights.scope().isEverything()) {
       return outcome;
@@ -169,7 +172,7 @@ public final class QueryPlanner {
         outcome.plan(), "not placed in the inventory's network: ask those who run this server");
   }
 
-  /** Once more with what is missing, so that the error stands where the topic does. */
+  /** Compiles again with the missing topics, so that the error points at the topic. */
   private CompileResult compile(String text, Rights rights) throws PipelineException {
     Compiler.Options options = Compiler.Options.local(newId(rights.tenant()), rights);
     CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
@@ -194,7 +197,7 @@ public final class QueryPlanner {
             tenant, ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
   }
 
-  /** As it would be if somebody mirrored. */
+  /** Returns the plan as it would be if switches mirrored. */
   private static Plan advised(Plan plan, NetworkPlan network) {
     return plan.toBuilder()
         .clearMonitors()

@@ -15,15 +15,15 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * All that is needed to go on with a query.
+ * The persistent record needed to resume a query.
  *
- * @param info as people see it
- * @param job of the stream job: 32 hexadecimal digits
- * @param plan that the job runs
- * @param mirrored whether switches mirror for it, else hosts see its packets anyway
- * @param parts its monitors: each a plan with one monitor, its host, and the epoch at which it is
- *     there now
- * @param stopping whether somebody has asked it to stop
+ * @param info the query as users see it
+ * @param job ID of the stream job: 32 hexadecimal digits
+ * @param plan the job's plan
+ * @param mirrored whether switches mirror for it; if not, its hosts see the packets anyway
+ * @param parts its monitors: each a plan with one monitor, its host, and the current epoch of that
+ *     assignment
+ * @param stopping whether it was asked to stop
  */
 public record QueryRecord(
     QueryInfo info,
@@ -43,7 +43,7 @@ public record QueryRecord(
     return info.id();
   }
 
-  /** Of its parts. */
+  /** Returns the hosts of its parts. */
   Set<String> hosts() {
     Set<String> hosts = new TreeSet<>();
     parts.forEach(part -> hosts.add(part.getMonitors(0).getHost()));
@@ -66,7 +66,7 @@ public record QueryRecord(
     return new QueryRecord(info, step, job, plan, mirrored, parts, true);
   }
 
-  /** As JSON in UTF-8. */
+  /** Returns the record as JSON in UTF-8. */
   public byte[] bytes() {
     ObjectNode json = MAPPER.createObjectNode();
     json.put("step", step.name()).put("job", job).put("mirrored", mirrored);
@@ -81,7 +81,7 @@ public record QueryRecord(
     return json.toString().getBytes(StandardCharsets.UTF_8);
   }
 
-  /** What {@link #bytes} gave. */
+  /** Parses the result of {@link #bytes}. */
   public static QueryRecord of(byte[] bytes) throws IOException {
     JsonNode json = MAPPER.readTree(bytes);
     try {

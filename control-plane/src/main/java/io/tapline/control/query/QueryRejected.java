@@ -4,7 +4,7 @@ import io.tapline.compiler.ErrorRenderer;
 import io.tapline.compiler.QueryError;
 import java.util.List;
 
-/** A query that can't be compiled: its author's to mend. */
+/** Thrown when a query does not compile; its author has to fix it. */
 public final class QueryRejected extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -19,7 +19,7 @@ public final class QueryRejected extends Exception {
     return errors;
   }
 
-  /** All errors with their lines and a mark under the place. */
+  /** Returns all errors with their lines and a mark under each position. */
   public String rendered() {
     return getMessage();
   }

@@ -12,9 +12,8 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * What queries' jobs write to Redis, by the keys of schema/redis.md, to be read. Thread-safe. Every
- * call may throw a {@link redis.clients.jedis.exceptions.JedisException} where Redis can't be
- * reached.
+ * Reads what queries' jobs write to Redis, by the keys of schema/redis.md. Thread-safe. Every call
+ * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueryResults {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -23,19 +22,19 @@ public final class QueryResults {
 
   private final JedisPool pool;
 
-  /** Through these connections, which somebody else closes. */
+  /** Reads through the connections of a pool that the caller owns. */
   QueryResults(JedisPool pool) {
     this.pool = pool;
   }
 
-  /** Where a query's windows are. */
+  /** Returns the key of a query's windows. */
   static String windows(String id) {
     return QueryStore.key(id) + ":windows";
   }
 
   /**
-   * Windows written after an entry of the query's stream ({@code ""}: from the beginning), at most
-   * a page of them.
+   * Returns the windows written after an entry of the query's stream ({@code ""}: from the
+   * beginning), at most a page of them.
    */
   public List<WindowResult> windowsAfter(String id, String after) {
     StreamEntryID from = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
@@ -46,7 +45,7 @@ public final class QueryResults {
     }
   }
 
-  /** Windows that are kept. */
+  /** Returns the number of windows that are kept. */
   public long windowCount(String id) {
     try (Jedis redis = pool.getResource()) {
       return redis.xlen(windows(id));
@@ -54,8 +53,8 @@ public final class QueryResults {
   }
 
   /**
-   * The latest window of each processor that has one among the last {@link #RECENT}: those of all
-   * processors that end together come one after the other.
+   * Returns the latest window of each processor that has one among the last {@link #RECENT}:
+   * windows of different processors that end together are adjacent.
    */
   public List<WindowResult> latestWindows(String id) {
     Map<Integer, WindowResult> latest = new TreeMap<>();
@@ -70,7 +69,7 @@ public final class QueryResults {
     return List.copyOf(latest.values());
   }
 
-  /** The last window's entry; empty where there is none. */
+  /** Returns the ID of the last window's entry; empty if there is none. */
   public String lastWindow(String id) {
     try (Jedis redis = pool.getResource()) {
       return lastWindow(redis, id);
@@ -94,20 +93,23 @@ public final class QueryResults {
         QueryStore.parse(fields.get("completeness")));
   }
 
-  /** Counters over the whole query, numbers as numbers; empty before the job has written any. */
+  /**
+   * Returns the counters over the whole query, as JSON numbers where they are numbers; empty before
+   * the job has written any.
+   */
   public ObjectNode totals(String id) {
     ObjectNode totals = MAPPER.createObjectNode();
     try (Jedis redis = pool.getResource()) {
       Map<String, String> fields = redis.hgetAll(QueryStore.key(id) + ":totals");
-      // The job's own guard against overtaking: padded with zeros, no JSON, and nothing for
-      // readers.
+      // The job's own guard against reordering: it is padded with zeros, which JSON forbids, and of
+      // no use to readers.
       fields.remove("position");
       fields.forEach((name, value) -> totals.set(name, QueryStore.parse(value)));
     }
     return totals;
   }
 
-  /** Records that the query's job has read, and the tuples in them. */
+  /** Returns the number of records that the query's job has read, and of the tuples in them. */
   long[] taken(String id) {
     try (Jedis redis = pool.getResource()) {
       List<String> taken = redis.hmget(QueryStore.key(id) + ":totals", "position", "tuples");
@@ -116,11 +118,12 @@ public final class QueryResults {
   }
 
   /**
-   * Changes as long as the query's job writes results, and, without an exception, where Redis can't
-   * be reached: the job tries again then, and fails by itself if that lasts.
+   * Returns a value that changes as long as the query's job writes results. It also changes,
+   * without an exception, while Redis can't be reached: the job retries then, and fails on its own
+   * if that lasts.
    */
   Object progress(String id) {
-    // By one connection: who has one and waits for another may wait for its like.
+    // Uses one connection: threads that hold one while they wait for another can deadlock.
     try (Jedis redis = pool.getResource()) {
       return List.of(redis.hgetAll(QueryStore.key(id) + ":totals"), lastWindow(redis, id));
     } catch (JedisException e) {

@@ -33,21 +33,24 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * One query's run, from its topic to its last window, in this order: topic, job, monitor; the end
- * comes from the monitor, through the topic, to the job. Whatever happens, {@link #run} leaves
- * neither topic nor job nor its user nor anybody who watches packets for this query.
+ * comes from the monitor, through the topic, to the job. Whatever happens, {@link #run} leaves no
+ * topic, job, user or monitor of this query behind.
  */
 final class QueryRun {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRun.class);
 
-  /** How long a monitor that was asked to end may take to flush. */
+  /** How long a monitor may take to flush after it was asked to end. */
   private static final long FLUSH_SECONDS = 10;
 
-  /** How long a job that has everything may show no progress. */
+  /** How long a job that has received everything may make no progress. */
   private static final long STALL_SECONDS = 60;
 
   private static final long CANCEL_SECONDS = 20;
 
-  /** Monitors of interfaces send something several times a second; captures are waited for. */
+  /**
+   * Monitors of interfaces send something several times a second; monitors of captures may stay
+   * silent.
+   */
   private static final Duration SILENCE = Duration.ofSeconds(30);
 
   private final Plan plan;
@@ -63,9 +66,11 @@ final class QueryRun {
   private final Duration checkpointInterval;
   private final TopicRights.Users users;
 
-  /** Completes exceptionally when something outside the run makes it pointless. */
+  /** Completes exceptionally when an event outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
 
+  private CompletableFuture<JobCluster.Submission> submission =
+      CompletableFuture.completedFuture(null);
   private CompletableFuture<JobEnd> jobEnd;
   private QueryMonitor monitor;
   private SamplingWatch sampling;
@@ -73,11 +78,11 @@ final class QueryRun {
   private volatile boolean detached;
 
   /**
-   * What a run asks of its surroundings.
+   * The run's view of its surroundings.
    *
-   * @param steps hears how far the run is, before anybody sees it
-   * @param redis makes its job's user
-   * @param onRunning called when packets are seen, and again where that moved to another host
+   * @param steps records the run's steps before they become visible
+   * @param redis creates the job's user
+   * @param onRunning called when packets are seen, and again after a part has moved to another host
    * @param results changes as long as the job makes progress
    * @param taken records that the job has read, and the tuples in them
    */
@@ -88,27 +93,27 @@ final class QueryRun {
       Supplier<Object> results,
       Supplier<long[]> taken) {}
 
-  /** Notes how far a run is. */
+  /** Records the steps of a run. */
   interface Steps {
-    /** Topic and job are there. */
+    /** Topic and job exist. */
     void placed() throws IOException;
 
-    /** It has ended but for what is to be cleaned up. */
+    /** The run has ended except for the cleanup. */
     void ending(QueryState state, String error);
   }
 
   /**
-   * Which run it is.
+   * Identifies a run.
    *
-   * @param job of the stream job
-   * @param resumed whether an earlier control plane has begun it
-   * @param checkpointInterval of the job
-   * @param users of its topic at Kafka
+   * @param job ID of the stream job
+   * @param resumed whether an earlier control plane started it
+   * @param checkpointInterval checkpoint interval of the job
+   * @param users Kafka users of its topic
    */
   record Identity(
       JobID job, boolean resumed, Duration checkpointInterval, TopicRights.Users users) {}
 
-  /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
+  /** Assigns a monitor to the query; calls {@code onReady} once it is capturing. */
   interface Launcher {
     QueryMonitor launch(Runnable onReady) throws IOException;
   }
@@ -137,7 +142,7 @@ final class QueryRun {
   }
 
   /**
-   * Runs to the end.
+   * Runs the query to its end.
    *
    * @return FINISHED, or STOPPED if {@link #stop} was called
    */
@@ -150,7 +155,9 @@ final class QueryRun {
       hooks.steps().ending(QueryState.FAILED, e.getMessage());
       throw e;
     } finally {
-      cleanUp();
+      try (ProgressListener.Phase cleaning = progress.phase("remove the topic")) {
+        cleanUp();
+      }
     }
   }
 
@@ -158,12 +165,20 @@ final class QueryRun {
     try {
       if (resumed) {
         topics.resume(topic());
+        resumeJob();
       } else {
-        topics.create(topic());
+        submission = background(this::prepareJob);
+        try (ProgressListener.Phase creating = progress.phase("create the topic")) {
+          topics.create(topic());
+        }
+        // The topic keeps a whole capture, so the job may start later.
+        if (!live && !startMonitor()) {
+          return QueryState.STOPPED;
+        }
+        submitJob();
       }
-      startJob();
       hooks.steps().placed();
-      if (!startMonitor()) {
+      if ((live || resumed) && !startMonitor()) {
         return QueryState.STOPPED;
       }
       awaitEnd();
@@ -175,13 +190,64 @@ final class QueryRun {
     }
   }
 
-  private void startJob() throws IOException {
+  private void resumeJob() throws IOException {
     grantRedis();
-    if (!resumed || !cluster.resume(job)) {
-      Endpoints own = backend.jobEndpoints(plan.getQuery(), hooks.redis().login(plan.getQuery()));
-      cluster.submit(plan, own, options(), job);
+    if (!cluster.resume(job)) {
+      preparedJob().submit();
     }
     jobEnd = cluster.end(job);
+  }
+
+  private JobCluster.Submission prepareJob() throws IOException {
+    try (ProgressListener.Phase preparing = progress.phase("prepare the job")) {
+      grantRedis();
+      return preparedJob();
+    }
+  }
+
+  private JobCluster.Submission preparedJob() {
+    Endpoints own = backend.jobEndpoints(plan.getQuery(), hooks.redis().login(plan.getQuery()));
+    return cluster.prepare(plan, own, options(), job);
+  }
+
+  private void submitJob() throws IOException, PipelineException {
+    try (ProgressListener.Phase submitting = progress.phase("submit the job")) {
+      submission.join().submit();
+      jobEnd = cluster.end(job);
+      ProgressListener.Phase running = progress.phase("run the job");
+      jobEnd.whenComplete((end, error) -> running.close());
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof IOException known) {
+        throw known;
+      }
+      if (e.getCause() instanceof IllegalArgumentException fault) {
+        throw fault;
+      }
+      throw new PipelineException(
+          Kind.INTERNAL, "the job can't be prepared: " + e.getCause(), e.getCause());
+    }
+  }
+
+  private interface Work<T> {
+    T run() throws IOException;
+  }
+
+  private static <T> CompletableFuture<T> background(Work<T> work) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                result.complete(work.run());
+              } catch (Throwable e) {
+                // Catches errors, too: the query waits for this thread.
+                result.completeExceptionally(e);
+              }
+            },
+            "query-job");
+    thread.setDaemon(true);
+    thread.start();
+    return result;
   }
 
   private void grantRedis() throws IOException {
@@ -195,7 +261,7 @@ final class QueryRun {
     }
   }
 
-  /** Removes what a run that is known to have ended left behind, which may be nothing. */
+  /** Removes what an ended run left behind, if anything. */
   void cleanUpAfter() throws PipelineException {
     try {
       if (cluster.resume(job)) {
@@ -208,14 +274,17 @@ final class QueryRun {
     }
   }
 
-  /** Leaves everything as it is, for another control plane: nothing is cleaned up any more. */
+  /** Leaves everything as it is for another control plane; nothing is cleaned up from now on. */
   void detach() {
     detached = true;
   }
 
   private JobOptions options() {
+    // A job that ends with this process and reads a topic that keeps everything needs no
+    // checkpoints: it starts over.
+    boolean checkpointed = live || !cluster.endsWithProcess();
     return JobOptions.defaults()
-        .withCheckpoints(checkpointInterval, checkpoints())
+        .withCheckpoints(checkpointed ? checkpointInterval : Duration.ZERO, checkpoints())
         .withSilentAfter(live ? SILENCE : Duration.ZERO);
   }
 
@@ -242,7 +311,7 @@ final class QueryRun {
     }
     monitor = launcher.launch(hooks.onRunning());
     if (stopRequested) {
-      // What an earlier control plane had begun has seen something.
+      // A query that an earlier control plane started has already seen packets.
       monitor.stop();
       stopSoon();
     } else if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
@@ -264,7 +333,7 @@ final class QueryRun {
     return new SamplingWatch.State(written, taken[0], taken[1]);
   }
 
-  /** Asks the run to end early, with what was seen until now. Repeats change nothing. */
+  /** Asks the run to end early with the results so far. Idempotent. */
   synchronized void stop() {
     if (stopRequested) {
       return;
@@ -276,17 +345,17 @@ final class QueryRun {
     }
   }
 
-  /** The monitor has nothing more to do: it is killed if it does not end by itself. */
+  /** Stops the monitor, which has nothing more to do, and kills it if it does not end in time. */
   private void stopSoon() {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }
 
-  /** Why no results come at the moment, where that is known; else empty. */
+  /** Returns why no results arrive at the moment, if that is known; else empty. */
   String hindrance() {
     return cluster.hindrance(job);
   }
 
-  /** Ends the run as a failure: what it needs is gone. */
+  /** Fails the run because something that it depends on is gone. */
   void abort(String reason) {
     aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));
   }
@@ -319,7 +388,7 @@ final class QueryRun {
     }
   }
 
-  /** Waits for the job, which has all it will get, as long as its results change. */
+  /** Waits for the job, which has received all its input, as long as its results change. */
   private JobEnd awaitJob() throws ExecutionException, InterruptedException, PipelineException {
     CompletableFuture<Object> end = CompletableFuture.anyOf(aborted, jobEnd);
     Object results = hooks.results().get();
@@ -347,7 +416,7 @@ final class QueryRun {
     }
   }
 
-  /** What can't be cleaned up is logged: it does not change how the query ended. */
+  /** Logs what can't be cleaned up: that does not change how the query ended. */
   private void cleanUp() {
     if (detached) {
       return;
@@ -361,6 +430,8 @@ final class QueryRun {
     if (jobEnd != null && !jobEnd.isDone()) {
       cancelJob();
     }
+    // The submission may be about to create the user that is removed next.
+    submission.handle((prepared, error) -> prepared).join();
     hooks.redis().revoke(plan.getQuery());
     try {
       topics.retire(plan.getTopic());
@@ -371,8 +442,8 @@ final class QueryRun {
   }
 
   /**
-   * Flink removes the checkpoints of a job that has ended, but not their folders. Those of another
-   * kind of storage than files stay, as do files that this host does not see.
+   * Flink removes the checkpoints of an ended job, but not their folders. Checkpoints in other
+   * storage than files stay, as do files that this host can't see.
    */
   private void deleteCheckpoints() {
     if (!checkpoints().startsWith("file:")) {

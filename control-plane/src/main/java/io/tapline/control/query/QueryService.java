@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Takes queries, runs them, and tells of them. Thread-safe. */
+/** Accepts, runs and reports queries. Thread-safe. */
 public final class QueryService implements AutoCloseable {
-  /** Ended queries whose results are kept. */
+  /** Number of ended queries whose results are kept. */
   public static final int MOST_KEPT = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
@@ -47,7 +47,10 @@ public final class QueryService implements AutoCloseable {
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private volatile StateStore state = new MemoryStateStore();
 
-  /** Queries that an earlier control plane left and that have lost their places, and why. */
+  /**
+   * Queries that an earlier control plane left and that lost their resources in the network, with
+   * the reason.
+   */
   private final Map<String, String> displaced = new ConcurrentHashMap<>();
 
   private boolean closed;
@@ -56,7 +59,7 @@ public final class QueryService implements AutoCloseable {
   /**
    * A service.
    *
-   * @param network of the inventory: where queries are placed and by which rules mirrored
+   * @param network network of the inventory, in which queries are placed and mirrored
    */
   public QueryService(
       Backend backend, Catalogue catalogue, Inventory inventory, Optional<Network> network)
@@ -75,9 +78,9 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * From now on this network's switches mirror what running queries want, and only that.
+   * From now on, the switches of this network mirror exactly what running queries need.
    *
-   * @param hosts whose monitors get it; null: nobody's
+   * @param hosts agents whose monitors receive the copies; null if there are none
    */
   public void mirrorThrough(NetworkAdapter adapter, AgentRegistry hosts) {
     placements.mirrorThrough(adapter);
@@ -86,22 +89,22 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Wants to hear of hosts' leases. */
+  /** Returns the accounting of mirrored packets, which must be notified of hosts' leases. */
   public MirrorAccounting accounting() {
     return accounting;
   }
 
-  /** What texts would do. */
+  /** Returns the planner, which explains texts. */
   public QueryPlanner planner() {
     return planner;
   }
 
-  /** What queries need. */
+  /** Returns the services that queries depend on. */
   public Services services() {
     return services;
   }
 
-  /** What queries have found. */
+  /** Returns the results of queries. */
   public QueryResults results() {
     return store.results();
   }
@@ -109,8 +112,8 @@ public final class QueryService implements AutoCloseable {
   /**
    * Compiles a query and starts it.
    *
-   * @return its ID; whether it then runs, {@link #find} tells
-   * @throws PipelineException if Kafka does not tell whether the topics of its alerts are there
+   * @return its ID; {@link #find} returns its state from then on
+   * @throws PipelineException if Kafka can't say which topics of its alerts exist
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries, PipelineException {
@@ -118,9 +121,9 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * The same for somebody with these rights.
+   * Does the same for a caller with these rights.
    *
-   * @param most of the tenant's queries that run at once
+   * @param most maximum number of the tenant's queries that run at once
    */
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int most)
@@ -134,8 +137,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Makes room in the network for what an earlier control plane left, where it had it. To be called
-   * before switches are told anything.
+   * Reserves the network's resources again for the queries that an earlier control plane left. Call
+   * it before switches are updated.
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
@@ -156,8 +159,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Goes on with what an earlier control plane left. REQUIRES: {@link #restorePlaces}; nothing was
-   * submitted yet, and the registry does not listen.
+   * Resumes the queries that an earlier control plane left. REQUIRES: {@link #restorePlaces} was
+   * called, no query was submitted yet, and the registry does not listen.
    */
   public void resume(List<QueryRecord> left, StateStore from, Source source) {
     state = from;
@@ -176,7 +179,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** How it ended was known; what it used may be there still. */
+  /** Finishes a query whose end was already recorded; some of its resources may still exist. */
   private void finish(LiveQuery live, QueryInfo end) {
     try {
       live.run().cleanUpAfter();
@@ -226,7 +229,8 @@ public final class QueryService implements AutoCloseable {
     } catch (PipelineException e) {
       LOG.info("query {} failed", live.id(), e);
       ended(live, QueryState.FAILED, e.getMessage());
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
+      // Catches errors, too: clients wait for the query's end.
       LOG.error("query {} failed", live.id(), e);
       ended(live, QueryState.FAILED, "internal error: " + e);
     } finally {
@@ -234,13 +238,13 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Who sees that it has ended sees no rules of it. */
+  /** Removes the rules first, so that a query seen as ended has none. */
   private void ended(LiveQuery live, QueryState state, String error) {
     placements.remove(live.id());
     live.enter(state, error);
   }
 
-  /** The store is used no more once the end is complete: {@link #close} may be waiting for it. */
+  /** The store is not used after the end has completed: {@link #close} may be waiting for that. */
   private void end(LiveQuery live) {
     boolean written = awaitWritten(live);
     try {
@@ -248,7 +252,7 @@ public final class QueryService implements AutoCloseable {
     } finally {
       placements.remove(live.id());
       running.remove(live.id());
-      // Else whoever leads next writes how it ended.
+      // If it is not written, the next leader records the end.
       if (written) {
         live.forgotten();
       }
@@ -256,7 +260,10 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** One that ended while Redis was away would be called running for ever, once it is back. */
+  /**
+   * Waits until the end is in Redis: a query that ended during an outage of Redis would otherwise
+   * be shown as running forever.
+   */
   private boolean awaitWritten(LiveQuery live) {
     try {
       while (!live.written()) {
@@ -274,7 +281,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Fails every query that runs: something that all of them need is gone, or was. */
+  /** Fails every running query, because something that all of them depend on is or was gone. */
   public void failAll(String reason) {
     for (LiveQuery live : running.values()) {
       try {
@@ -306,12 +313,12 @@ public final class QueryService implements AutoCloseable {
     return live != null ? Optional.of(live.shown()) : store.find(id);
   }
 
-  /** Latest first. */
+  /** Returns all queries, latest first. */
   public List<QueryInfo> list() {
     return store.list(id -> Optional.ofNullable(running.get(id)).map(LiveQuery::shown));
   }
 
-  /** A running query's place in the network; empty if it has none. */
+  /** Returns a running query's placement in the network; empty if it has none. */
   public Optional<NetworkPlan> placement(String id) {
     Stream stream =
         Optional.ofNullable(running.get(id))
@@ -320,26 +327,23 @@ public final class QueryService implements AutoCloseable {
     return placements.find(id).map(plan -> StreamLayout.of(plan, stream));
   }
 
-  /** The inventory's network, if it has one. */
+  /** Returns the inventory's network, if it has one. */
   public Optional<Network> network() {
     return placements.network();
   }
 
-  /** What is known of that network's switches; empty if they are not this one's. */
+  /** Returns the state of that network's switches; empty if this service does not control them. */
   public Optional<NetworkStatus> switches() {
     return placements.switches();
   }
 
-  /** The plan that a query runs. */
+  /** Returns the plan that a query runs. */
   public Optional<JsonNode> plan(String id) {
     LiveQuery live = running.get(id);
     return live != null ? Optional.of(live.plan()) : store.plan(id);
   }
 
-  /**
-   * Asks a query to end with what it has seen; nothing happens to one that has ended or was never
-   * there.
-   */
+  /** Asks a query to end with the results so far; does nothing if it has ended or never existed. */
   public void stop(String id) {
     LiveQuery live = running.get(id);
     if (live != null) {
@@ -347,7 +351,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Waits until the query has ended and everything of it but its results is gone. */
+  /** Waits until the query has ended and everything of it except its results has been removed. */
   public QueryInfo awaitEnd(String id) {
     LiveQuery live = running.get(id);
     if (live != null) {
@@ -356,32 +360,32 @@ public final class QueryService implements AutoCloseable {
     return find(id).orElseThrow(() -> new NoSuchElementException("no query " + id));
   }
 
-  /** Of Kafka: where monitors on hosts send tuples. */
+  /** Returns the Kafka brokers to which monitors on hosts send tuples. */
   public String hostBrokers() {
     return backend.hostBrokers();
   }
 
-  /** How the monitor of a host logs in there; none if brokers want none. */
+  /** Returns how the monitor of a host logs in there; no login if brokers require none. */
   public Login hostLogin(String host) {
     return backend.access().hostLogin(host);
   }
 
-  /** Queries under way. */
+  /** Returns the number of running queries. */
   public int runningCount() {
     return running.size();
   }
 
-  /** As many as may be under way at once. */
+  /** Returns the maximum number of queries that run at once. */
   public int mostRunning() {
     return backend.mostQueries();
   }
 
-  /** Monitor processes under way; one on an interface serves many queries that look at it. */
+  /** Returns the number of running monitor processes; one on an interface serves many queries. */
   public int monitorCount() {
     return monitors.running();
   }
 
-  /** Stops every query and waits for their ends; takes none from now on. */
+  /** Stops every query and waits until all have ended; accepts none from now on. */
   public void stopAll() {
     List<LiveQuery> all;
     synchronized (this) {
@@ -393,7 +397,7 @@ public final class QueryService implements AutoCloseable {
     all.forEach(live -> live.end().join());
   }
 
-  /** Leaves every query as it is, for another control plane; takes none from now on. */
+  /** Leaves every query as it is for another control plane; accepts none from now on. */
   public synchronized void detach() {
     closed = true;
     detached = true;
@@ -401,7 +405,7 @@ public final class QueryService implements AutoCloseable {
     running.values().forEach(live -> live.run().detach());
   }
 
-  /** Stops every query that was not left to others. */
+  /** Stops every query that was not left to another control plane. */
   @Override
   public void close() {
     stopAll();

@@ -3,11 +3,11 @@ package io.tapline.control.query;
 import java.util.Locale;
 
 /**
- * Where a query is in its life.
+ * The state of a query.
  *
  * <pre>
  * SUBMITTED ─▶ STARTING ─▶ RUNNING ─▶ FINISHED        the capture or LIMIT ended
- *                  │           ├────▶ STOPPED         somebody stopped it
+ *                  │           ├────▶ STOPPED         a user stopped it
  *                  └───────────┴────▶ FAILED          with an error
  * </pre>
  */
@@ -23,7 +23,7 @@ public enum QueryState {
     return this == FINISHED || this == STOPPED || this == FAILED;
   }
 
-  /** As in JSON and Redis: lower case. */
+  /** Returns the state as JSON and Redis have it: in lower case. */
   public String text() {
     return name().toLowerCase(Locale.ROOT);
   }

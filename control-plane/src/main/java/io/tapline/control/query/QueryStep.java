@@ -1,7 +1,7 @@
 package io.tapline.control.query;
 
 /**
- * How far a query has been brought, for whoever goes on with it. Each step may be done again.
+ * How far a query has advanced, for the control plane that resumes it. Each step may be repeated.
  *
  * <pre>
  * SUBMITTED ─▶ PLACED ─▶ MIRRORING ─▶ RUNNING ─▶ ENDING ─▶ no record
@@ -9,14 +9,14 @@ package io.tapline.control.query;
  * </pre>
  */
 public enum QueryStep {
-  /** Accepted: its parts are chosen, nothing else need be there. */
+  /** Accepted: its parts are chosen; nothing else has to exist. */
   SUBMITTED,
-  /** Its topic and its job are there; monitors are being told. */
+  /** Its topic and its job exist; monitors are being assigned. */
   PLACED,
-  /** Its monitors watch; switches are being told. */
+  /** Its monitors capture; switches are being programmed. */
   MIRRORING,
   /** Its packets are seen. */
   RUNNING,
-  /** How it ended is known; what it used is being cleaned up. */
+  /** Its end is recorded; what it used is being cleaned up. */
   ENDING
 }

@@ -29,10 +29,10 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Queries and their results in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
- * throw a {@link redis.clients.jedis.exceptions.JedisException} where Redis can't be reached.
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 final class QueryStore implements AutoCloseable {
-  /** Written to see whether that can be done; gone after a second. */
+  /** Key written to see whether writes work; it expires after a second. */
   static final String PROBE = "tapline:probe";
 
   private static final String QUERIES = "tapline:queries";
@@ -47,15 +47,15 @@ final class QueryStore implements AutoCloseable {
   private final RedisAccess access;
 
   /**
-   * Keys of a Redis.
+   * A store in this Redis.
    *
-   * @param jobKey from which the passwords of jobs follow
-   * @throws PipelineException if the files of TLS can't be read
+   * @param jobKey key from which job passwords are derived
+   * @throws PipelineException if the TLS files can't be read
    */
   QueryStore(RedisEndpoint redis, JobKey jobKey) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
-    // A connection that is broken since Redis was started anew is not given out.
+    // Does not lend connections that broke when Redis restarted.
     settings.setTestOnBorrow(true);
     settings.setMaxWait(Duration.ofSeconds(10));
     this.redis = redis;
@@ -67,17 +67,17 @@ final class QueryStore implements AutoCloseable {
     access = new RedisAccess(redis.login(), jobKey, pool);
   }
 
-  /** Where a query itself is; all else that is kept of it begins with the same. */
+  /** Returns the key of the query itself, which is the prefix of all its other keys. */
   static String key(String id) {
     return "tapline:query:" + id;
   }
 
-  /** Who may do what in it. */
+  /** Returns the users and rights in Redis. */
   RedisAccess access() {
     return access;
   }
 
-  /** What their jobs write. */
+  /** Returns what the queries' jobs write. */
   QueryResults results() {
     return new QueryResults(pool);
   }
@@ -91,7 +91,7 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** Writes the query's present state and tells listeners. */
+  /** Writes the query's present state and notifies listeners. */
   void update(QueryInfo query) {
     try (Jedis redis = pool.getResource()) {
       redis.hset(key(query.id()), fields(query));
@@ -119,7 +119,7 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** The plan as JSON; empty for an unknown query. */
+  /** Returns the plan as JSON; empty for an unknown query. */
   Optional<JsonNode> plan(String id) {
     try (Jedis redis = pool.getResource()) {
       return Optional.ofNullable(redis.hget(key(id), "plan")).map(QueryStore::parse);
@@ -127,9 +127,9 @@ final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Latest first, in two round trips however many they are.
+   * Returns the queries, latest first, in two round trips however many there are.
    *
-   * @param known what need not be read
+   * @param known returns the queries that need not be read
    */
   List<QueryInfo> list(Function<String, Optional<QueryInfo>> known) {
     try (Jedis redis = pool.getResource();
@@ -147,7 +147,7 @@ final class QueryStore implements AutoCloseable {
     return () -> Optional.of(query);
   }
 
-  /** All but the plan, which is longer than all the rest. */
+  /** Requests everything but the plan, which is longer than the rest together. */
   private static Supplier<Optional<QueryInfo>> asked(String id, Pipeline pipeline) {
     Response<List<String>> answer = pipeline.hmget(key(id), FIELDS);
     return () -> {
@@ -178,7 +178,7 @@ final class QueryStore implements AutoCloseable {
             notes));
   }
 
-  /** Forgets a query and all of its results. */
+  /** Removes a query and all of its results. */
   void remove(String id, int processors) {
     List<String> keys =
         new ArrayList<>(List.of(key(id), QueryResults.windows(id), key(id) + ":totals"));
@@ -205,9 +205,8 @@ final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Why Redis does not do what it should, as a sentence for people; empty if it answers and has the
-   * functions that jobs call. Asks by a connection of its own, since the pool keeps reasons to
-   * itself.
+   * Returns, as a sentence for users, why Redis can't be used; empty if it answers and has the
+   * functions that jobs call. Opens its own connection, since the pool hides the reasons.
    */
   String silence() {
     try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {
@@ -226,7 +225,7 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** What it began with; Jedis suppresses it where a name has several addresses. */
+  /** Returns the first cause; Jedis suppresses it if a name has several addresses. */
   private static Throwable first(Throwable e) {
     Throwable next = e;
     Throwable first = e;
@@ -238,8 +237,8 @@ final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * What is wrong with it; empty if it takes results. One that is full, or whose disk is, or that
-   * follows another, answers and can be read.
+   * Returns what is wrong with Redis; empty if it accepts results. A Redis that is out of memory or
+   * disk space, or that is a replica, answers and can be read.
    */
   String fault() {
     try (Jedis redis = pool.getResource()) {

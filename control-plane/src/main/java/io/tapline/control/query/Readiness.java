@@ -15,13 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether the services that queries need do their part, asked all at once and waited for a short
- * while. A service that owes an answer is not asked a second time until it came. Thread-safe.
+ * Checks that the services that queries depend on work: asks all of them at once and waits briefly.
+ * A service that has not answered yet is not asked again until it does. Thread-safe.
  */
 final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
 
-  /** Longer than a busy host takes, shorter than those who ask wait. */
+  /** Longer than a busy host takes to answer, shorter than callers wait. */
   private static final Duration PATIENCE = Duration.ofSeconds(3);
 
   private static final String SILENT = "does not answer";
@@ -37,9 +37,9 @@ final class Readiness implements AutoCloseable {
           });
 
   /**
-   * Of these services.
+   * A check of these services.
    *
-   * @param questions by name: each tells what is wrong, empty for nothing, and may take its time
+   * @param questions by name: each returns what is wrong, empty for nothing, and may take its time
    */
   Readiness(Map<String, Supplier<String>> questions) {
     this(questions, PATIENCE);
@@ -50,7 +50,7 @@ final class Readiness implements AutoCloseable {
     questions.forEach((name, question) -> services.put(name, new Service(question)));
   }
 
-  /** What is wrong with each service; an empty text for one that is well. */
+  /** Returns what is wrong with each service; an empty string for a healthy one. */
   Map<String, String> faults() {
     long deadline = System.nanoTime() + patience.toNanos();
     Map<String, CompletableFuture<String>> asked = new LinkedHashMap<>();
@@ -61,8 +61,8 @@ final class Readiness implements AutoCloseable {
   }
 
   /**
-   * The same as the last answers told, without waiting for the next ones, which are asked for;
-   * without services that have never been asked.
+   * Returns the result of the last answers without waiting, and asks again in the background;
+   * services that have never been asked are missing.
    */
   Map<String, String> lastFaults() {
     Map<String, String> faults = new LinkedHashMap<>();

@@ -18,11 +18,11 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The users of queries' jobs in Redis, and the functions that they call. Both are made again,
- * within a second or two, in a Redis that was restarted without them. Thread-safe.
+ * The users of queries' jobs in Redis, and the functions that they call. If Redis restarts without
+ * them, both are created again within a second or two. Thread-safe.
  *
- * <p>Where the control plane itself has no login there is nothing to do: jobs have none either, and
- * load the functions.
+ * <p>If the control plane itself has no login there is nothing to do: jobs have none either, and
+ * load the functions themselves.
  */
 final class RedisAccess implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisAccess.class);
@@ -47,9 +47,9 @@ final class RedisAccess implements AutoCloseable {
   /**
    * Users of a Redis.
    *
-   * @param own login of the control plane; none where Redis asks for none
-   * @param key from which passwords follow
-   * @param pool of connections with that login, which somebody else closes
+   * @param own login of the control plane; none if Redis requires none
+   * @param key key from which passwords are derived
+   * @param pool connections with that login, owned by the caller
    */
   RedisAccess(Login own, JobKey key, JedisPool pool) {
     this.needed = !own.isNone();
@@ -61,9 +61,9 @@ final class RedisAccess implements AutoCloseable {
   }
 
   /**
-   * Loads the functions where they are missing.
+   * Loads the functions if they are missing.
    *
-   * @throws JedisException if that can't be done
+   * @throws JedisException if that fails
    */
   void prepare(Jedis redis) {
     if (needed) {
@@ -72,10 +72,10 @@ final class RedisAccess implements AutoCloseable {
   }
 
   /**
-   * Makes the user of a query's job, or sets its rights and password again, and loads this
-   * version's functions.
+   * Creates the user of a query's job, or resets its rights and password, and loads this version's
+   * functions.
    *
-   * @throws JedisException if that can't be done now; it is tried again until {@link #revoke}
+   * @throws JedisException if that fails now; it is retried until {@link #revoke}
    */
   synchronized void grant(String query) {
     if (!needed) {
@@ -88,7 +88,7 @@ final class RedisAccess implements AutoCloseable {
     }
   }
 
-  /** What the job of a query logs in with. */
+  /** Returns the login of a query's job. */
   Login login(String query) {
     return needed ? new Login(RedisAcl.jobUser(query), password(query)) : Login.NONE;
   }
@@ -107,7 +107,7 @@ final class RedisAccess implements AutoCloseable {
     }
   }
 
-  /** Makes again what Redis has lost, and removes what is to be removed. */
+  /** Creates again what Redis has lost, and removes revoked users. */
   synchronized void check() {
     if (granted.isEmpty() && revoked.isEmpty()) {
       return;

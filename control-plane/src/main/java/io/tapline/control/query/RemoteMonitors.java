@@ -27,34 +27,37 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A query's monitors on hosts, by their agents. It watches once all of them do, and has ended once
- * all have.
+ * A query's monitors on hosts, run by the hosts' agents. They are ready once all of them capture,
+ * and have ended once all have.
  *
- * <p>A part whose host was started anew begins there again, and one whose host is gone on another
- * that can see the same packets, each time with a higher epoch; what no host can go on with ends
- * the query as a failure that names the host. Thread-safe.
+ * <p>A part whose host has restarted is assigned to it again; a part whose host is gone, to another
+ * host that can see the same packets; each time with a higher epoch. If no host can take a part
+ * over, the query fails with an error that names the host. Thread-safe.
  */
 final class RemoteMonitors implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);
 
-  /** Where parts may go, and who has to know. */
+  /** Decides where parts can move, and records where they are. */
   interface Moves {
-    /** By host, what each is to count; empty if each host sees what it sees. */
+    /** Returns what each host is to count; empty if each host counts all that it sees. */
     Optional<Map<String, Match>> present();
 
-    /** The same from now on without a host; as before if there is no other. */
+    /** Returns the same without a host from now on; changes nothing if there is no other. */
     Optional<Map<String, Match>> without(String host);
 
     /** See {@link QueryPlacements#narrow}. */
     boolean narrow(int zeros);
 
-    /** Whether switches mirror what is wanted. */
+    /** Returns true if switches mirror what the query needs. */
     boolean isMirrored();
 
-    /** Completes soon: once what was copied to hosts until now has come, or is told of. */
+    /**
+     * Completes soon: once the packets copied to these hosts until now have arrived or are
+     * accounted for.
+     */
     CompletableFuture<Void> settled(Set<String> hosts);
 
-    /** Says where parts are to be before they are told. */
+    /** Records the new hosts of parts before the agents are notified. */
     void moved(List<Plan> parts) throws IOException;
   }
 
@@ -66,27 +69,27 @@ final class RemoteMonitors implements QueryMonitor {
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private final List<RemotePart> parts = new ArrayList<>();
 
-  /** Held while one part is moved: another waits for it. */
+  /** Lock that serializes moves of parts. */
   private final Object moving = new Object();
 
   /** Null if the query is not sampled by port. */
   private final Narrowing narrowing;
 
-  /** Null if the query has no LIMIT Np. Used by who holds {@link #moving}. */
+  /** Null if the query has no LIMIT Np. Guarded by {@link #moving}. */
   private final SharedLimit limit;
 
   private boolean stopping;
 
-  /** Null before it is asked to stop. */
+  /** Null until the query is asked to stop. */
   private CompletableFuture<Void> settled;
 
   private volatile boolean killed;
 
   /**
-   * What ends a query by itself.
+   * Limits that end a query automatically.
    *
    * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
-   * @param packets all that its parts together may take; 0: any number
+   * @param packets total that its parts may take; 0 for no limit
    */
   record Bounds(OptionalLong endsAtNs, long packets) {}
 
@@ -129,14 +132,17 @@ final class RemoteMonitors implements QueryMonitor {
     }
   }
 
-  /** The plan with a monitor for each host that has an agent now: each sees what its host does. */
+  /**
+   * Returns the plan with a monitor for each host whose agent is up; each counts what its host
+   * sees.
+   */
   static Plan everywhere(Plan plan, AgentRegistry registry) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
     up(registry).forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
     return placed.build();
   }
 
-  /** The plan with a monitor for each host that packets are mirrored to. */
+  /** Returns the plan with a monitor for each host that receives mirrored packets. */
   static Plan placed(Plan plan, NetworkPlan network) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
     placed.clearRules().addAllRules(network.placed().rules());
@@ -155,9 +161,9 @@ final class RemoteMonitors implements QueryMonitor {
   }
 
   /**
-   * The plan of each of a plan's monitors.
+   * Returns one plan per monitor of a plan.
    *
-   * @param matches by host, what its monitor counts; all of the match where there is none
+   * @param matches by host, what its monitor counts; the whole match for hosts that are missing
    */
   static List<Plan> parts(Plan plan, Map<String, Match> matches) {
     long packets = Integer.toUnsignedLong(plan.getLimit().getPackets());
@@ -174,7 +180,7 @@ final class RemoteMonitors implements QueryMonitor {
     return parts;
   }
 
-  /** The hosts whose agents hold a lease. */
+  /** Returns the hosts whose agents hold a lease. */
   static Set<String> up(AgentRegistry registry) {
     Set<String> hosts = new TreeSet<>();
     registry.states().stream().filter(AgentState::up).forEach(agent -> hosts.add(agent.name()));
@@ -184,8 +190,8 @@ final class RemoteMonitors implements QueryMonitor {
   /**
    * Assigns each part to the agent of its host.
    *
-   * @param inherited whether an earlier control plane has done so
-   * @param onReady called when all watch, and again when one that moved does
+   * @param inherited whether an earlier control plane has already assigned them
+   * @param onReady called once all parts capture, and again when a part that moved does
    */
   static RemoteMonitors start(
       Assignments registry,
@@ -213,7 +219,7 @@ final class RemoteMonitors implements QueryMonitor {
     return monitors;
   }
 
-  /** What is said of a part, unless it is somewhere else by now. */
+  /** Events of a part; ignored if the part has moved since. */
   private final class Events implements AssignmentEvents {
     private final RemotePart part;
     private final int epoch;
@@ -229,7 +235,7 @@ final class RemoteMonitors implements QueryMonitor {
       }
     }
 
-    /** Of LIMIT Np: not on the registry's thread, and one at a time. */
+    /** Updates LIMIT Np, outside the registry's thread and one update at a time. */
     private void count(Runnable change) {
       if (limit == null) {
         return;
@@ -309,7 +315,7 @@ final class RemoteMonitors implements QueryMonitor {
     public void lost(String reason) {
       synchronized (parts) {
         if (stopping && inherited) {
-          // Its end may have been told to the control plane that died.
+          // The agent may have reported its end to the control plane that failed.
           partEnded();
           return;
         } else if (stopping) {
@@ -332,7 +338,7 @@ final class RemoteMonitors implements QueryMonitor {
     }
   }
 
-  /** Events come on the registry's thread, which must not wait. */
+  /** Runs a task outside the registry's thread, which must not block on it. */
   private void later(Runnable task) {
     CompletableFuture.runAsync(task)
         .exceptionally(
@@ -351,7 +357,10 @@ final class RemoteMonitors implements QueryMonitor {
     }
   }
 
-  /** Where the part's packets are now: at its host, else at the one that no other part is at. */
+  /**
+   * Resumes a part where its packets are now: on its own host, else on the host that has no other
+   * part.
+   */
   private void goOn(RemotePart part, int epoch, Optional<Map<String, Match>> now) {
     if (now.isEmpty()) {
       again(part, epoch, part.host(), part.plan().getMatch());
@@ -370,7 +379,7 @@ final class RemoteMonitors implements QueryMonitor {
     again(part, epoch, to, now.get().get(to));
   }
 
-  /** Assigns a part with the next epoch. */
+  /** Assigns a part again, with the next epoch. */
   private void again(RemotePart part, int epoch, String host, Match match) {
     synchronized (moving) {
       String from = part.host();
@@ -422,7 +431,7 @@ final class RemoteMonitors implements QueryMonitor {
     return told;
   }
 
-  /** A part that moves meanwhile has another epoch, of which the agent then has to hear anew. */
+  /** Parts that move meanwhile have a new epoch, for which their agents must be notified again. */
   @Override
   public Runnable onMirrored() {
     List<Plan> watching;
@@ -439,7 +448,7 @@ final class RemoteMonitors implements QueryMonitor {
             plan -> registry.mirrored(plan.getMonitors(0).getHost(), query, plan.getEpoch()));
   }
 
-  /** That any part may keep yet. */
+  /** Returns the highest rate that any part may still keep. */
   private double mostRate() {
     synchronized (parts) {
       return parts.stream().mapToDouble(RemotePart::mostRate).max().orElse(1);
@@ -459,7 +468,7 @@ final class RemoteMonitors implements QueryMonitor {
     last.whenComplete((none, fault) -> hosts().forEach(host -> registry.end(host, query)));
   }
 
-  /** Whatever an agent still has of the query it is told to end, also if it comes back later. */
+  /** Agents end whatever they still have of the query, even if they reconnect later. */
   @Override
   public void kill() {
     synchronized (parts) {

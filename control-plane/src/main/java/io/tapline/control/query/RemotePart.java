@@ -8,8 +8,8 @@ import io.tapline.schema.proto.Plan;
 import java.util.OptionalLong;
 
 /**
- * One monitor's part of a query: where it is, since which epoch, and how far. Its ID and partition,
- * which the stream job knows, stay whatever its host. Changed under its owner's lock.
+ * One monitor's part of a query: its host, its epoch and its progress. The stream job knows its ID
+ * and partition, which stay the same when it moves. Guarded by its owner's lock.
  */
 final class RemotePart {
   private static final long SECOND_NS = 1_000_000_000L;
@@ -18,12 +18,14 @@ final class RemotePart {
   private boolean ready;
   private boolean ended;
 
-  /** Of SAMPLE auto: the rate that it was told last, and the highest that it may keep yet. */
+  /**
+   * For SAMPLE auto: the rate that was sent last, and the highest that the monitor may still keep.
+   */
   private double toldRate = 1;
 
   private double mostRate = 1;
 
-  /** When a LIMIT's time is over, of System.nanoTime; empty before it was ready. */
+  /** When a LIMIT's time is over, of System.nanoTime; empty before the part is ready. */
   private OptionalLong endsAtNs;
 
   /**
@@ -35,9 +37,10 @@ final class RemotePart {
   }
 
   /**
-   * When a LIMIT's time is over, of System.nanoTime; empty if there is none or it has not begun.
+   * Returns when a LIMIT's time is over, of System.nanoTime; empty if there is none or it has not
+   * begun.
    *
-   * @param startedNs when it began, since the epoch; 0: not yet
+   * @param startedNs when it began, since the epoch; 0 if it has not
    */
   static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
     return limit.hasDuration() && startedNs != 0
@@ -61,12 +64,12 @@ final class RemotePart {
     return plan.getEpoch();
   }
 
-  /** What it may take of LIMIT Np, from the query's beginning on. */
+  /** Returns its grant of LIMIT Np since the query began. */
   long granted() {
     return Integer.toUnsignedLong(plan.getLimit().getPackets());
   }
 
-  /** Whether that has changed. */
+  /** Sets the grant; returns true if it has changed. */
   boolean grant(long packets) {
     if (packets == granted()) {
       return false;
@@ -77,23 +80,23 @@ final class RemotePart {
     return true;
   }
 
-  /** It is told to keep this share of the flows. */
+  /** Notes that the monitor was asked to keep this share of the flows. */
   void limit(double rate) {
     toldRate = rate;
     mostRate = Math.max(mostRate, rate);
   }
 
-  /** It has heard that it is to keep this share. */
+  /** Notes that the monitor now keeps this share. */
   void limited(double rate) {
     mostRate = rate == toldRate ? rate : mostRate;
   }
 
-  /** The highest rate that it may keep yet. */
+  /** Returns the highest rate that the monitor may still keep. */
   double mostRate() {
     return mostRate;
   }
 
-  /** False if it was. */
+  /** Marks the part as ready; returns false if it already was. */
   boolean becomesReady() {
     boolean before = ready;
     ready = true;
@@ -116,8 +119,8 @@ final class RemotePart {
   }
 
   /**
-   * What another host would be told, or the same one anew: of a LIMIT's time what is left, of its
-   * packets none that it was granted before.
+   * Returns the plan for another host, or the same one after a restart: it has what is left of a
+   * LIMIT's time, and none of the packets that were granted before.
    */
   Plan next(String host, Match match) {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();

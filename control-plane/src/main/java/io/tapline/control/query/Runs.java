@@ -23,11 +23,11 @@ import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the runs of queries, of new ones and of those that an earlier control plane began. */
+/** Creates the runs of new queries and of those that an earlier control plane started. */
 final class Runs {
   private static final Logger LOG = LoggerFactory.getLogger(Runs.class);
 
-  /** A second, with a server that runs fewer. */
+  /** Up to this many running queries, jobs are checkpointed every second. */
   private static final int QUERIES_PER_CHECKPOINT = 12;
 
   private static final int MOST_CHECKPOINT_INTERVALS = 30;
@@ -41,9 +41,9 @@ final class Runs {
   private final IntSupplier running;
 
   /**
-   * Runs on these.
+   * Runs that use these components.
    *
-   * @param running how many are under way
+   * @param running returns the number of running queries
    */
   Runs(
       Backend backend,
@@ -63,14 +63,14 @@ final class Runs {
   }
 
   /**
-   * How a run begins.
+   * How a run starts.
    *
-   * @param resumed whether an earlier control plane began it
-   * @param refusal why it can't; empty if it can
+   * @param resumed whether an earlier control plane started it
+   * @param refusal why it can't start; empty if it can
    */
   record Start(boolean resumed, String refusal, Source source) {}
 
-  /** A query that is about to run. */
+  /** Creates a query that is about to run. */
   LiveQuery of(StateStore state, QueryRecord record, Start how, ProgressListener progress) {
     Plan plan = record.plan();
     Journal journal = new Journal(state, record, how.resumed());
@@ -94,7 +94,10 @@ final class Runs {
     return live;
   }
 
-  /** Of a query's topic: its monitors, and the topics that its triggers name. */
+  /**
+   * Returns the users of a query's topic: its monitors, and the job with the topics that its
+   * triggers name.
+   */
   private TopicRights.Users users(QueryRecord record, Source source) {
     Set<String> alertTopics =
         record.plan().getProcessorsList().stream()
@@ -105,7 +108,7 @@ final class Runs {
     return new TopicRights.Users(monitors(record.hosts(), source), alertTopics);
   }
 
-  /** As Kafka knows them: by the names of their hosts, or as those of this one log in. */
+  /** Returns the monitors' Kafka users: the names of their hosts, or this host's login. */
   private Set<String> monitors(Set<String> hosts, Source source) {
     return source.hosts().isPresent()
         ? hosts
@@ -116,8 +119,9 @@ final class Runs {
 
   /**
    * A checkpoint costs the same however little its job does: a hundred jobs with one each second
-   * would take half a core. The interval grows with the square, so that all of them together stay
-   * below twenty a second. What a longer interval costs is read again after a failure.
+   * would take half a core. The interval grows with the square of their number, so that all jobs
+   * together stay below twenty checkpoints a second. With a longer interval, more is read again
+   * after a failure.
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;
@@ -145,7 +149,7 @@ final class Runs {
         hosts.get(), record.id(), record.parts(), how.resumed(), bounds, moves, onReady);
   }
 
-  /** All of its monitors watch, for the first time or again. */
+  /** Runs when all of a query's monitors are capturing, for the first time or again. */
   private void mirror(LiveQuery live, Journal journal) {
     note(journal, QueryStep.MIRRORING);
     placements.mirror(
@@ -165,7 +169,7 @@ final class Runs {
     }
   }
 
-  /** Notes how far a run is. */
+  /** Records the steps of a run. */
   private record Steps(LiveQuery live, Journal journal) implements QueryRun.Steps {
     @Override
     public void placed() throws IOException {
@@ -178,7 +182,7 @@ final class Runs {
     }
   }
 
-  /** Where a query's parts may go. */
+  /** Moves a query's parts within the network. */
   private final class Moves implements RemoteMonitors.Moves {
     private final String query;
     private final AgentRegistry hosts;

@@ -5,58 +5,66 @@ package io.tapline.control.query;
  * (NetAlytics §4.2): as many flows as can be processed with a lag near half of the target.
  *
  * <pre>
- *   some lag    the job takes all that it can: asked of it is that, more or less by how far the lag
- *               is from half of the target, but never less than a quarter of it: a lag that takes
- *               long to work off is no reason to be blind meanwhile
- *   no lag      up, half a time a period to nearly what it took on the whole while it had a lag
- *               last; beyond that nobody knows: a fiftieth a period, and more the longer it goes well
+ *   some lag    the job takes all that it can: the rate follows that, corrected by how far the lag
+ *               is from half of the target, but is never less than a quarter of it: a lag that
+ *               takes long to work off is no reason to go blind meanwhile
+ *   no lag      the rate rises by half per period to nearly what the job took overall while it last
+ *               had a lag; the range beyond is unknown: by a fiftieth per period, and faster the
+ *               longer no lag appears
  * </pre>
  *
- * <p>A job that is held up by a broker's quota or a checkpoint takes nothing for a while and then
- * much: down it goes by what was taken lately, up again by what was taken in all. So a rate comes
- * back soon from where a short while had brought it, and slows down where the last rise went wrong.
- * Called once a period. Pure but for its memory; not thread-safe.
+ * <p>A job that is delayed by a broker's quota or a checkpoint takes nothing for a while and then
+ * much: the rate is lowered by what was taken recently, and raised by what was taken overall. Hence
+ * it recovers quickly from a short dip, and rises more slowly near where the last rise failed.
+ * Called once a period. Has no state but its history; not thread-safe.
  */
 final class SamplingController {
   private static final double MOST_UP = 1.5;
 
-  /** One look may be wrong: of a job that is just beginning, on a host that stood still. */
+  /**
+   * A single measurement may be wrong: of a job that is just starting, or on a host that was
+   * suspended.
+   */
   private static final double MOST_DOWN = 1.0 / 16;
 
-  /** While there is a lag. */
+  /** Maximum factor by which the rate rises while there is a lag. */
   private static final double LAGGING_UP = 1.1;
 
-  /** Beyond what is known to be possible, at first, and after how many looks twice as much. */
+  /**
+   * Relative rise beyond the known capacity at first; it doubles after each {@link #BOLDER_AFTER}
+   * periods without a lag.
+   */
   private static final double CAREFUL_UP = 0.02;
 
   private static final int BOLDER_AFTER = 8;
 
-  /** Of what the job took while it had a lag. */
+  /** Share of the known capacity up to which the rate rises quickly. */
   private static final double NEARLY = 0.8;
 
   private static final double LEAST_SHARE = 0.25;
 
-  /** How much a period counts for what the job takes lately. */
+  /** Weight of the latest period in the moving average of what the job takes. */
   private static final double NEW_SHARE = 0.4;
 
   /**
-   * A lag below this share of the target may be what is just on its way; it has gone below that.
+   * A lag above this share of the target counts as saturation, until it falls below {@link #GONE};
+   * a smaller one may consist of records in flight.
    */
   private static final double SATURATED = 0.25;
 
   private static final double GONE = 0.1;
 
   /**
-   * More than so many seconds of what the job took are not just on their way: what it takes now is
-   * what it can take. Waiting for a mean to say so would let seconds of the full load into the
-   * topic, which the job then works off for many times as long.
+   * A lag of more seconds of the job's rate does not consist of records in flight: the job is
+   * taking all that it can. Waiting for an average to confirm that would let seconds of the full
+   * load into the topic, which take the job many times as long to work off.
    */
   private static final double MUCH_SECONDS = 1.25;
 
-  /** Seconds in which a difference from the wanted lag is to be gone. */
+  /** Seconds within which a difference from the wanted lag should be gone. */
   private static final double HORIZON_SECONDS = 8;
 
-  /** A change smaller than this is not worth a batch cut short. */
+  /** A smaller relative change is not worth cutting a batch short. */
   private static final double LEAST_CHANGE = 0.015;
 
   private final double leastRate;
@@ -64,23 +72,23 @@ final class SamplingController {
   private final double targetLagSeconds;
   private double rate;
 
-  /** Tuples per second that the job took lately. */
+  /** Tuples per second that the job took recently. */
   private double lately;
 
-  /** And that it is known to take; 0 before anything is known. */
+  /** Tuples per second that the job is known to be capable of; 0 before anything is known. */
   private double possible;
 
-  /** Since there is a lag. */
+  /** True while there is a lag. */
   private boolean saturated;
 
-  /** Looks in a row without a lag worth a word. */
+  /** Consecutive periods without a noticeable lag. */
   private int calm;
 
   private double takenSince;
   private double secondsSince;
 
   /**
-   * @param mostRate what the query allows
+   * @param mostRate highest rate that the query allows
    * @param targetLagSeconds lag that is tolerated
    */
   SamplingController(double leastRate, double mostRate, double targetLagSeconds) {
@@ -91,16 +99,16 @@ final class SamplingController {
   }
 
   /**
-   * What was seen in one period.
+   * The measurements of one period.
    *
-   * @param seconds its length
-   * @param allFlows tuples per second that all flows would come to
+   * @param seconds length of the period
+   * @param allFlows tuples per second if all flows were kept
    * @param taken tuples that the job took
-   * @param lag tuples in the topic that it has not taken
+   * @param lag tuples in the topic that the job has not taken
    */
   record Seen(double seconds, double allFlows, double taken, double lag) {}
 
-  /** The rate from now on. */
+  /** Returns the rate from now on. */
   double next(Seen seen) {
     double now = seen.taken() / seen.seconds();
     if (now == 0 && lately == 0) {

@@ -5,11 +5,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks once a second how the job of a {@code SAMPLE auto} query keeps up with its topic, and tells
- * the query's monitor which share of flows the {@link SamplingController} has chosen.
+ * Checks once a second how well the job of a {@code SAMPLE auto} query keeps up with its topic, and
+ * sends the query's monitor the share of flows that the {@link SamplingController} has chosen.
  *
- * <p>A job says how far it is about once a second, not always in the same one: what is between two
- * such moments counts together. What can't be read changes nothing: the next look may see it.
+ * <p>A job reports its progress about once a second, but at irregular times; everything between two
+ * reports counts as one period. A failed read changes nothing: the next one may succeed.
  */
 public final class SamplingWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SamplingWatch.class);
@@ -20,7 +20,7 @@ public final class SamplingWatch implements AutoCloseable {
   static final double LEAST_RATE = 1.0 / 1024;
   private static final long PERIOD_MS = 1_000;
 
-  /** A job that says nothing for so long takes nothing. */
+  /** A job that has not reported for so long is assumed to take nothing. */
   private static final double STALL_SECONDS = 3;
 
   private static final double NEW_SHARE = 0.4;
@@ -37,7 +37,7 @@ public final class SamplingWatch implements AutoCloseable {
   private boolean said;
 
   /**
-   * How far a query is.
+   * A query's progress.
    *
    * @param written records in its topic since the beginning
    * @param read records that its job has read
@@ -45,15 +45,15 @@ public final class SamplingWatch implements AutoCloseable {
    */
   public record State(long written, long read, long tuples) {}
 
-  /** Where to look. */
+  /** Source of the measurements. */
   public interface Gauge {
     State look() throws Exception;
   }
 
   /**
-   * @param mostRate what the query allows
-   * @param limit hears each rate below {@code mostRate}, and that one at first and when it is
-   *     reached again; answers which is in force, which may be lower for a while
+   * @param mostRate highest rate that the query allows
+   * @param limit receives each rate below {@code mostRate}, and that one initially and when it is
+   *     reached again; returns the rate in force, which may be lower for a while
    */
   public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;
@@ -65,7 +65,7 @@ public final class SamplingWatch implements AutoCloseable {
     thread.setDaemon(true);
   }
 
-  /** Begins to look. */
+  /** Starts to watch. */
   public SamplingWatch start() {
     thread.start();
     return this;
@@ -88,7 +88,7 @@ public final class SamplingWatch implements AutoCloseable {
     }
   }
 
-  /** One look, so many seconds after the one before. */
+  /** Takes one measurement, so many seconds after the last. */
   void take(State state, double seconds) {
     sinceNews += seconds;
     history.add(seconds, state.written());
@@ -111,14 +111,14 @@ public final class SamplingWatch implements AutoCloseable {
     long taken = state.tuples() - last.tuples();
     double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
     if (!said || rate != before || Math.min(rate, inForce) < controller.mostRate()) {
-      // Said again and again: a monitor that was started anew does not know. And once anyway: an
-      // earlier control plane may have said less.
+      // Sent repeatedly, since a monitor that has restarted does not know it; and once in any case,
+      // since an earlier control plane may have sent a lower one.
       said = true;
       inForce = limit.applyAsDouble(rate);
     }
   }
 
-  /** What all flows come to is known of records that were read, whenever they were written. */
+  /** The rate of all flows is derived from records that were read, whenever they were written. */
   private void noteAllFlows(State state) {
     double seconds = history.fullSeconds(last.read(), state.read());
     if (seconds > 0) {
@@ -130,7 +130,7 @@ public final class SamplingWatch implements AutoCloseable {
     return old == 0 ? now : (1 - NEW_SHARE) * old + NEW_SHARE * now;
   }
 
-  /** Looks no more; returns at once. */
+  /** Stops watching; returns at once. */
   @Override
   public void close() {
     thread.interrupt();

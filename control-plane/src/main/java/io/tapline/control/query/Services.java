@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** The services that queries need: whether they do their part. Thread-safe. */
+/** The services that queries depend on, and their health. Thread-safe. */
 public final class Services implements AutoCloseable {
-  /** As {@link #faults} and metrics call them. */
+  /** Names of the services in {@link #faults} and metrics. */
   public static final List<String> NAMES = List.of("kafka", "flink", "redis");
 
   private final Backend backend;
@@ -17,7 +17,7 @@ public final class Services implements AutoCloseable {
   private final Readiness readiness;
   private volatile double kafkaDiskFree = Double.NaN;
 
-  /** Through connections that somebody else closes. */
+  /** Services behind connections that the caller owns. */
   Services(Backend backend, Topics topics, QueryStore store) {
     this.backend = backend;
     this.topics = topics;
@@ -46,7 +46,7 @@ public final class Services implements AutoCloseable {
     return backend.flink().fault();
   }
 
-  /** Asks Kafka and Redis for an answer, and the latter for jobs' functions. */
+  /** Verifies that Kafka and Redis answer, and that Redis has the jobs' functions. */
   public void require() throws PipelineException {
     topics.requireReachable();
     String silence = store.silence();
@@ -55,25 +55,25 @@ public final class Services implements AutoCloseable {
     }
   }
 
-  /** What is wrong with each; an empty text for one that is well. */
+  /** Returns what is wrong with each service; an empty string for a healthy one. */
   public Map<String, String> faults() {
     return readiness.faults();
   }
 
-  /** The same as it was found last, at once; without those that nobody has asked yet. */
+  /** Returns the last result at once; services that have not been checked yet are missing. */
   public Map<String, String> lastFaults() {
     return readiness.lastFaults();
   }
 
   /**
-   * Of the brokers' disk that has least room, the share that was free when {@link #faults} were
-   * found last; NaN if none told.
+   * Returns the free share of the fullest disk of the brokers, as of the last {@link #faults}; NaN
+   * if no broker reports it.
    */
   public double kafkaDiskFree() {
     return kafkaDiskFree;
   }
 
-  /** Whether all do their part. */
+  /** Returns true if all services are healthy. */
   public boolean ready() {
     return faults().values().stream().allMatch(String::isEmpty);
   }

@@ -8,20 +8,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lends the packets of LIMIT Np to the parts of a query, whose plans it keeps up to date: what is
- * granted is noted before a host hears of it, so that whoever goes on with the query knows. Changed
- * under its owner's lock.
+ * Grants the packets of LIMIT Np to the parts of a query and keeps the parts' plans up to date: a
+ * grant is recorded before it is sent to a host, so that a control plane that resumes the query
+ * knows it. Guarded by its owner's lock.
  */
 final class SharedLimit {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimit.class);
 
-  /** Where its decisions go. */
+  /** Receives the decisions. */
   interface Outlet {
     void keep(List<Plan> parts) throws IOException;
 
     void credit(String host, long packets, long version);
 
-    /** All are taken. Said again if somebody does not know. */
+    /** All packets are taken. Called again if a component may have missed it. */
     void used();
   }
 
@@ -29,14 +29,14 @@ final class SharedLimit {
   private final PacketPool pool;
   private final Outlet outlet;
 
-  /** Whether a grant is not noted yet. */
+  /** True if a grant is not recorded yet. */
   private boolean changed;
 
   /**
-   * Of parts whose plans say what they were granted.
+   * A limit whose parts' plans contain their grants.
    *
    * @param packets N
-   * @param version above all that an earlier control plane can have used
+   * @param version higher than all that an earlier control plane can have used
    */
   SharedLimit(long packets, List<RemotePart> parts, long version, Outlet outlet) {
     this.parts = parts;
@@ -45,12 +45,12 @@ final class SharedLimit {
     this.pool = new PacketPool(packets, granted, version);
   }
 
-  /** A part runs: it is asked how far it is. */
+  /** A part is running: asks it for a report. */
   void began(RemotePart part) {
     obey(List.of(pool.again(parts.indexOf(part))));
   }
 
-  /** What its monitor says (schema/agent.proto). */
+  /** Handles a monitor's report (schema/agent.proto). */
   void heard(RemotePart part, JsonNode said) {
     obey(
         pool.heard(
@@ -63,7 +63,7 @@ final class SharedLimit {
                 said.path("refused").asBoolean())));
   }
 
-  /** A part ends, or is somewhere else from now on: there it begins with nothing. */
+  /** A part ends, or moves to another host, where it starts with nothing. */
   void lost(RemotePart part) {
     obey(pool.lost(parts.indexOf(part)));
   }
@@ -80,7 +80,7 @@ final class SharedLimit {
     }
   }
 
-  /** What can't be noted is not said: whoever waits for it asks again. */
+  /** Grants that can't be recorded are not sent: parts that wait for them ask again. */
   private boolean kept() {
     try {
       if (changed) {

@@ -24,27 +24,26 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One monitor process for queries on an interface, at most {@link #MOST_QUERIES}: each packet is
- * captured and parsed once. Queries come and go by lines of JSON on its standard input
- * (monitors/control/control_channel.h). It ends by {@link #close}, or as a failure, which is one of
- * every query that it has. Thread-safe.
+ * captured and parsed once. Queries are added and removed by lines of JSON on its standard input
+ * (monitors/control/control_channel.h). It ends by {@link #close}, or by a failure, which fails all
+ * its queries. Thread-safe.
  *
- * <p>Each place ends once: by the monitor's word, with the process, or given up after a time
- * without an answer.
+ * <p>Each slot ends once: when the monitor reports it, with the process, or after a timeout.
  */
 final class SharedMonitor implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedMonitor.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** As many bits as packets have for queries (monitors/plan/query_spec.h). */
+  /** Packets have as many bits for queries (monitors/plan/query_spec.h). */
   static final int MOST_QUERIES = 64;
 
-  /** How long it may take to flush a query, or all. */
+  /** How long it may take to flush one query, or all of them. */
   private static final long FLUSH_SECONDS = 10;
 
   private final Map<String, Place> places = new ConcurrentHashMap<>();
   private final MonitorProcess process;
 
-  /** Writes commands in order, so that nobody waits for a monitor that does not read. */
+  /** Writes commands in order, so that no caller waits for a monitor that does not read. */
   private final ExecutorService commands =
       new ThreadPoolExecutor(
           1,
@@ -81,18 +80,18 @@ final class SharedMonitor implements AutoCloseable {
     return process.end();
   }
 
-  /** Queries that it has. */
+  /** Returns the number of its queries. */
   int queries() {
     return places.size();
   }
 
-  /** Adds a query whose topic is there. What keeps the monitor from taking it is its failure. */
+  /** Adds a query whose topic exists. If the monitor refuses it, only this query fails. */
   QueryMonitor add(Plan plan, Runnable onReady) throws IOException {
     Place place = new Place(plan.getQuery(), onReady);
     places.put(place.query, place);
     send("add", json(plan));
     if (end().isDone()) {
-      // It may have gone through the places before this one was there.
+      // The end may have been handled before this slot existed.
       end().whenComplete((nothing, error) -> processEnded(error));
     }
     return place;
@@ -112,7 +111,7 @@ final class SharedMonitor implements AutoCloseable {
           try {
             process.send(MAPPER.createObjectNode().set(command, what));
           } catch (IOException e) {
-            // It has ended, which all places are told of with the reason.
+            // The process has ended, which ends all slots with the reason.
             LOG.info("the monitor does not hear of {}: {}", command, e.getMessage());
           }
         });
@@ -137,7 +136,7 @@ final class SharedMonitor implements AutoCloseable {
     }
   }
 
-  /** Warnings are about the interface, not about a query: they are told once. */
+  /** Warnings concern the interface, not a query, so they are logged once. */
   private final class Events implements MonitorEvents {
     @Override
     public void warning(String message) {
@@ -157,7 +156,7 @@ final class SharedMonitor implements AutoCloseable {
     public void queryRefused(String query, PipelineException reason) {
       Place place = places.get(query);
       if (place == null || place.added) {
-        // It was asked to end after it had: its end is told of otherwise.
+        // The query had already ended when it was asked to; its end is reported separately.
         LOG.info("monitor: {}: {}", query, reason.getMessage());
       } else {
         leave(query, reason);
@@ -171,7 +170,7 @@ final class SharedMonitor implements AutoCloseable {
     }
   }
 
-  /** A query's place in this monitor. */
+  /** A query's slot in this monitor. */
   private final class Place implements QueryMonitor {
     private final String query;
     private final Runnable onReady;
@@ -179,7 +178,7 @@ final class SharedMonitor implements AutoCloseable {
     private final AtomicBoolean stopRequested = new AtomicBoolean();
     private volatile boolean killed;
 
-    /** Used by the thread of events only. */
+    /** Accessed only by the thread of events. */
     private boolean added;
 
     Place(String query, Runnable onReady) {
@@ -211,7 +210,7 @@ final class SharedMonitor implements AutoCloseable {
       return first;
     }
 
-    /** One that was asked to end has had its time when this is called. */
+    /** A query that was asked to end has had its time when this is called. */
     @Override
     public void kill() {
       if (end.isDone()) {
@@ -230,7 +229,7 @@ final class SharedMonitor implements AutoCloseable {
     }
   }
 
-  /** Returns what went wrong, if anything did. */
+  /** Returns the error, if any. */
   private static Optional<String> awaitQuietly(CompletableFuture<Void> end) {
     try {
       end.get(FLUSH_SECONDS, TimeUnit.SECONDS);
@@ -245,7 +244,7 @@ final class SharedMonitor implements AutoCloseable {
     }
   }
 
-  /** Ends the process, once all that it has seen is out; returns when it is gone. */
+  /** Ends the process once it has flushed everything; returns when it has exited. */
   @Override
   public void close() {
     if (end().isDone()) {

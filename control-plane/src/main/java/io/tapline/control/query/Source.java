@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a query looks at.
+ * A query's source of packets.
  *
- * @param files capture files, merged by time; empty for anything else
- * @param networkInterface of this host; empty for anything else
- * @param speed of files: "max" or "1x", as fast as they were captured
- * @param hosts whose agents watch; empty for anything else
+ * @param files capture files, merged by time; empty for other sources
+ * @param networkInterface interface of this host; empty for other sources
+ * @param speed replay speed of files: "max", or "1x" for the speed of the capture
+ * @param hosts hosts whose agents capture; empty for other sources
  */
 public record Source(
     List<Path> files, String networkInterface, String speed, Optional<AgentRegistry> hosts) {
@@ -37,7 +37,7 @@ public record Source(
     return new Source(List.of(), "", "max", Optional.of(registry));
   }
 
-  /** Why a query would find nobody to watch for it; empty if somebody does. */
+  /** Returns why no monitor is available for a query; empty if one is. */
   public String unavailable() {
     boolean watched = hosts.isEmpty() || hosts.get().states().stream().anyMatch(AgentState::up);
     return watched
@@ -45,12 +45,12 @@ public record Source(
         : "no host's agent holds a lease: start tapline-agent --control-plane on the hosts";
   }
 
-  /** Whether it goes on without end, the same for everybody who looks. */
+  /** Returns true if the source has no end and is the same for all queries. */
   boolean live() {
     return files.isEmpty();
   }
 
-  /** The monitor's flags that say so. */
+  /** Returns the monitor's flags for this source. */
   List<String> flags() {
     if (live()) {
       return List.of("--interface", networkInterface);

@@ -4,23 +4,23 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * What a control plane has to know of queries that have not ended, to go on with them. Thread-safe.
+ * The persistent state from which a control plane resumes queries that have not ended. Thread-safe.
  *
- * <p>One writer at a time: an implementation that outlives its process refuses one whose place
- * another has taken.
+ * <p>There is one writer at a time: an implementation that outlives its process rejects writes of a
+ * control plane that has been replaced.
  */
 public interface StateStore extends AutoCloseable {
   /**
-   * Keeps a record in place of the query's one before.
+   * Stores a record in place of the query's previous one.
    *
-   * @throws IOException if it can't be kept, or another control plane leads
+   * @throws IOException if it can't be stored, or another control plane leads
    */
   void put(QueryRecord query) throws IOException;
 
-  /** Forgets a query; nothing happens if there is none. */
+  /** Removes a query's record, if there is one. */
   void remove(String query) throws IOException;
 
-  /** All that are kept, in the order in which they were submitted. */
+  /** Returns all records in the order of submission. */
   List<QueryRecord> queries() throws IOException;
 
   @Override

@@ -24,15 +24,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where Kafka's brokers and Flink's task managers are in the inventory's network, asked anew for
- * each query. A broker is on the host that its {@code broker.rack} names, or else that has its
- * address; a task manager on the one that its {@code taskmanager.resource-id} names, or else that
- * has its address. Thread-safe.
+ * Locates Kafka's brokers and Flink's task managers in the inventory's network, anew for each
+ * query. A broker is on the host that its {@code broker.rack} names, or else on the host with its
+ * address; a task manager on the host that its {@code taskmanager.resource-id} names, or else on
+ * the host with its address. Thread-safe.
  */
 final class StreamSites implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StreamSites.class);
 
-  /** Who has not answered by then is left out: somebody waits for his query. */
+  /** Services that have not answered by then are left out, since a user waits for the query. */
   private static final long PATIENCE_NS = 3_000_000_000L;
 
   private final Optional<Network> network;
@@ -53,8 +53,8 @@ final class StreamSites implements AutoCloseable {
   }
 
   /**
-   * The services for a plan's stream: those near to its monitors. Nothing is chosen without a
-   * network, and of services that don't answer; the query meets those later.
+   * Chooses the services for a plan's stream: those close to its monitors. Chooses none without a
+   * network, or if services don't answer: the query will fail on those later.
    */
   Stream choose(Plan plan) {
     if (network.isEmpty()) {

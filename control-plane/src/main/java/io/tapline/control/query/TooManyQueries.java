@@ -1,6 +1,6 @@
 package io.tapline.control.query;
 
-/** As many queries run as this server takes. */
+/** Thrown when the maximum number of queries is already running. */
 public final class TooManyQueries extends Exception {
   private static final long serialVersionUID = 1L;
 

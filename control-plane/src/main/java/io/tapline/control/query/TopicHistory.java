@@ -4,9 +4,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * When a topic's records were written and which share of flows they hold, so that records which
- * nobody has read yet can be weighed: a monitor cuts batches by time, too, and at a low rate a
- * record holds little.
+ * Remembers when a topic's records were written and which share of flows they hold, so that unread
+ * records can be weighted: a monitor cuts batches by time, too, and at a low rate a record holds
+ * little.
  *
  * <pre>
  *   looks      0 s        1 s        2 s        3 s
@@ -19,10 +19,10 @@ import java.util.Deque;
  * <p>Not thread-safe.
  */
 final class TopicHistory {
-  /** Longer ago than an hour of looks nothing is remembered. */
+  /** Bounds the history to about an hour. */
   private static final int MOST_PERIODS = 4096;
 
-  /** Between two looks. */
+  /** The records between two looks. */
   private record Period(double seconds, long from, long to, double rate) {}
 
   private final Deque<Period> periods = new ArrayDeque<>();
@@ -31,9 +31,9 @@ final class TopicHistory {
   private double rateBefore;
 
   /**
-   * A topic without records.
+   * An empty topic.
    *
-   * @param rate in force
+   * @param rate rate in force
    */
   TopicHistory(double rate) {
     this.rate = rate;
@@ -41,9 +41,9 @@ final class TopicHistory {
   }
 
   /**
-   * A look, so many seconds after the one before.
+   * Adds a look, so many seconds after the last.
    *
-   * @param records in the topic since the beginning
+   * @param records records in the topic since the beginning
    */
   void add(double seconds, long records) {
     if (records > written) {
@@ -55,13 +55,16 @@ final class TopicHistory {
     }
   }
 
-  /** What the monitor is told at this look. */
+  /** Sets the rate that is sent to the monitor at this look. */
   void tell(double newRate) {
     rateBefore = rate;
     rate = newRate;
   }
 
-  /** Seconds for which all flows would have filled the records from one up to before another. */
+  /**
+   * Returns the seconds in which all flows together would have filled records {@code from}
+   * (inclusive) to {@code to} (exclusive).
+   */
   double fullSeconds(long from, long to) {
     double sum = 0;
     for (Period period : periods) {
@@ -73,7 +76,7 @@ final class TopicHistory {
     return sum;
   }
 
-  /** Forgets the periods whose records all come before that one. */
+  /** Drops the periods whose records all precede this one. */
   void forgetBefore(long record) {
     while (!periods.isEmpty() && periods.getFirst().to <= record) {
       periods.removeFirst();

@@ -14,20 +14,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deletes topics: those of queries that have ended, when they were kept long enough, and those that
- * a server left behind which did not live to do it. Thread-safe.
+ * Deletes topics: those of ended queries after their retention time, and orphans of servers that
+ * crashed. Thread-safe.
  *
- * <p>Monitors send heartbeats, so a topic to which nothing is written any more is nobody's: no
- * server has to know of another.
+ * <p>Monitors send heartbeats, so a topic to which nothing is written any more is an orphan:
+ * servers need not know each other.
  */
 final class TopicKeeper implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
   private static final long LONGEST_PERIOD_MS = 60_000;
 
-  /** As many records as a topic has of which there are only rights. */
+  /** Stands for the record count of a topic that no longer exists but still has ACLs. */
   private static final long GONE = -1;
 
-  /** Records that were written to a foreign topic, and since when there are no more. */
+  /** The records of a foreign topic, and when the last one was noticed. */
   private record Rest(long written, long sinceNs) {}
 
   private final Topics topics;
@@ -50,13 +50,13 @@ final class TopicKeeper implements AutoCloseable {
     clock.scheduleWithFixedDelay(this::lookForOrphans, period, period, TimeUnit.MILLISECONDS);
   }
 
-  /** Makes the topic of a query of ours. */
+  /** Creates the topic of one of our queries. */
   void create(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
     topics.create(wanted, policy);
   }
 
-  /** The same where an earlier control plane may have made it. */
+  /** Does the same if an earlier control plane may have created it. */
   void resume(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
     if (topics.ofQueries().contains(wanted.topic())) {
@@ -66,20 +66,17 @@ final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  /** Lets these monitors write a topic of ours, and no others. */
+  /** Allows exactly these monitors to write to one of our topics. */
   void move(String topic, Set<String> monitors) throws PipelineException {
     topics.rights().move(topic, monitors);
   }
 
-  /** Records that were written to a topic since it was made. */
+  /** Returns the number of records written to a topic since it was created. */
   long written(String topic) throws PipelineException {
     return topics.written(topic);
   }
 
-  /**
-   * Takes everybody's rights on a topic, and deletes it when it was kept long enough; at once if it
-   * isn't to be kept.
-   */
+  /** Revokes all rights on a topic and deletes it after its retention time, which may be zero. */
   void retire(String topic) throws PipelineException {
     Duration kept = policy.keptAfterEnd();
     if (kept.isZero()) {
@@ -119,7 +116,7 @@ final class TopicKeeper implements AutoCloseable {
   }
 
   /**
-   * Rights without a topic are nobody's either: those of a query that begins get theirs at once.
+   * ACLs without a topic are orphans, too: the topic of a new query is created together with them.
    */
   private void look(String topic, long written) throws PipelineException {
     Rest known = foreign.get(topic);
@@ -133,7 +130,7 @@ final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  /** Nothing is left behind: what was to be kept for a while goes now. */
+  /** Deletes all topics at once, even those within their retention time. */
   @Override
   public void close() {
     clock.shutdownNow();

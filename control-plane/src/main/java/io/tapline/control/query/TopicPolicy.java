@@ -3,13 +3,13 @@ package io.tapline.control.query;
 import java.time.Duration;
 
 /**
- * How long topics are there, and how large.
+ * How long topics are kept, and how large they grow.
  *
- * @param keptAfterEnd of a query, so that its tuples can be read once more
- * @param liveBytes kept per partition of a query without an end; what is older goes, and counts as
- *     lost if the job had not read it
- * @param orphanAfter a topic of a query that is not ours is deleted once nothing was written to it
- *     for so long: its server was killed
+ * @param keptAfterEnd retention after a query's end, so that its tuples can be read once more
+ * @param liveBytes bytes per partition of a query without an end; older records are deleted, and
+ *     count as lost if the job had not read them
+ * @param orphanAfter how long nothing must have been written to another server's topic before it is
+ *     deleted: that server has crashed
  */
 public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphanAfter) {
   private static final long SEGMENT_BYTES = 64L << 20;
@@ -21,17 +21,17 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
     }
   }
 
-  /** Nothing is kept, and 1 GiB of a live query. */
+  /** Returns the default: no retention after the end, and 1 GiB per partition of a live query. */
   public static TopicPolicy defaults() {
     return of(Duration.ZERO, 1L << 30);
   }
 
-  /** Orphans go ten minutes after their server would have deleted them. */
+  /** Returns a policy that deletes orphans ten minutes after their own server would have. */
   public static TopicPolicy of(Duration keptAfterEnd, long liveBytes) {
     return new TopicPolicy(keptAfterEnd, liveBytes, keptAfterEnd.plus(ORPHANED));
   }
 
-  /** Kafka deletes whole segments: a few of them make up what is kept. */
+  /** Kafka deletes whole segments, so {@code liveBytes} consists of a few of them. */
   long segmentBytes(boolean live) {
     return live ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
   }

@@ -33,26 +33,27 @@ import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * Who may do what with the topics of queries: a query's monitors write its topic, its job reads it
- * and writes the topics of its alerts. Nobody else but super users may do anything, and a right
- * lives as long as its query runs. READ and WRITE imply DESCRIBE; a job needs no consumer group.
- * Thread-safe.
+ * Kafka ACLs for the topics of queries: a query's monitors write its topic; its job reads it and
+ * writes the topics of its alerts. Only super users may do anything else. ACLs exist only while
+ * their query runs. READ and WRITE imply DESCRIBE; a job needs no consumer group. Thread-safe.
  *
- * <p>Brokers without an authorizer have no rights to grant, and all goes on without. A query's job
- * and monitors may reach a broker that has not heard of their rights yet: they try again for a
- * moment.
+ * <p>Brokers without an authorizer have no ACLs; everything works without them. A query's job and
+ * monitors may reach a broker that does not know their ACLs yet; they retry for a moment.
  */
 final class TopicRights {
   private static final String USER = "User:";
   private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
 
-  /** As few as Kafka takes: passwords are random, and each connection costs as much. */
+  /**
+   * The lowest number that Kafka accepts: passwords are random, and every connection pays for the
+   * iterations.
+   */
   private static final int ITERATIONS = 4096;
 
   private final KafkaAdmin admin;
   private final KafkaAccess access;
 
-  /** By topic, the users that may write it, as this control plane granted it. */
+  /** The users that may write each topic, as granted by this control plane. */
   private final Map<String, Set<String>> writers = new ConcurrentHashMap<>();
 
   TopicRights(KafkaAdmin admin, KafkaAccess access) {
@@ -63,19 +64,19 @@ final class TopicRights {
   /**
    * The users of a query's topic.
    *
-   * @param monitors that write it
-   * @param alertTopics that its job may write
+   * @param monitors users that write it
+   * @param alertTopics topics that its job may write
    */
   record Users(Set<String> monitors, Set<String> alertTopics) {
     static final Users NONE = new Users(Set.of(), Set.of());
   }
 
-  /** Tuples and the brokers' own topics are nobody's to write alerts to, whatever a plan says. */
+  /** No plan may write alerts to tuple topics or to the brokers' own topics. */
   static boolean mayTakeAlerts(String topic) {
     return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
   }
 
-  /** An answer that is on its way. */
+  /** A request whose answer is pending. */
   interface Pending {
     void await() throws PipelineException;
   }
@@ -91,7 +92,7 @@ final class TopicRights {
     KafkaFuture<Void> granted = admin.client().createAcls(rights).all();
     Login login = access.jobLogin(query);
     KafkaFuture<Void> known =
-        login.isNone() ? KafkaFuture.completedFuture(null) : alter(upsertion(login));
+        access.storesJobUsers() ? alter(upsertion(login)) : KafkaFuture.completedFuture(null);
     writers.put(topic, Set.copyOf(users.monitors()));
     return () -> {
       ifAuthorized(granted, "grant rights on topic " + topic);
@@ -100,8 +101,8 @@ final class TopicRights {
   }
 
   /**
-   * The same where an earlier control plane may have done so: what it granted to monitors that are
-   * not the query's any more is revoked.
+   * Does the same if an earlier control plane may already have done so: revokes what it granted to
+   * monitors that no longer belong to the query.
    */
   void regrant(String topic, Users users) throws PipelineException {
     grant(topic, users).await();
@@ -110,7 +111,7 @@ final class TopicRights {
     revokeFrom(topic, stale);
   }
 
-  /** Lets these monitors write a topic, and no others. */
+  /** Allows exactly these monitors to write a topic. */
   void move(String topic, Set<String> monitors) throws PipelineException {
     Set<String> before = writers.getOrDefault(topic, Set.of());
     if (before.equals(monitors)) {
@@ -147,9 +148,9 @@ final class TopicRights {
                 USER + job, null, AclOperation.ANY, AclPermissionType.ANY));
     KafkaFuture<?> revoked = admin.client().deleteAcls(List.of(onTopic, ofJob)).all();
     KafkaFuture<Void> forgotten =
-        access.jobKey().isEmpty()
-            ? KafkaFuture.completedFuture(null)
-            : alter(new UserScramCredentialDeletion(job, SCRAM));
+        access.storesJobUsers()
+            ? alter(new UserScramCredentialDeletion(job, SCRAM))
+            : KafkaFuture.completedFuture(null);
     return () -> {
       ifAuthorized(revoked, "revoke rights on topic " + topic);
       awaitForgotten(forgotten, job);
@@ -166,7 +167,10 @@ final class TopicRights {
     }
   }
 
-  /** The topics of queries that somebody has a right on, or whose job is a user, there or not. */
+  /**
+   * Returns the query topics on which a user has an ACL, or whose job is a user, whether or not
+   * they exist.
+   */
   Set<String> topics() throws PipelineException {
     Set<String> topics = new TreeSet<>();
     for (AclBinding right : rights(ResourcePatternFilter.ANY)) {
@@ -180,7 +184,7 @@ final class TopicRights {
         ofJobs(Stream.of(user)).forEach(topics::add);
       }
     }
-    if (access.jobKey().isPresent()) {
+    if (access.storesJobUsers()) {
       ofJobs(scramUsers().stream()).forEach(topics::add);
     }
     return topics;
@@ -208,7 +212,7 @@ final class TopicRights {
     return describe(where).orElse(List.of());
   }
 
-  /** Empty where brokers have no authorizer. */
+  /** Returns the matching ACLs; empty if brokers have no authorizer. */
   private Optional<Collection<AclBinding>> describe(ResourcePatternFilter where)
       throws PipelineException {
     AclBindingFilter all = new AclBindingFilter(where, AccessControlEntryFilter.ANY);
@@ -216,7 +220,7 @@ final class TopicRights {
         ifAuthorized(admin.client().describeAcls(all).values(), "list rights"));
   }
 
-  /** Whether a broker has heard what was granted on a topic. */
+  /** Returns true if a broker knows the ACLs of a topic. */
   boolean areKnown(String topic, Users users) throws PipelineException {
     int granted = users.monitors().size() + 1;
     return describe(literal(topic).toFilter()).map(found -> found.size() >= granted).orElse(true);
@@ -241,7 +245,7 @@ final class TopicRights {
     return admin.client().alterUserScramCredentials(List.of(alteration)).all();
   }
 
-  /** Null where brokers have no authorizer: everybody may do everything there. */
+  /** Returns null if brokers have no authorizer, which lets every client do everything. */
   private <T> T ifAuthorized(KafkaFuture<T> future, String what) throws PipelineException {
     try {
       return admin.await(future, what);

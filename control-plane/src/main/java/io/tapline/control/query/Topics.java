@@ -28,8 +28,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The topics of queries: one each, made before anything writes to it, deleted when nothing reads it
- * any more.
+ * The topics of queries: one per query, created before the first write and deleted after the last
+ * read.
  */
 final class Topics implements AutoCloseable {
   static final String PREFIX = "tapline.tuples.";
@@ -47,17 +47,17 @@ final class Topics implements AutoCloseable {
     this.rights = new TopicRights(admin, access);
   }
 
-  /** The query whose topic this is. */
+  /** Returns the query of a topic. */
   static String queryOf(String topic) {
     return topic.substring(PREFIX.length());
   }
 
-  /** Who may do what with them. */
+  /** Returns the rights on the topics. */
   TopicRights rights() {
     return rights;
   }
 
-  /** Asks the broker for its cluster. */
+  /** Verifies that the brokers can be reached. */
   void requireReachable() throws PipelineException {
     await(admin.client().describeCluster().nodes(), "ask for the cluster");
   }
@@ -71,7 +71,7 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  /** Of the disk that has least room, the share that is free; NaN where no broker tells. */
+  /** Returns the free share of the fullest disk; NaN if no broker reports it. */
   double diskFree() throws PipelineException {
     return await(admin.client().describeLogDirs(brokerIds()).allDescriptions(), "ask for disks")
         .values()
@@ -84,22 +84,22 @@ final class Topics implements AutoCloseable {
         .orElse(Double.NaN);
   }
 
-  /** The brokers that are there now. */
+  /** Returns the brokers that are up now. */
   Collection<Node> brokers() throws PipelineException {
     return await(admin.client().describeCluster().nodes(), "ask for the brokers");
   }
 
   /**
-   * A topic that is to be.
+   * A topic to be created.
    *
-   * @param live whether it is written to without an end
-   * @param leaders by partition, the broker that leads it; none: as Kafka likes
-   * @param users who may write it, and what its reader may
+   * @param live whether writes to it have no end
+   * @param leaders broker that leads each partition; empty if Kafka may choose
+   * @param users users that may write it, and the rights of its reader
    */
   record Wanted(
       String topic, int partitions, boolean live, List<Integer> leaders, TopicRights.Users users) {}
 
-  /** Makes a topic and grants rights on it; returns when it can be written to and read. */
+  /** Creates a topic and grants rights on it; returns when it can be written and read. */
   void create(Wanted wanted, TopicPolicy policy) throws PipelineException {
     String topic = wanted.topic();
     boolean live = wanted.live();
@@ -121,7 +121,7 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  /** With as many replicas as the brokers' default says. */
+  /** Uses the brokers' default number of replicas. */
   private NewTopic newTopic(Wanted wanted) throws PipelineException {
     List<Integer> there = wanted.leaders().isEmpty() ? List.of() : brokerIds();
     if (there.isEmpty() || !there.containsAll(wanted.leaders())) {
@@ -135,7 +135,7 @@ final class Topics implements AutoCloseable {
     return new NewTopic(wanted.topic(), assignment);
   }
 
-  /** The leader, and those that come after it. */
+  /** Returns the leader and its successors. */
   private static List<Integer> replicas(List<Integer> brokers, int leader, int count) {
     int first = brokers.indexOf(leader);
     return IntStream.range(first, first + count)
@@ -168,7 +168,7 @@ final class Topics implements AutoCloseable {
         .sum();
   }
 
-  /** Records that were written to all partitions of a topic since it was made. */
+  /** Returns the number of records written to all partitions of a topic since it was created. */
   long written(String topic) throws PipelineException {
     var described =
         await(
@@ -177,7 +177,7 @@ final class Topics implements AutoCloseable {
     return written(topic, described.get(topic).partitions().size());
   }
 
-  /** The topics of queries that are there, whoever made them. */
+  /** Returns the existing query topics, including those of other servers. */
   Set<String> ofQueries() throws PipelineException {
     return await(admin.client().listTopics().names(), "list topics").stream()
         .filter(name -> name.startsWith(PREFIX))
@@ -185,9 +185,9 @@ final class Topics implements AutoCloseable {
   }
 
   /**
-   * Those of the topics that are not there.
+   * Returns those of the topics that do not exist.
    *
-   * @throws PipelineException if Kafka does not tell; the message names no server, since tenants
+   * @throws PipelineException if Kafka does not answer; the message names no server, since tenants
    *     see it
    */
   Set<String> missing(Set<String> topics) throws PipelineException {
@@ -243,7 +243,7 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  /** Deletes the topic and all rights on it; one that is not there is as good. */
+  /** Deletes a topic and all rights on it; it need not exist. */
   void delete(String topic) throws PipelineException {
     TopicRights.Pending revoked = rights.revoke(topic);
     try {

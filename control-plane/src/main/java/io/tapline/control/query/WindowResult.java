@@ -5,11 +5,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 /**
  * One window's result.
  *
- * @param entry its ID in the query's stream: grows from window to window
+ * @param entry ID in the query's stream, which increases from window to window
  * @param processor index in PROCESS
- * @param name of the processor
+ * @param name name of the processor
  * @param rows array of result rows
- * @param completeness what the rows rest on
+ * @param completeness counters of what the rows are based on
  */
 public record WindowResult(
     String entry,

@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One host: its lease, if it holds one, and what it was assigned, which outlives the lease by the
- * grace period. All of it happens on the registry's thread.
+ * One host's agent: its lease, if it holds one, and its assignments, which outlive the lease by the
+ * grace period. Confined to the registry's thread.
  */
 final class Agent {
   private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
@@ -50,12 +50,14 @@ final class Agent {
   private boolean toldAway;
 
   /**
-   * What it was told to run.
+   * An assignment.
    *
-   * @param inherited an earlier control plane told it, and it was not heard of since
-   * @param ending it was told to end, or will be when it comes
-   * @param rate that it was told last, or will be when it comes; 0: none
-   * @param mirrored whether switches copy its packets, which it was told, or will be when it comes
+   * @param inherited an earlier control plane made the assignment, and the agent has not reported
+   *     it since
+   * @param ending the agent was asked to end it, or will be when it connects
+   * @param rate the rate that it was sent last, or will be when it connects; 0 for none
+   * @param mirrored switches copy its packets, which the agent was notified of, or will be when it
+   *     connects
    */
   private record Assigned(
       int epoch,
@@ -92,18 +94,18 @@ final class Agent {
     return stream != null;
   }
 
-  /** A lost one of which nothing is wanted need not be remembered. */
+  /** Returns true if a disconnected agent without assignments can be forgotten. */
   boolean idle() {
     return stream == null && assigned.isEmpty();
   }
 
-  /** Whether this is a second one of the same name: the one that was started last is right. */
+  /** Returns true if this agent started later than another of the same name: the latest wins. */
   boolean outlives(AgentHello other) {
     return stream != null
         && Long.compareUnsigned(other.getIncarnation(), hello.getIncarnation()) < 0;
   }
 
-  /** Takes a lease: what it should run it is told, and what it should not. */
+  /** Takes a lease: tells the agent what it should run and what it should end. */
   void lease(AgentHello said, LeaseStream with) {
     if (stream != null) {
       stream.fail(Status.ABORTED.withDescription("another stream holds this agent's lease"));
@@ -165,7 +167,7 @@ final class Agent {
   }
 
   /**
-   * REQUIRES: it was assigned no such query.
+   * REQUIRES: the query is not assigned to this agent.
    *
    * @param inherited whether an earlier control plane assigned it
    */
@@ -194,7 +196,7 @@ final class Agent {
     }
   }
 
-  /** Asks a query to end; its events tell when it has. */
+  /** Asks the agent to end a query; the query's events report when it has. */
   void end(String query) {
     if (assigned.computeIfPresent(query, (id, each) -> each.ended()) != null) {
       sendEnd(query, false);
@@ -202,13 +204,17 @@ final class Agent {
   }
 
   /**
-   * @param abandon its stream does not end with it: another host may go on, or nobody waits
+   * @param abandon its stream does not end with it: another host may take over, or no component
+   *     waits for it
    */
   private void sendEnd(String query, boolean abandon) {
     send(command().setEnd(EndCommand.newBuilder().setQuery(query).setAbandon(abandon)));
   }
 
-  /** Nothing more is heard of it, whatever the agent says; the agent is told to end it. */
+  /**
+   * Drops an assignment: ignores whatever the agent still reports about it, and asks the agent to
+   * end it.
+   */
   void forget(String query) {
     if (assigned.remove(query) != null) {
       sendEnd(query, true);
@@ -225,7 +231,9 @@ final class Agent {
     send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
   }
 
-  /** Switches copy all of its packets; of another epoch than the assigned one it means nothing. */
+  /**
+   * Notes that switches copy all of its packets; ignored for another epoch than the assigned one.
+   */
   void mirrored(String query, int epoch) {
     Assigned assignment = assigned.get(query);
     if (assignment != null && assignment.epoch() == epoch) {
@@ -267,7 +275,7 @@ final class Agent {
     send(command().setProbe(Probe.newBuilder().setSentNs(wallNs())));
   }
 
-  /** Once a probe's interval. */
+  /** Called once per probe interval. */
   void tick() {
     long now = System.nanoTime();
     if (stream != null && now - heardNs > options.lease().toNanos()) {
@@ -289,13 +297,13 @@ final class Agent {
     }
   }
 
-  /** One that has to find this control plane first gets longer. */
+  /** An agent that has to find this control plane first gets longer. */
   private long patienceNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.away().toNanos() * (looking ? 3 : 1);
   }
 
-  /** A stream broke; another one may have taken its place. */
+  /** A stream broke; another may already have replaced it. */
   void broke(LeaseStream broken) {
     if (broken == stream) {
       lost();
@@ -359,7 +367,7 @@ final class Agent {
     }
   }
 
-  /** Of a host whose clock is not known nobody can say when. */
+  /** Copies can't be dated while the host's clock offset is unknown. */
   private void onCopies(JsonNode status) {
     ClockOffset.Estimate offset = clock.best();
     if (offset != null) {
@@ -413,7 +421,7 @@ final class Agent {
         List.copyOf(assigned.keySet()));
   }
 
-  /** The registry ends; the agent looks for another. */
+  /** The registry closes; the agent looks for another control plane. */
   void close() {
     if (stream != null) {
       stream.fail(Status.UNAVAILABLE.withDescription("the control plane ends"));

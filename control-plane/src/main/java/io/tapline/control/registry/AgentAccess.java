@@ -25,16 +25,16 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLSession;
 
 /**
- * Who may hold leases: whoever has one of the tokens, over TLS, and, where authorities of agents
- * are given, a certificate that names the host; or, within a network of their own, everybody but
- * other users of this host.
+ * Decides which callers may hold leases. Over TLS, those that present one of the tokens and, if
+ * authorities for agents are configured, a certificate that names the host; on a trusted network
+ * without TLS, every caller except other users of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
-  /** Everybody, without TLS. */
+  /** Admits every caller, without TLS. */
   public static final AgentAccess OPEN =
       new AgentAccess(InsecureServerCredentials.create(), false, List.of());
 
-  /** What the caller showed; null where none is asked for. */
+  /** The caller's certificate; null if none is required. */
   static final Context.Key<AgentCertificate> CERTIFICATE = Context.key("agent certificate");
 
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -55,12 +55,12 @@ public final class AgentAccess implements ServerInterceptor {
    * Reads the files.
    *
    * @param tls this host's certificate, and the authorities that sign agents' certificates; without
-   *     authorities no certificate is asked for
-   * @param tokenFile a token a line; null: none is asked for
-   * @throws IOException with a sentence for people
+   *     authorities, no certificate is required
+   * @param tokenFile file with one token per line; null if no token is required
+   * @throws IOException with a sentence for users
    */
   public static AgentAccess tls(TlsFiles tls, Path tokenFile) throws IOException {
-    // Says what is wrong with the files.
+    // Throws if something is wrong with the files.
     tls.context();
     TlsServerCredentials.Builder credentials =
         TlsServerCredentials.newBuilder()
@@ -104,7 +104,7 @@ public final class AgentAccess implements ServerInterceptor {
     return new ServerCall.Listener<>() {};
   }
 
-  /** Empty if the caller may. */
+  /** Returns why the caller is refused; empty if it is admitted. */
   private String refusal(ServerCall<?, ?> call, String authorization) {
     if (!tokens.isEmpty()) {
       return refusal(authorization);
@@ -119,7 +119,10 @@ public final class AgentAccess implements ServerInterceptor {
         : Context.current();
   }
 
-  /** Empty if it may: whoever comes from elsewhere, and here this process's user and root. */
+  /**
+   * Returns why the caller is refused; empty if it is remote, or runs as this process's user or
+   * root.
+   */
   private static String ofAnotherUser(ServerCall<?, ?> call) {
     boolean may =
         call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR) instanceof InetSocketAddress peer
@@ -129,7 +132,7 @@ public final class AgentAccess implements ServerInterceptor {
     return may ? "" : "the control plane is another user's: an agent of this host gives a token";
   }
 
-  /** Empty if it may. Takes as long whichever token is nearly right. */
+  /** Returns why the token is refused; empty if it is valid. Compares in constant time. */
   private String refusal(String authorization) {
     if (authorization == null) {
       return "a token is wanted";

@@ -12,16 +12,16 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
 /**
- * The certificate that an agent showed.
+ * The certificate that an agent presented.
  *
- * @param subject in full
- * @param names hosts that it may speak for: its subject's common name, and its DNS names
+ * @param subject its full subject
+ * @param names hosts that it may speak for: the subject's common name, and its DNS names
  */
 record AgentCertificate(String subject, Set<String> names) {
   private static final int DNS = 2;
   private static final String COMMON_NAME = "CN";
 
-  /** Of a connection whose handshake is done. */
+  /** Returns the peer's certificate after a completed handshake. */
   static AgentCertificate of(SSLSession session) {
     try {
       X509Certificate certificate = (X509Certificate) session.getPeerCertificates()[0];
@@ -58,7 +58,7 @@ record AgentCertificate(String subject, Set<String> names) {
     }
   }
 
-  /** Why it may not be the agent of that host; empty if it may. */
+  /** Returns why its holder may not be the agent of this host; empty if it may. */
   String refusal(String agent) {
     return names.contains(agent)
         ? ""

@@ -10,7 +10,7 @@ import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.RegistryGrpc;
-import io.tapline.sdn.controller.LogLimit;
+import io.tapline.sdn.switches.LogLimit;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
@@ -27,18 +27,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who watches where: the agents that hold or lately held a lease with this control plane, and what
- * they were assigned. Any thread may call; one thread does it all.
+ * The agents that hold, or recently held, a lease with this control plane, and their assignments.
+ * Any thread may call; a single thread does the work.
  */
 public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
-  /** Users of a broker to which monitors log in by the names of their hosts. */
+  /**
+   * Users of the brokers that no host may be named like, since monitors log in by the names of
+   * their hosts.
+   */
   private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
 
-  /** Names that are remembered: more hosts than a fat tree of 48 ports has. */
+  /** Maximum number of remembered names: more than a fat tree of 48 ports has hosts. */
   private static final int MOST_AGENTS = 65_536;
 
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
@@ -59,9 +62,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   /**
-   * Listens for agents, of whom none needs a token.
+   * Listens for agents without requiring tokens.
    *
-   * @param listener is told of leases
+   * @param listener is notified of leases
    * @throws IOException if the address is in use
    */
   public static AgentRegistry start(RegistryOptions options, LeaseListener listener)
@@ -71,14 +74,14 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     return registry;
   }
 
-  /** One that does not listen before {@link #open}. */
+  /** Creates a registry that does not listen before {@link #open}. */
   public static AgentRegistry of(
       RegistryOptions options, AgentAccess access, LeaseListener listener) {
     return new AgentRegistry(options, access, listener);
   }
 
   /**
-   * Commands are of this term from now on, and agents' monitors hash with these keys. REQUIRES:
+   * Sets the term of all commands from now on, and the hash keys of agents' monitors. REQUIRES:
    * nothing was assigned yet.
    */
   public void lead(long term, HashKeys keys) {
@@ -86,7 +89,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   /**
-   * Listens for agents: once.
+   * Starts to listen for agents. Called once.
    *
    * @throws IOException if the address is in use
    */
@@ -112,7 +115,10 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     return server.getPort();
   }
 
-  /** These held leases with an earlier control plane: they are lost until they come. */
+  /**
+   * Adds agents that held leases with an earlier control plane: they count as lost until they
+   * connect.
+   */
   public void expect(List<String> names) {
     ask(
         () -> {
@@ -121,7 +127,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
         });
   }
 
-  /** All that are known, by name. */
+  /** Returns all known agents, by name. */
   public List<AgentState> states() {
     return ask(() -> agents.values().stream().map(Agent::state).toList());
   }
@@ -193,7 +199,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     tell(agent, host -> host.credit(query, packets, version));
   }
 
-  /** Says how many packets never came to a monitor (schema/agent.proto). */
+  /** Reports to an agent how many packets never reached its monitor (schema/agent.proto). */
   public void lose(String agent, long incarnation, long packets) {
     tell(agent, host -> host.lose(incarnation, packets));
   }
@@ -246,7 +252,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  /** Of those that are gone, the longest gone is forgotten first. */
+  /** Forgets agents without a lease, the longest lost first. */
   private void makeRoom() {
     if (agents.size() >= MOST_AGENTS) {
       agents.values().stream()
@@ -275,14 +281,14 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  /** The receiving side of one stream: hands all to the registry's thread, in order. */
+  /** The receiving side of one stream: passes everything to the registry's thread, in order. */
   private final class Incoming implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
-    /** Null where none is asked for. */
+    /** Null if none is required. */
     private final AgentCertificate certificate;
 
-    /** Null before its hello, and after it was refused. */
+    /** Null before the agent's hello, and after a refusal. */
     private Agent agent;
 
     Incoming(LeaseStream stream, AgentCertificate certificate) {
@@ -290,7 +296,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       this.certificate = certificate;
     }
 
-    /** Waits, so that an agent that talks too much is read no faster than it is heard. */
+    /** Blocks, so that a flooding agent is read no faster than its messages are handled. */
     @Override
     public void onNext(AgentMessage message) {
       try {
@@ -383,7 +389,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  /** Ends the leases; agents go on with what they run for the grace period. */
+  /** Ends the leases; agents keep running their assignments for the grace period. */
   @Override
   public void close() {
     run(() -> agents.values().forEach(Agent::close));

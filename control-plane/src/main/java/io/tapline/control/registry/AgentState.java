@@ -3,17 +3,17 @@ package io.tapline.control.registry;
 import java.util.List;
 
 /**
- * A host's agent as it was last heard of.
+ * The last known state of a host's agent.
  *
  * @param up whether it holds a lease
- * @param sinceNs when it came up, or was lost: nanoseconds since the epoch
- * @param capacityMbps mirrored traffic that it may be given
- * @param multilog HOST:PORT of the host's MultiLog node; empty: none
- * @param load of the host, averaged over a minute
- * @param cores of the host
- * @param monitorStarts how often its monitor was started
- * @param clock of the host against this one's; null before it was measured
- * @param queries that it was assigned
+ * @param sinceNs when it came up or was lost, in nanoseconds since the epoch
+ * @param capacityMbps maximum mirrored traffic
+ * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
+ * @param load load of the host, averaged over a minute
+ * @param cores number of the host's cores
+ * @param monitorStarts number of times that its monitor was started
+ * @param clock offset of the host's clock from this one's; null before it was measured
+ * @param queries its assigned queries
  */
 public record AgentState(
     String name,

@@ -2,39 +2,42 @@ package io.tapline.control.registry;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** What becomes of a query on one host. Called in order, on the registry's one thread. */
+/** Events of one query on one host. Called in order, on the registry's thread. */
 public interface AssignmentEvents {
   /**
-   * What its host had and had not given out is lost: it was started anew, or let go of the query.
-   * The last word, unless it is assigned again.
+   * The host has restarted or dropped the query; what it had not sent yet is lost. The last event,
+   * unless the query is assigned again.
    */
   void lost(String reason);
 
   /**
-   * Its host has been without a lease for so long that another may go on in its place. Whoever does
-   * nothing waits for the host.
+   * The host has been without a lease for so long that another host may take over. A listener that
+   * does nothing keeps waiting for the host.
    */
   void away();
 
-  /** Its packets are taken from now on; may be said again. */
+  /** The host captures the query's packets from now on. May be called more than once. */
   void running();
 
-  /** How far its share of a LIMIT Np is used up (schema/agent.proto). */
+  /** The host reports how much of its share of a LIMIT Np is used (schema/agent.proto). */
   void credits(JsonNode status);
 
-  /** It keeps no more than this share of the flows, a second and a half from now at the latest. */
+  /**
+   * The monitor keeps no more than this share of the flows, within a second and a half at the
+   * latest.
+   */
   void limited(double rate);
 
-  /** All that it has seen is out; the last word. */
+  /** Everything that the monitor has seen has been sent. The last event. */
   void ended(JsonNode status);
 
   /**
-   * It will not run, or not to its end; the last word.
+   * The query can't run, or can't run to its end. The last event.
    *
-   * @param kind whose fault it is, as the monitor says: "user", "resources" or "internal"
+   * @param kind the party at fault, as the monitor reports it: "user", "resources" or "internal"
    */
   void failed(String kind, String reason);
 
-  /** Something that a person should know, and that changes nothing. */
+  /** A warning for users, without any effect. */
   void warning(String message);
 }

@@ -1,20 +1,20 @@
 package io.tapline.control.registry;
 
-/** Queries on hosts, by their agents. Any thread may call. */
+/** Assigns queries to hosts, through their agents. Any thread may call. */
 public interface Assignments {
   /**
-   * Assigns a query to a host, which need not be up: it has the grace period to come.
+   * Assigns a query to a host, which need not be up: it has the grace period to connect.
    *
-   * @param plan as JSON, that agent's monitor alone in it
-   * @return false if the host was assigned that query already
+   * @param plan plan as JSON that contains only that agent's monitor
+   * @return false if the query was already assigned to the host
    */
   boolean assign(String agent, String query, int epoch, String plan, AssignmentEvents events);
 
-  /** Assigns what an earlier control plane had: the host resumes it, if it has it still. */
+  /** Adopts an assignment of an earlier control plane; the host resumes it if it still has it. */
   boolean inherit(String agent, String query, int epoch, String plan, AssignmentEvents events);
 
   /**
-   * Takes a query from one host, if it has it, and assigns it to another, or to the same one anew;
+   * Takes a query from one host, if it has it, and assigns it to another, or to the same one again;
    * returns at once.
    */
   void move(String from, String to, String query, int epoch, String plan, AssignmentEvents events);
@@ -22,15 +22,18 @@ public interface Assignments {
   /** Asks a query to end on a host. */
   void end(String agent, String query);
 
-  /** Ends a query on a host without waiting for its word: no more of its events come. */
+  /**
+   * Ends a query on a host without waiting for confirmation; none of its events are delivered any
+   * more.
+   */
   void forget(String agent, String query);
 
-  /** Says which share of a query's flows the pipeline can take. */
+  /** Sets the share of a query's flows that the pipeline can process. */
   void limit(String agent, String query, double rate);
 
-  /** Says how many packets a part may take in all (schema/agent.proto). */
+  /** Sets the total number of packets that a part may take (schema/agent.proto). */
   void credit(String agent, String query, long packets, long version);
 
-  /** Says that switches copy all packets of an assignment (schema/agent.proto). */
+  /** Notes that switches copy all packets of an assignment (schema/agent.proto). */
   void mirrored(String agent, String query, int epoch);
 }

@@ -1,6 +1,6 @@
 package io.tapline.control.registry;
 
-import io.tapline.sdn.controller.LogLimit;
+import io.tapline.sdn.switches.LogLimit;
 import java.net.Socket;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Believes whom another trust manager believes, and audits the agents' certificates that it
- * refuses: gRPC closes such connections without a word. Thread-safe.
+ * Delegates to another trust manager and audits the agents' certificates that it rejects: gRPC
+ * closes such connections silently. Thread-safe.
  */
 final class AuditedTrust extends X509ExtendedTrustManager {
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
@@ -40,7 +40,7 @@ final class AuditedTrust extends X509ExtendedTrustManager {
     }
   }
 
-  /** Nobody has vouched for these letters. */
+  /** The text comes from an unverified certificate. */
   private static String printable(String text) {
     String line = String.valueOf(text).replaceAll("[^\\x20-\\x7e]", "?");
     return line.substring(0, Math.min(LONGEST, line.length()));

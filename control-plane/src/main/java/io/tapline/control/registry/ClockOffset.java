@@ -6,13 +6,13 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * How far a host's clock is ahead of this one's, from probes and their answers as NTP does it (RFC
- * 5905, section 8): of the last exchanges the one with the shortest way counts, for the offset
- * can't be wrong by more than half of it. One that a later one contradicts is of a time before a
- * clock was set, and does not count. Not thread-safe.
+ * Estimates how far a host's clock is ahead of this one's from probes and their answers, as NTP
+ * does (RFC 5905, section 8): of the latest exchanges, the one with the shortest round trip counts,
+ * since the offset can't be wrong by more than half of it. An exchange that a later one contradicts
+ * predates a clock adjustment and is ignored. Not thread-safe.
  */
 public final class ClockOffset {
-  /** Older ones don't count: clocks drift. */
+  /** Older exchanges don't count, since clocks drift. */
   private static final int KEPT = 16;
 
   private final Deque<Estimate> last = new ArrayDeque<>();
@@ -21,7 +21,7 @@ public final class ClockOffset {
    * An offset.
    *
    * @param offsetNs host's clock minus this one's
-   * @param errorNs at most so far from the truth
+   * @param errorNs maximum error
    */
   public record Estimate(long offsetNs, long errorNs) {
     boolean contradicts(Estimate other) {
@@ -29,7 +29,10 @@ public final class ClockOffset {
     }
   }
 
-  /** Nanoseconds by which the clocks that are furthest apart differ for certain; 0 if none do. */
+  /**
+   * Returns the difference in nanoseconds by which the two most distant clocks are certain to
+   * differ; 0 if no two are.
+   */
   public static long apartNs(List<Estimate> clocks) {
     long ahead = clocks.stream().mapToLong(each -> each.offsetNs - each.errorNs).max().orElse(0);
     long behind = clocks.stream().mapToLong(each -> each.offsetNs + each.errorNs).min().orElse(0);
@@ -37,8 +40,8 @@ public final class ClockOffset {
   }
 
   /**
-   * An exchange: nanoseconds since the epoch by the clock of whoever looked. One that contradicts
-   * itself, because a clock was set meanwhile, is ignored.
+   * Adds an exchange; all times are nanoseconds since the epoch, each by the clock of the side that
+   * took it. Ignores an exchange that contradicts itself because a clock was set meanwhile.
    */
   void add(long sentNs, long receivedNs, long answeredNs, long heardNs) {
     long wayNs = (heardNs - sentNs) - (answeredNs - receivedNs);
@@ -54,7 +57,7 @@ public final class ClockOffset {
     }
   }
 
-  /** Null before the first exchange. */
+  /** Returns null before the first exchange. */
   Estimate best() {
     return last.stream().min(Comparator.comparingLong(Estimate::errorNs)).orElse(null);
   }

@@ -1,30 +1,30 @@
 package io.tapline.control.registry;
 
-/** Hears of hosts' leases, in their order, on the registry's thread, which must not wait. */
+/** Receives events of hosts' leases in order, on the registry's thread, which it must not block. */
 public interface LeaseListener {
   /**
-   * A host's agent took a lease, or took it anew.
+   * A host's agent took a lease, for the first time or again.
    *
-   * @param multilog HOST:PORT of the host's MultiLog node; empty: none
+   * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
    */
   void up(String agent, String multilog);
 
-  /** It holds none any more. */
+  /** The agent no longer holds a lease. */
   void lost(String agent);
 
-  /** It has been gone for long, and there were too many to remember it. */
+  /** The agent was lost long ago and is forgotten, because too many are remembered. */
   void forgotten(String agent);
 
   /**
-   * A monitor says how many packets have come to it.
+   * A monitor reports how many packets have reached it.
    *
-   * @param incarnation which life of the monitor
-   * @param packets since it began, whoever wanted them
-   * @param untilNs all that came before is among them: of this process's System.nanoTime
+   * @param incarnation incarnation of the monitor
+   * @param packets packets since it started, of any query
+   * @param untilNs everything that arrived before this System.nanoTime of this process is counted
    */
   default void copies(String agent, long incarnation, long packets, long untilNs) {}
 
-  /** Tells both, in this order. */
+  /** Returns a listener that notifies both, in this order. */
   static LeaseListener both(LeaseListener first, LeaseListener second) {
     return new LeaseListener() {
       @Override
@@ -53,7 +53,7 @@ public interface LeaseListener {
     };
   }
 
-  /** Does nothing. */
+  /** A listener that does nothing. */
   LeaseListener NOBODY =
       new LeaseListener() {
         @Override

@@ -4,9 +4,9 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.tapline.schema.rpc.AgentCommand;
 
-/** The sending side of one agent's stream. Used by the registry's thread. */
+/** The sending side of one agent's stream. Confined to the registry's thread. */
 final class LeaseStream {
-  /** Commands that may wait for an agent that does not read. */
+  /** Maximum number of commands that wait for an agent that does not read. */
   private static final int MOST_UNREAD = 10_000;
 
   private final ServerCallStreamObserver<AgentCommand> out;

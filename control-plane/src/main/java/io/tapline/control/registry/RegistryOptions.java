@@ -9,17 +9,17 @@ import java.util.function.Function;
 /**
  * Settings of a registry.
  *
- * @param address to listen on; port 0 takes a free one
- * @param term of this control plane: above that of every one before
- * @param brokers of Kafka, as hosts reach them
- * @param hashKeys the same in the whole deployment
- * @param logins how the monitor of a host logs in to the brokers; none where they want none. Must
- *     not block
- * @param probe how often agents are asked for a sign of life
- * @param lease without one for so long, an agent is lost
- * @param away how long a host is without a lease before another may go on in its place
- * @param grace how long what a lost agent was assigned waits for it, and agents for a control
- *     plane; less than 25 days
+ * @param address address to listen on; port 0 selects a free one
+ * @param term term of this control plane, higher than those of all earlier ones
+ * @param brokers Kafka brokers, as hosts reach them
+ * @param hashKeys hash keys, the same in the whole deployment
+ * @param logins returns the broker login of a host's monitor, or no login if brokers require none.
+ *     Must not block
+ * @param probe interval of keep-alive probes
+ * @param lease an agent whose lease is not renewed for so long is lost
+ * @param away how long a host is without a lease before another may take over
+ * @param grace how long assignments wait for a lost agent, and agents for a control plane; less
+ *     than 25 days
  */
 public record RegistryOptions(
     InetSocketAddress address,
@@ -32,8 +32,8 @@ public record RegistryOptions(
     Duration away,
     Duration grace) {
   /**
-   * Probes twice a second, a lease of three seconds, three more before another host goes on, twenty
-   * seconds of grace.
+   * Returns the defaults: two probes a second, a lease of three seconds, three more before another
+   * host takes over, twenty seconds of grace.
    */
   public static RegistryOptions usual(InetSocketAddress address, String brokers) {
     return new RegistryOptions(
@@ -48,24 +48,24 @@ public record RegistryOptions(
         Duration.ofSeconds(20));
   }
 
-  /** The same with another grace period. */
+  /** Returns these options with another grace period. */
   public RegistryOptions withGrace(Duration newGrace) {
     return new RegistryOptions(
         address, term, brokers, hashKeys, logins, probe, lease, away, newGrace);
   }
 
-  /** The same with other keys. */
+  /** Returns these options with other keys. */
   public RegistryOptions withHashKeys(HashKeys newKeys) {
     return new RegistryOptions(address, term, brokers, newKeys, logins, probe, lease, away, grace);
   }
 
-  /** The same with brokers to which monitors log in. */
+  /** Returns these options with brokers to which monitors log in. */
   public RegistryOptions withLogins(Function<String, Login> newLogins) {
     return new RegistryOptions(
         address, term, brokers, hashKeys, newLogins, probe, lease, away, grace);
   }
 
-  /** The same of another term. */
+  /** Returns these options with another term. */
   RegistryOptions withTerm(long newTerm) {
     return new RegistryOptions(
         address, newTerm, brokers, hashKeys, logins, probe, lease, away, grace);

@@ -1,6 +1,6 @@
 /**
- * The hosts' agents (schema/agent.proto): their leases, their clocks, and the queries that they
- * were assigned. In come leases and wishes of the query life cycle; out go commands and what became
- * of them; nobody here knows what a query is about.
+ * The hosts' agents (schema/agent.proto): their leases, clocks and assignments. Takes leases from
+ * agents and requests from the query life cycle; sends commands and reports their outcome. Knows
+ * nothing about what a query does.
  */
 package io.tapline.control.registry;

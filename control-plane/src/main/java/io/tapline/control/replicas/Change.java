@@ -1,11 +1,11 @@
 package io.tapline.control.replicas;
 
 /**
- * Something that was done to a pool.
+ * A change of a pool.
  *
- * @param timeNs end of the window for which it was done
- * @param servers that there are now
- * @param pages that more than the first server have now
- * @param reason for people
+ * @param timeNs end of the window that caused it
+ * @param servers number of servers now
+ * @param pages number of pages that more than the first server now have
+ * @param reason reason, for users
  */
 public record Change(long timeNs, int servers, int pages, String reason) {}

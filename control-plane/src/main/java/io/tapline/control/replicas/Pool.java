@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A file that says which web servers there can be, and when each is wanted.
+ * The file that lists a pool's web servers and when each is needed.
  *
  * <pre>
  * name: videos
@@ -35,7 +35,7 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
   private static final long NS_PER_MS = 1_000_000;
 
   /**
-   * Reads a file's text.
+   * Parses a file's text.
    *
    * @throws IllegalArgumentException with what is wrong
    */

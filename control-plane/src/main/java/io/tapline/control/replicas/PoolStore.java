@@ -10,8 +10,8 @@ import redis.clients.jedis.Transaction;
 import redis.clients.jedis.params.XAddParams;
 
 /**
- * Where pages are, in Redis (schema/redis.md, "Pools"). Changes are rare: each call has a
- * connection of its own. Thread-safe.
+ * Stores in Redis which servers have which pages (schema/redis.md, "Pools"). Changes are rare, so
+ * each call opens its own connection. Thread-safe.
  */
 final class PoolStore {
   private static final int CHANGES_KEPT = 1000;
@@ -24,7 +24,10 @@ final class PoolStore {
     this.key = "tapline:pool:" + pool.name();
   }
 
-  /** Addresses of the servers that have a page, of pages that more than the first has. */
+  /**
+   * Returns the addresses of the servers that have a page, for pages that more than the first
+   * server has.
+   */
   Map<String, List<String>> read() {
     try (Jedis redis = RedisClients.connect(endpoint)) {
       Map<String, List<String>> places = new LinkedHashMap<>();
@@ -33,7 +36,7 @@ final class PoolStore {
     }
   }
 
-  /** Puts these in the place of those that are there, at once. */
+  /** Replaces all places atomically. */
   void write(Map<String, List<String>> places) {
     try (Jedis redis = RedisClients.connect(endpoint)) {
       Transaction all = redis.multi();

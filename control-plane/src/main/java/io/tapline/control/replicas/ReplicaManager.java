@@ -17,16 +17,16 @@ import java.util.function.Consumer;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Makes a pool what its {@link Updater} wants, window by window.
+ * Brings a pool to the state that its {@link Updater} wants, window by window.
  *
  * <p>Order: a server gets requests once it runs and has the pages, and is stopped once it gets none
- * any more. What fails leaves the pool as it was and is told; it is tried again with a later
- * window. Thread-safe.
+ * any more. A change that fails is reported and leaves the pool as it was; it is retried with a
+ * later window. Thread-safe.
  */
 public final class ReplicaManager implements AutoCloseable {
   private static final double NS_PER_S = 1e9;
 
-  /** How long nginx may take to hear of a change, twice over (its timer is 200 ms). */
+  /** Twice the time that nginx may take to notice a change (its timer is 200 ms). */
   private static final int DRAIN_PAUSES = 5;
 
   private final Pool pool;
@@ -40,7 +40,7 @@ public final class ReplicaManager implements AutoCloseable {
   /** URL -> servers beyond the first that have it, by number. */
   private final Map<String, Set<Integer>> copies = new TreeMap<>();
 
-  /** What could not be copied and was told. */
+  /** Pages that could not be copied and were reported. */
   private final Set<String> missing = new HashSet<>();
 
   private Map<String, List<String>> written = Map.of();
@@ -57,10 +57,10 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /**
-   * Takes a pool over as Redis says it was left, or with its first server alone.
+   * Takes over a pool as Redis says it was left, or with its first server alone.
    *
-   * @param done told of changes
-   * @param failed told what could not be done
+   * @param done receives changes
+   * @param failed receives failures
    */
   public static ReplicaManager open(Pool pool, Consumer<Change> done, Consumer<String> failed) {
     ReplicaManager manager = new ReplicaManager(pool, done, failed);
@@ -78,12 +78,15 @@ public final class ReplicaManager implements AutoCloseable {
     }
   }
 
-  /** Servers in use. */
+  /** Returns the number of servers in use. */
   public synchronized int servers() {
     return servers;
   }
 
-  /** Looks at a window of the ranking; of one without rows nobody knows what was asked for. */
+  /**
+   * Handles a window of the ranking; ignores one without rows, which does not show what was
+   * requested.
+   */
   public synchronized void look(WindowResult window) {
     if (window.rows().isEmpty()) {
       return;
@@ -99,7 +102,7 @@ public final class ReplicaManager implements AutoCloseable {
     look(window.windowEndNs(), perSecond);
   }
 
-  /** No window came for a while: nothing was asked for. */
+  /** Handles a time without windows, in which nothing was requested. */
   public synchronized void lookAtNothing(long elapsedNs) {
     look(lastWindowEndNs + elapsedNs, Map.of());
   }
@@ -129,9 +132,7 @@ public final class ReplicaManager implements AutoCloseable {
     }
   }
 
-  /**
-   * Copies what is missing, says in Redis what is where, and only then removes what is too much.
-   */
+  /** Copies what is missing, updates Redis, and only then removes what is no longer needed. */
   private boolean become(Wanted wanted) throws IOException {
     Map<String, Set<Integer>> before = new HashMap<>();
     copies.forEach((url, on) -> before.put(url, new TreeSet<>(on)));

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 
 /**
  * Copies pages from server to server: GET from the one, PUT to the other, and GET from there to see
- * that it is the same. URLs come out of traffic, so only those are copied that are a plain path,
- * and that the first server gives with a length of at most {@link #MOST_BYTES}.
+ * that it is the same. URLs come from traffic, so it copies only those that are a plain path and
+ * that the first server serves with a length of at most {@link #MOST_BYTES}.
  */
 final class Replicator {
   static final long MOST_BYTES = 1L << 30;
@@ -32,12 +32,12 @@ final class Replicator {
           .connectTimeout(Duration.ofSeconds(5))
           .build();
 
-  /** Whether a URL is one that can be copied: no query, no way out of its folder. */
+  /** Returns true if a URL can be copied: it has no query and does not leave its folder. */
   static boolean isPlain(String url) {
     return url.length() <= LONGEST_URL && PLAIN.matcher(url).matches();
   }
 
-  /** Makes a copy that is known to be equal. */
+  /** Copies a page and verifies the copy. */
   void copy(String url, WebServer from, WebServer to) throws IOException {
     Path original = Files.createTempFile("tapline-page-", "");
     Path copy = Files.createTempFile("tapline-page-", "");
@@ -54,7 +54,7 @@ final class Replicator {
     }
   }
 
-  /** Takes a copy away; one that is gone is fine. */
+  /** Removes a copy, which need not exist. */
   void remove(String url, WebServer from) throws IOException {
     send(url, from, HttpRequest.newBuilder().DELETE());
   }

@@ -6,14 +6,14 @@ import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Starts and stops web servers by the commands that the pool's file names. */
+/** Starts and stops web servers by the commands in the pool's file. */
 final class ServerCommands {
   private static final int COMMAND_SECONDS = 60;
   private static final int ANSWER_ATTEMPTS = 150;
   private static final int PAUSE_MS = 100;
   private static final int CONNECT_MS = 1000;
 
-  /** Starts one, and waits until it takes connections. */
+  /** Starts a server and waits until it accepts connections. */
   void start(WebServer server) throws IOException {
     run(server, server.start());
     for (int attempt = 1; ; attempt++) {

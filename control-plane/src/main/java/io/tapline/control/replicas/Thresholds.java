@@ -1,20 +1,21 @@
 package io.tapline.control.replicas;
 
 /**
- * When servers are added and removed.
+ * The thresholds at which servers are added and removed.
  *
- * <p>The upper one is at least twice the lower one. So servers come and go only with what is asked
- * for: if n servers are too many for a page, its rate is below n times the lower threshold, hence
- * below 2 (n - 1) times it, and n - 1 servers are not too few.
+ * <p>The upper one is at least twice the lower one. Hence the number of servers changes only with
+ * the request rate: if n servers are too many for a page, its rate is below n times the lower
+ * threshold, hence below 2 (n - 1) times it, and n - 1 servers are not too few.
  *
- * @param upperPerSecond requests of one page that one server is to answer at most
- * @param lowerPerSecond with fewer of the most popular page on each server, one is too many
- * @param backOffNs how long nothing is added or removed after that was done, in packet time
+ * @param upperPerSecond maximum requests for one page that one server should answer
+ * @param lowerPerSecond with fewer requests for the most popular page on each server, there is one
+ *     server too many
+ * @param backOffNs how long nothing is added or removed after a change, in packet time
  */
 public record Thresholds(double upperPerSecond, double lowerPerSecond, long backOffNs) {
   private static final long MOST_BACK_OFF_NS = 3_600_000_000_000L;
 
-  /** Checks them. */
+  /** Validates the thresholds. */
   public Thresholds {
     if (!(lowerPerSecond > 0) || !(upperPerSecond < Double.POSITIVE_INFINITY)) {
       throw new IllegalArgumentException("upper_per_second, lower_per_second: give both, above 0");

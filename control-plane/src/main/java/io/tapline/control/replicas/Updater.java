@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Decides how many servers there shall be, and which pages all of them have (the Updater Bolt of
+ * Decides how many servers are needed, and which pages all of them have (the Updater Bolt of
  * NetAlytics, Middleware'16, 7.3). Time is packet time. Not thread-safe.
  */
 final class Updater {
@@ -14,26 +14,26 @@ final class Updater {
   private long restUntilNs = Long.MIN_VALUE;
 
   /**
-   * What there shall be.
+   * The wanted state.
    *
    * @param servers at least 1
-   * @param hot pages that are on all of them; none where there is one
+   * @param hot pages that are on all of them; none if there is only one
    */
   record Wanted(int servers, Set<String> hot) {
     static final Wanted LEAST = new Wanted(1, Set.of());
   }
 
   /**
-   * A decider.
+   * An updater.
    *
-   * @param most servers that there can be
+   * @param most maximum number of servers
    */
   Updater(Thresholds thresholds, int most) {
     this.thresholds = thresholds;
     this.most = most;
   }
 
-  /** What shall be after a window, given what is. */
+  /** Returns the wanted state after a window, given the present one. */
   Wanted next(long windowEndNs, Map<String, Double> perSecond, Wanted now) {
     if (windowEndNs < restUntilNs) {
       return now;

@@ -3,14 +3,14 @@ package io.tapline.control.replicas;
 import java.util.List;
 
 /**
- * A web server that there can be.
+ * A web server of a pool.
  *
  * @param address HOST:PORT
- * @param start a command that starts it, and ends when that is done; empty if it always runs
- * @param stop one that stops it
+ * @param start command that starts it and then exits; empty if it always runs
+ * @param stop command that stops it
  */
 public record WebServer(String name, String address, List<String> start, List<String> stop) {
-  /** Checks and copies. */
+  /** Validates and copies. */
   public WebServer {
     if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,62}")) {
       throw new IllegalArgumentException("name: letters, digits, '.', '_' and '-'");

@@ -1,5 +1,5 @@
 /**
- * Web servers as many as what is popular needs: NetAlytics' updater (Middleware'16, 7.3).
+ * Scales web servers with the popularity of their pages: NetAlytics' updater (Middleware'16, 7.3).
  *
  * <pre>
  * windows of a top-k ─▶ ReplicaManager ─▶ Updater: how many servers, which pages on all of them
@@ -8,7 +8,7 @@
  *                            └─▶ PoolStore: where each page is, in Redis ─▶ nginx
  * </pre>
  *
- * It stands beside the results and reads them as anybody can, so it may be started, ended or
- * replaced while the query runs.
+ * It reads the results like any other client, so it may be started, ended or replaced while the
+ * query runs.
  */
 package io.tapline.control.replicas;

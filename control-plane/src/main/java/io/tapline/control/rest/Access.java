@@ -17,8 +17,8 @@ import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
 import org.eclipse.jetty.server.ConnectionMetaData;
 
 /**
- * Asks for tokens, and tells what their holders may do. Without a file of them, this process's user
- * and root may do everything, and no other user of the host anything.
+ * Checks tokens and returns their holders' rights. Without a token file, this process's user and
+ * root may do everything, and other users of the host nothing.
  */
 final class Access {
   private static final String HOLDER = "holder";
@@ -33,7 +33,7 @@ final class Access {
     this.tokens = tokens;
   }
 
-  /** Refuses who may not do this. */
+  /** Throws if the caller may not do this. */
   void require(Context ctx, Route route) {
     if (route.role().isEmpty()) {
       return;
@@ -54,12 +54,12 @@ final class Access {
     }
   }
 
-  /** Whether a token still is what it was. */
+  /** Returns true if a token is still valid and unchanged. */
   boolean isValid(Token token) {
     return tokens.isEmpty() || tokens.get().holds(token);
   }
 
-  /** Refuses who asks too often, whatever it is. */
+  /** Throws if the caller exceeds its rate limit, whatever the request. */
   private void requireAllowance(Token token) {
     String tenant = token.rights().tenant();
     int most = token.quota().requestsPerSecond();
@@ -75,7 +75,7 @@ final class Access {
     }
   }
 
-  /** Looked up once a connection: the kernel has one table of all. */
+  /** Looked up once per connection: the kernel has a single table of all connections. */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =
         ServletContextRequest.getServletContextRequest(ctx.req()).getConnectionMetaData();
@@ -118,33 +118,33 @@ final class Access {
         .asException();
   }
 
-  /** What the one who asks may look at. */
+  /** Returns what the caller may look at. */
   static Rights rights(Context ctx) {
     return holder(ctx).rights();
   }
 
-  /** How much of the server the one who asks may take. */
+  /** Returns the caller's quota. */
   static Quota quota(Context ctx) {
     return holder(ctx).quota();
   }
 
-  /** Whether a query, or what belongs to one, is his to see. */
+  /** Returns true if the caller may see a query and what belongs to it. */
   static boolean owns(Context ctx, String query) {
     Token token = holder(ctx);
     return token.role() == Role.ADMIN || token.rights().owns(query);
   }
 
   /**
-   * A filter over headers as this one may ask it.
+   * Restricts a filter over headers to the caller's scope.
    *
-   * @param drill knows the fields that headers have
+   * @param drill knows the fields of headers
    */
   static String filter(Context ctx, String filter, DrillService drill) {
     Scope scope = rights(ctx).scope();
     return scope.isEverything() ? filter : scoped(scope, drill).of(filter);
   }
 
-  /** Refuses a condition that speaks of anything but headers and the watch's own aggregate. */
+  /** Throws if a condition refers to anything but headers and the watch's own aggregate. */
   static void requireOwn(Context ctx, String condition, DrillService drill) {
     Scope scope = rights(ctx).scope();
     if (!scope.isEverything()) {
@@ -167,7 +167,7 @@ final class Access {
     return new ScopedFilter(scope, fields);
   }
 
-  /** The token of who asked; null if he has shown none that is known. */
+  /** Returns the caller's token; null if it presented no known one. */
   static Token known(Context ctx) {
     return ctx.attribute(HOLDER);
   }

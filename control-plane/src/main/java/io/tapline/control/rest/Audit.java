@@ -10,18 +10,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who asked for what, and what became of it: a line for each request that was answered, if it could
- * change or show something, or was refused.
+ * Audit log: one line for each answered request that could change or show something, or was
+ * refused.
  *
  * <pre>
  * 2026-11-22T18:15:00.123Z audit: 403 GET /api/v1/nodes tenant=web role=analyst token=5e884898 name=- from=10.0.0.7
  * </pre>
  *
- * Who is refused can ask as often as he likes: such lines have an allowance, by tenant, and one for
- * all who are unknown. Thread-safe.
+ * Refused clients can repeat their requests at will, so such lines are rate-limited, per tenant and
+ * for all unknown clients together. Thread-safe.
  */
 final class Audit implements AutoCloseable {
-  /** Refusals of a tenant, or of all without a token, that are written. */
+  /**
+   * Number of refusals per second that are logged per tenant, and for all clients without a token.
+   */
   static final int REFUSALS_PER_SECOND = 10;
 
   private static final Logger LOG = LoggerFactory.getLogger("tapline.audit");
@@ -37,7 +39,7 @@ final class Audit implements AutoCloseable {
     this.proxies = proxies;
   }
 
-  /** A request was answered; its status is what the client got. */
+  /** A request was answered; the status is the one that the client received. */
   void answered(Context ctx) {
     Token token = Access.known(ctx);
     String method = ctx.req().getMethod();
@@ -80,12 +82,15 @@ final class Audit implements AutoCloseable {
             unwritten == 0 ? "" : " left_out=" + unwritten);
   }
 
-  /** All such headers, in their order: a proxy may add one of its own instead of an entry. */
+  /**
+   * Returns all such headers in their order: a proxy may add a header of its own instead of an
+   * entry.
+   */
   private static List<String> forwarded(Context ctx) {
     return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));
   }
 
-  /** One word of one line, whatever the client sent. */
+  /** Returns one word on one line, whatever the client sent. */
   private static String printable(String text) {
     StringBuilder word = new StringBuilder();
     text.codePoints()
@@ -95,7 +100,7 @@ final class Audit implements AutoCloseable {
     return word.toString();
   }
 
-  /** Tells of refusals that no later line did. */
+  /** Logs the refusals that no later line has counted. */
   @Override
   public void close() {
     long unwritten = leftOut.getAndSet(0);

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What can be asked, and what asking would do: parsers, processors, explain. */
+/** Describes what queries can use and what they would do: parsers, processors, explain. */
 final class CatalogueRoutes {
   private final QueryService queries;
   private final Optional<Source> source;
@@ -31,12 +31,12 @@ final class CatalogueRoutes {
   /**
    * Routes to a service.
    *
-   * @param source what submitted queries would look at
+   * @param source source of submitted queries
    */
   CatalogueRoutes(QueryService queries, Optional<Source> source) {
     this.queries = queries;
     this.source = source;
-    // They stay as they are: written once, however often they are asked for.
+    // They never change, so they are serialized only once.
     this.parsers =
         list(
             "parsers", queries.planner().catalogue().parsers().stream().map(CatalogueJson::parser));

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The page for people, as {@code dashboard/} builds it into this jar. Its content policy lets it
- * load nothing but its own files and ask nobody but this server; no text becomes script or markup.
+ * The dashboard, as {@code dashboard/} builds it into this jar. Its content security policy lets it
+ * load only its own files and connect only to this server; no text becomes script or markup.
  */
 final class DashboardRoutes {
   private static final String FOLDER = "dashboard/";
@@ -20,7 +20,7 @@ final class DashboardRoutes {
           + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
           + " require-trusted-types-for 'script'; trusted-types tapline";
 
-  /** Names as the build makes them: they change with the content. */
+  /** Names as the build creates them: they change with the content. */
   private static final Pattern FILE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]*\\.(js|css|svg)");
 
   private static final Map<String, String> MEDIA_TYPES =
@@ -68,14 +68,14 @@ final class DashboardRoutes {
     ctx.contentType(MEDIA_TYPES.get(name.group(1)) + ";charset=utf-8").result(content);
   }
 
-  /** Scripts carry the policy, too: a worker is held to that of its own file. */
+  /** Scripts carry the policy, too: a worker is subject to that of its own file. */
   private static void protect(Context ctx) {
     ctx.header("Content-Security-Policy", POLICY);
     ctx.header("Cross-Origin-Opener-Policy", "same-origin");
     ctx.header("Permissions-Policy", "camera=(), geolocation=(), microphone=(), usb=()");
   }
 
-  /** Null if there is none. */
+  /** Returns null if there is no such file. */
   private static byte[] content(String name) throws IOException {
     try (InputStream in = DashboardRoutes.class.getResourceAsStream(FOLDER + name)) {
       return in == null ? null : in.readAllBytes();

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Programs that say what is wrong, from the hosts' headers. */
+/** Runs diagnoses on the hosts' headers. */
 final class DiagnosisRoutes {
   private static final long USUAL_SPAN_NS = 1_000_000_000;
   private static final long USUAL_STEP_NS = 10_000_000;
@@ -102,7 +102,7 @@ final class DiagnosisRoutes {
     return Members.number(body, name, usual, Long.MAX_VALUE / 2);
   }
 
-  /** It becomes part of an expression: an address and nothing else. */
+  /** Accepts only an address, since it becomes part of an expression. */
   private static String destination(JsonNode body) {
     String to = Members.text(body, "to");
     if (!to.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {

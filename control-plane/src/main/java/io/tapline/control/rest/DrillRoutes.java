@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Headers of the hosts. */
+/** Queries the hosts' headers. */
 final class DrillRoutes {
   static final String PCAPNG = "application/x-pcapng";
   private static final long USUAL_ROWS = 1_000;
@@ -69,7 +69,10 @@ final class DrillRoutes {
     }
   }
 
-  /** Without a body of known length: it may be long, and only its end tells who was missing. */
+  /**
+   * Answers without a content length: the body may be long, and only its end states which nodes
+   * were missing.
+   */
   private void answerFile(Context ctx, DrillRequest request) throws DrillException, IOException {
     ctx.contentType(PCAPNG);
     drill.pcapng(request, ctx.outputStream());

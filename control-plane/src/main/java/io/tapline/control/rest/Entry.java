@@ -2,14 +2,14 @@ package io.tapline.control.rest;
 
 import redis.clients.jedis.StreamEntryID;
 
-/** Entry IDs of a query's stream of windows, which clients give back to go on where they were. */
+/** Entry IDs of a query's stream of windows, which clients send back to resume where they were. */
 final class Entry {
   private Entry() {}
 
   /**
-   * Checks what a client gave.
+   * Validates a client's entry.
    *
-   * @param name of the parameter or header, for the message
+   * @param name name of the parameter or header, for the message
    * @return the entry; empty if none was given
    */
   static String parse(String name, String text) {
@@ -27,7 +27,7 @@ final class Entry {
     return text;
   }
 
-  /** Whether one entry of a stream comes before another; {@code ""} comes before all. */
+  /** Returns true if one entry of a stream comes before another; {@code ""} comes before all. */
   static boolean isBefore(String entry, String other) {
     if (entry.isEmpty() || other.isEmpty()) {
       return entry.isEmpty() && !other.isEmpty();

@@ -10,10 +10,11 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * One client's events of one query. {@link #run} is for one thread; others may end it at any time.
+ * One client's stream of one query's events. A single thread calls {@link #run}; other threads may
+ * end it at any time.
  */
 final class EventStream {
-  /** Keeps proxies from closing, and shows whether the client is still there. */
+  /** Keeps proxies from closing the connection, and detects disconnected clients. */
   private static final long KEEP_ALIVE_MS = 15_000;
 
   private final QueryService queries;
@@ -21,7 +22,7 @@ final class EventStream {
   private final String after;
   private final Token token;
   private final HttpServletResponse out;
-  private final Runnable disconnect;
+  private final Context ctx;
   private volatile boolean ended;
 
   /**
@@ -35,36 +36,48 @@ final class EventStream {
     this.after = after;
     this.token = Access.known(ctx);
     this.out = ctx.res();
-    this.disconnect = () -> Revocation.disconnect(ctx);
+    this.ctx = ctx;
   }
 
-  /** The query that it follows. */
+  /** Returns the query that it follows. */
   String query() {
     return query;
   }
 
-  /** The token that its client showed. */
+  /** Returns the token that its client presented. */
   Token token() {
     return token;
   }
 
   /**
-   * Ends it before its next event; a second time, cuts the connection, which ends the wait for a
-   * client that does not read.
+   * Ends the stream before its next event. A second call cuts the connection, which ends the wait
+   * for a client that does not read.
    */
   void end() {
     if (ended) {
-      disconnect.run();
+      Revocation.disconnect(ctx);
     }
     ended = true;
   }
 
-  /** Sends the head of the answer, so that the client knows that it is connected. */
+  /**
+   * Returns false if the server has given up the request, as when it stops before this stream has
+   * ended. To complete such a request fails, and Javalin tries again without end.
+   */
+  boolean hasRequest() {
+    try {
+      return ctx.req().getRequestURI() != null;
+    } catch (NullPointerException | IllegalStateException recycled) {
+      return false;
+    }
+  }
+
+  /** Sends the head of the response, so that the client knows that it is connected. */
   void begin() throws IOException {
     write(Events.comment("connected"));
   }
 
-  /** Sends events until the query or this ends. */
+  /** Sends events until the query or this stream ends. */
   void run(QueryFeed feed) throws IOException {
     String last = after;
     QueryState sent = null;
@@ -92,7 +105,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the windows after one: what the feed no longer has from Redis, the rest from the feed.
+   * Sends the windows after an entry: from Redis those that the feed no longer has, the rest from
+   * the feed.
    */
   private String windows(QueryFeed.Moment now, String from) throws IOException {
     String last = from;
@@ -117,7 +131,7 @@ final class EventStream {
     return last;
   }
 
-  /** Looks from the end: a client has all but the latest. */
+  /** Searches from the end, since a client usually lacks only the latest. */
   private static List<QueryFeed.Event> after(List<QueryFeed.Event> windows, String entry) {
     int first = windows.size();
     while (first > 0 && Entry.isBefore(entry, windows.get(first - 1).entry())) {

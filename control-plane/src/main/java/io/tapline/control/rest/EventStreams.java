@@ -20,19 +20,19 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Follows queries for clients, each on a thread of its own, so that a slow client delays no other;
- * what they are sent is read once for all who follow a query. A stream ends with its query, its
- * client, its token, or this. Thread-safe.
+ * Follows queries for clients, each on its own thread, so that a slow client does not delay the
+ * others; events are read once for all clients that follow a query. A stream ends with its query,
+ * its client, its token, or this. Thread-safe.
  */
 final class EventStreams implements AutoCloseable {
-  /** ID of the event that ends a stream: a client that comes back with it has seen everything. */
+  /** ID of the event that ends a stream: a client that reconnects with it has seen everything. */
   static final String END = "end";
 
   private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
 
   /**
-   * Windows end a second apart or more: this delay is not seen by people, and costs two small reads
-   * a query.
+   * Windows end at least a second apart: people don't notice this delay, and it costs two small
+   * reads per query.
    */
   private static final long POLL_MS = 200;
 
@@ -40,7 +40,7 @@ final class EventStreams implements AutoCloseable {
 
   private static final int READERS = 4;
 
-  /** A stream writes what others made: it needs little. */
+  /** A stream's thread only writes prepared events, so it needs little. */
   private static final long STACK_BYTES = 256 << 10;
 
   private final QueryService queries;
@@ -56,7 +56,7 @@ final class EventStreams implements AutoCloseable {
    * Streams of these queries.
    *
    * @param revocation ends those whose tokens are revoked
-   * @param most that are open at a time
+   * @param most maximum number of open streams
    */
   EventStreams(QueryService queries, Revocation revocation, int most) {
     this.queries = queries;
@@ -78,7 +78,7 @@ final class EventStreams implements AutoCloseable {
     return thread;
   }
 
-  /** A query's feed while somebody follows it. */
+  /** A query's feed while at least one client follows it. */
   private static final class Followed {
     private final QueryFeed feed;
     private final ScheduledFuture<?> reading;
@@ -90,13 +90,13 @@ final class EventStreams implements AutoCloseable {
     }
   }
 
-  /** Streams open at the moment. */
+  /** Returns the number of open streams. */
   int open() {
     return slots.open();
   }
 
   /**
-   * Answers a request with a query's events.
+   * Responds to a request with a query's events.
    *
    * @param after entry of the last window that the client has; empty for none
    */
@@ -131,7 +131,9 @@ final class EventStreams implements AutoCloseable {
   private void forget(EventStream stream, CompletableFuture<Void> end) {
     streams.remove(stream);
     slots.free(stream.token().rights().tenant());
-    end.complete(null);
+    if (stream.hasRequest()) {
+      end.complete(null);
+    }
   }
 
   private void run(EventStream stream) {
@@ -171,7 +173,8 @@ final class EventStreams implements AutoCloseable {
         return one.feed;
       }
     }
-    // Read outside the lock: many may begin at a time. Of two feeds of a query one is forgotten.
+    // Read outside the lock, since many streams may begin at a time. If a query gets two feeds, one
+    // is dropped.
     QueryFeed feed = new QueryFeed(queries, id);
     synchronized (followed) {
       Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
@@ -195,8 +198,8 @@ final class EventStreams implements AutoCloseable {
   }
 
   /**
-   * Ends all streams, each between two events, and waits a few seconds for them, since the server's
-   * own patience with answers under way is short.
+   * Ends all streams, each between two events, and waits a few seconds for them, since the server
+   * itself gives running responses little time.
    */
   @Override
   public void close() {

@@ -11,7 +11,7 @@ final class Events {
 
   private Events() {}
 
-  /** A query's state; with an ID only if the client is to remember it. */
+  /** Returns an event with a query's state; it has an ID only if the client is to remember it. */
   static byte[] state(QueryInfo query, String id) {
     ObjectNode data =
         Json.object()
@@ -33,13 +33,13 @@ final class Events {
     return event("window", window.entry(), data);
   }
 
-  /** What clients pass over. */
+  /** Returns a comment, which clients ignore. */
   static byte[] comment(String text) {
     return bytes(": " + text + "\n\n");
   }
 
   private static byte[] event(String name, String id, ObjectNode data) {
-    // JSON escapes line ends, so that the data is one line.
+    // JSON escapes line breaks, so the data is one line.
     String idLine = id.isEmpty() ? "" : "id: " + id + "\n";
     return bytes("event: " + name + "\n" + idLine + "data: " + data + "\n\n");
   }

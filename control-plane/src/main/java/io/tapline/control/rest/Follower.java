@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Sends requests on to the control plane that leads, where this one does not, but those that it can
- * answer itself: what is read from the results' store, and what operators ask of each server.
+ * Forwards requests to the leading control plane if this one does not lead, except those that any
+ * server can answer: reads of the results' store, and operators' requests to each server.
  */
 final class Follower {
   private static final List<String> OWN =

@@ -9,12 +9,12 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Keeps web pages of others away from a server that trusts its user's browser. A page may make a
- * browser ask this server, by a name that it made resolve to it (DNS rebinding: seen from Host) or
- * by its address (request forgery: seen from Origin).
+ * Protects a server that trusts its user's browser from foreign web pages. A page may make a
+ * browser send requests to this server by a name that the page's owner resolves to it (DNS
+ * rebinding: seen in Host) or by its address (request forgery: seen in Origin).
  */
 final class Guard {
-  /** What an answer that is no page may load. */
+  /** Policy of responses that are not pages. */
   static final String NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
   private static final Pattern PORT = Pattern.compile(":\\d*$");
@@ -27,8 +27,8 @@ final class Guard {
   /**
    * A guard of a server.
    *
-   * @param options of the server: bound to a loopback address only loopback names are right,
-   *     elsewhere any address, and of names those that it was given
+   * @param options options of the server: if it is bound to a loopback address, only loopback names
+   *     are accepted; elsewhere, any address and the configured names
    */
   Guard(RestOptions options) throws UnknownHostException {
     this.loopbackOnly = InetAddress.getByName(options.bind()).isLoopbackAddress();
@@ -36,7 +36,9 @@ final class Guard {
     this.names = options.names();
   }
 
-  /** Sets what every answer carries, and refuses what is not meant for this server. */
+  /**
+   * Sets the headers of every response, and rejects requests that are not meant for this server.
+   */
   void check(Context ctx) {
     ctx.header("X-Content-Type-Options", "nosniff");
     ctx.header("Cache-Control", "no-store");
@@ -82,7 +84,7 @@ final class Guard {
     }
   }
 
-  /** Looks at the text alone: resolving a name is just what must not decide. */
+  /** Checks only the text, since name resolution must not decide. */
   private boolean trusted(String host) {
     if (host.equals("localhost") || host.endsWith(".localhost") || names.contains(host)) {
       return true;

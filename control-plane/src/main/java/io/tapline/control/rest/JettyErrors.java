@@ -9,8 +9,8 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Answers with a problem document what the HTTP server refuses before any route sees it: broken
- * requests, endless headers.
+ * Responds with a problem document to requests that the HTTP server rejects before any route sees
+ * them: malformed requests, endless headers.
  */
 final class JettyErrors extends ErrorHandler {
   @Override
@@ -36,7 +36,7 @@ final class JettyErrors extends ErrorHandler {
 
   private static ByteBuffer bytes(int status, String message, String path) {
     String title = HttpStatus.getMessage(status);
-    // What failed inside is the log's business.
+    // Internal failures belong only in the log.
     String detail = status >= 500 || message == null ? title : message;
     Problem problem = Problem.of(status, "http", title, detail);
     return ByteBuffer.wrap(Json.bytes(problem.json(path == null ? "" : path)));

@@ -11,13 +11,13 @@ import org.eclipse.jetty.server.handler.GracefulHandler;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
-/** Bounds and manners of the HTTP server underneath. */
+/** Limits and behavior of the underlying HTTP server. */
 final class JettySettings {
   private static final int MOST_THREADS = 48;
   private static final int LEAST_THREADS = 4;
   private static final int MOST_CONNECTIONS = 2048;
 
-  /** How long requests under way may take once the server closes. */
+  /** How long running requests may take once the server closes. */
   private static final long STOP_MS = 3000;
 
   private JettySettings() {}
@@ -32,12 +32,12 @@ final class JettySettings {
     config.modifyHttpConfiguration(JettySettings::http);
   }
 
-  /** Listens over TLS in place of plain HTTP. */
+  /** Listens with TLS instead of plain HTTP. */
   static void encrypt(JettyConfig config, RestOptions options, SSLContext tls) {
     SslContextFactory.Server files = new SslContextFactory.Server();
     files.setSslContext(tls);
     files.setIncludeProtocols("TLSv1.2", "TLSv1.3");
-    // Forward secrecy and authenticated encryption only.
+    // Only ciphers with forward secrecy and authenticated encryption.
     files.setIncludeCipherSuites(
         "TLS_AES_.*", "TLS_CHACHA20_.*", "TLS_ECDHE_.*_GCM_.*", "TLS_ECDHE_.*_CHACHA20_.*");
     config.addConnector(

@@ -12,7 +12,7 @@ import io.javalin.http.Context;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 
-/** JSON in and out. */
+/** Reads and writes JSON. */
 final class Json {
   static final String MEDIA_TYPE = "application/json";
 
@@ -38,14 +38,14 @@ final class Json {
     return array;
   }
 
-  /** Reads one JSON value with nothing behind it and no name twice in an object. */
+  /** Reads one JSON value; rejects trailing text and duplicate names in an object. */
   static JsonNode parse(String text) throws JsonProcessingException {
     return MAPPER.readTree(text);
   }
 
   /**
-   * In UTF-8, as JSON is (RFC 8259): the framework would take the host's encoding for types that it
-   * does not know.
+   * Encodes in UTF-8, as JSON requires (RFC 8259): the framework would use the host's encoding for
+   * types that it does not know.
    */
   static byte[] bytes(JsonNode value) {
     return value.toString().getBytes(StandardCharsets.UTF_8);
@@ -55,7 +55,7 @@ final class Json {
     answer(ctx, status, bytes(body));
   }
 
-  /** What was written before. */
+  /** Responds with a serialized value. */
   static void answer(Context ctx, int status, byte[] body) {
     ctx.status(status).contentType(MEDIA_TYPE).result(body);
   }

@@ -10,21 +10,21 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The place where a text stops being JSON (RFC 8259) with each name once in an object, and what
- * would be right there.
+ * The position at which a text stops being JSON (RFC 8259) without duplicate names, and what was
+ * expected there.
  *
- * @param line from 1
- * @param column from 1, in code points
- * @param expected for people
- * @param found for people
+ * @param line line, from 1
+ * @param column column, from 1, in code points
+ * @param expected what was expected, for users
+ * @param found what was found, for users
  */
 record JsonFault(int line, int column, String expected, String found) {
-  /** As deep as the parser goes. */
+  /** The parser's maximum depth. */
   static final int MOST_LEVELS = 1_000;
 
   private static final int SHOWN_CHARACTERS = 20;
 
-  /** The first fault; empty if there is none. */
+  /** Returns the first fault; empty if there is none. */
   static Optional<JsonFault> find(String text) {
     try {
       new Scanner(text).scan();
@@ -57,7 +57,7 @@ record JsonFault(int line, int column, String expected, String found) {
     return "'" + ReadableText.of(text.substring(at, end)) + "'";
   }
 
-  /** Something else is expected at a place. */
+  /** Signals an unexpected token. */
   private static final class Unexpected extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -69,7 +69,7 @@ record JsonFault(int line, int column, String expected, String found) {
     }
   }
 
-  /** One pass over a text; without recursion, so that no depth exhausts the stack. */
+  /** One pass over a text; it does not recurse, so that no depth exhausts the stack. */
   private static final class Scanner {
     private static final Pattern NUMBER =
         Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\\w.+-])");
@@ -78,10 +78,10 @@ record JsonFault(int line, int column, String expected, String found) {
 
     private final String text;
 
-    /** In place of an open array's names. */
+    /** Stands for an open array, which has no names. */
     private static final Set<String> ARRAY = Set.of();
 
-    /** The names so far of each open object, the innermost first. */
+    /** The names so far of each open object, innermost first. */
     private final Deque<Set<String>> open = new ArrayDeque<>();
 
     private int at;
@@ -109,7 +109,7 @@ record JsonFault(int line, int column, String expected, String found) {
       }
     }
 
-    /** A value up to its end; of an object or array that is not empty, its first item. */
+    /** Scans a value to its end; for a nonempty object or array, up to its first item. */
     private void value(String expected) throws Unexpected {
       String wanted = expected;
       while (true) {

@@ -2,11 +2,13 @@ package io.tapline.control.rest;
 
 import java.util.Optional;
 
-/** Who leads, where several control planes may. */
+/** Tells which of several control planes leads. */
 public interface Leader {
-  /** There is one only, and it leads. */
+  /** The only control plane, which leads. */
   Leader ALONE = Optional::empty;
 
-  /** URL of another that leads, empty text if none is known to; nothing if this one leads. */
+  /**
+   * Returns the URL of another leader, an empty string if none is known; nothing if this one leads.
+   */
   Optional<String> elsewhere();
 }

@@ -5,7 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Members of a request's JSON object, each with the problem that it is where it is of another type.
+ * Reads members of a request's JSON object; each method throws a problem if the member has the
+ * wrong type.
  */
 final class Members {
   private Members() {}

@@ -27,7 +27,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** What operators scrape. Thread-safe. */
+/** Metrics for Prometheus. Thread-safe. */
 final class Metrics implements AutoCloseable {
   static final String MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -88,7 +88,7 @@ final class Metrics implements AutoCloseable {
     garbageCollection.bindTo(registry);
   }
 
-  /** Shows when the certificate ends with which this server listens. */
+  /** Exports the expiry of the certificate of this server. */
   void certificateEnds(Instant notAfter) {
     Gauge.builder("tapline.certificate.not.after.timestamp", notAfter::getEpochSecond)
         .description("When the certificate ends that this process shows, by what for")
@@ -107,13 +107,13 @@ final class Metrics implements AutoCloseable {
         / 1e9;
   }
 
-  /** Why a query was not taken. */
+  /** Why a query was rejected. */
   enum Rejection {
-    /** It can't be compiled. */
+    /** It does not compile. */
     WRONG,
-    /** As many run as this server takes. */
+    /** The maximum number of queries is already running. */
     TOO_MANY,
-    /** The server looks at no traffic. */
+    /** The server has no source of packets. */
     NO_DATA_PATH
   }
 
@@ -132,12 +132,12 @@ final class Metrics implements AutoCloseable {
         .register(registry);
   }
 
-  /** A request has come in; {@link #request} ends it. */
+  /** A request has started; {@link #request} ends it. */
   void begin() {
     active.incrementAndGet();
   }
 
-  /** Notes which route serves a request: its template, since paths as asked for have no bound. */
+  /** Records which route serves a request: its template, since the number of paths is unbounded. */
   static void route(Context ctx, Route route) {
     ctx.attribute(ROUTE, route.path());
   }
@@ -155,7 +155,7 @@ final class Metrics implements AutoCloseable {
         .record(Duration.ofNanos((long) (milliseconds * 1e6)));
   }
 
-  /** All metrics as Prometheus reads them. */
+  /** Returns all metrics in Prometheus's format. */
   String scrape() {
     faults = queries.services().lastFaults();
     byState = countByState();

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** {@code /api/v1/nodes}: what runs on the hosts, and how it is. */
+/** {@code /api/v1/nodes}: the components on the hosts, and their state. */
 final class NodeRoutes {
   private final DrillService drill;
   private final Supplier<List<AgentState>> agents;
@@ -65,7 +65,7 @@ final class NodeRoutes {
   }
 
   /**
-   * @param copies what was mirrored to it; null if that is not counted
+   * @param copies packets mirrored to it; null if they are not counted
    */
   private static ObjectNode agent(AgentState state, MirrorAccounting.Copies copies) {
     ObjectNode agent = Json.object();

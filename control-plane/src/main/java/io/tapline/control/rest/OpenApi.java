@@ -40,7 +40,7 @@ final class OpenApi {
     return document;
   }
 
-  /** A name in a JSON pointer (RFC 6901). */
+  /** Escapes a name for a JSON pointer (RFC 6901). */
   private static String escaped(String name) {
     return name.replace("~", "~0").replace("/", "~1");
   }
@@ -58,7 +58,7 @@ final class OpenApi {
       route.body().forEach(body -> add(content, body));
     }
     if (route.role().isPresent()) {
-      // Either: a server without tokens asks for none.
+      // Two alternatives: a server without tokens requires none.
       ArrayNode security = operation.putArray("security");
       security.addObject().putArray(TOKEN);
       security.addObject();
@@ -79,7 +79,7 @@ final class OpenApi {
     return json;
   }
 
-  /** Answers of one status are one, with several contents. */
+  /** Merges responses with the same status into one, with several contents. */
   private static void add(ObjectNode responses, Answer answer) {
     ObjectNode json = responses.withObjectProperty(Integer.toString(answer.status()));
     String before = json.path("description").asText();

@@ -6,13 +6,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A problem document (RFC 9457), as every error is answered.
+ * A problem document (RFC 9457), the form of every error.
  *
  * @param status HTTP status
  * @param name last part of the type, which is a URN: stable, for programs
- * @param title what kind of problem, the same for all of its type
+ * @param title kind of problem, the same for all of its type
  * @param detail what was wrong this time and what to do
- * @param headers to answer with
+ * @param headers headers of the response
  * @param members extension members
  */
 record Problem(
@@ -58,13 +58,13 @@ record Problem(
     return new Problem(status, name, title, detail, headers, all);
   }
 
-  /** To throw out of a handler. */
+  /** Wraps the problem in an exception that a handler can throw. */
   ProblemException asException() {
     return new ProblemException(this);
   }
 
   /**
-   * The document.
+   * Returns the document.
    *
    * @param instance path of the request
    */

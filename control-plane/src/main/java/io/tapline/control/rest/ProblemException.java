@@ -7,7 +7,7 @@ final class ProblemException extends RuntimeException {
   private final transient Problem problem;
 
   ProblemException(Problem problem) {
-    // Thrown as an answer, not for a log: without a stack trace.
+    // Serves as a response, not for a log, so it has no stack trace.
     super(problem.detail(), null, false, false);
     this.problem = problem;
   }

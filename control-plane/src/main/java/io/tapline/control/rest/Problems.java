@@ -18,11 +18,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Which exception becomes which problem. */
+/** Maps exceptions to problems. */
 final class Problems {
   private static final Logger LOG = LoggerFactory.getLogger(Problems.class);
 
-  /** A slot frees when a query ends, which nobody can foresee: ask again soon. */
+  /** A slot becomes free when a query ends, which can't be predicted: clients should retry soon. */
   private static final String RETRY_SECONDS = "5";
 
   private final List<Route> routes;
@@ -96,7 +96,7 @@ final class Problems {
         .put("code", error.code().name().toLowerCase(Locale.ROOT));
   }
 
-  /** As many of something as this server takes. */
+  /** Returns the problem of an exceeded maximum. */
   static Problem tooMany(String what, String detail) {
     return Problem.of(429, "too-many-" + what, "The server is at its limit", detail)
         .withHeader("Retry-After", RETRY_SECONDS);
@@ -112,7 +112,7 @@ final class Problems {
         .withHeader("Retry-After", RETRY_SECONDS);
   }
 
-  /** What the router itself refuses. */
+  /** Returns the problem of a request that the router rejects. */
   private Problem unrouted(Context ctx, HttpResponseException e) {
     if (e.getStatus() != 404 && e.getStatus() != 405) {
       return Problem.of(e.getStatus(), "refused", "The request is refused", e.getMessage());

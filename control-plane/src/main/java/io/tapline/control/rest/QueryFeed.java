@@ -12,8 +12,9 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * What happens to one query, read from Redis and written as events once for all who follow it. It
- * keeps the latest windows only; who is further behind reads Redis itself. Thread-safe.
+ * The events of one query, read from Redis and serialized once for all clients that follow it. It
+ * keeps only the latest windows; clients that are further behind read Redis themselves.
+ * Thread-safe.
  */
 final class QueryFeed implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
@@ -28,22 +29,22 @@ final class QueryFeed implements Runnable {
   private Moment moment = new Moment(Optional.empty(), "", List.of(), false);
 
   /**
-   * A window as it is sent.
+   * A serialized window.
    *
    * @param entry its ID in the query's stream
    */
   record Event(String entry, byte[] bytes) {}
 
   /**
-   * What is known at one time.
+   * A snapshot.
    *
-   * @param query empty once it is forgotten
-   * @param after the windows are all that come after this entry; {@code ""}: all there are
-   * @param lost Redis can't be reached: nothing more comes of this feed
+   * @param query empty once the query is forgotten
+   * @param after the windows are all that follow this entry; {@code ""} stands for all windows
+   * @param lost true if Redis can't be reached: this feed delivers nothing more
    */
   record Moment(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
 
-  /** The query's feed from its present last window on. */
+  /** A feed that starts at the query's present last window. */
   QueryFeed(QueryService queries, String id) {
     this.queries = queries;
     this.id = id;
@@ -55,7 +56,7 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Waits until there is another moment than this, or a time is over. */
+  /** Waits until the snapshot differs from this one, or the time is over. */
   synchronized Moment next(Moment seen, long ms) {
     if (moment == seen) {
       try {
@@ -67,17 +68,17 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Wakes all who wait. */
+  /** Wakes all waiting threads. */
   synchronized void wake() {
     notifyAll();
   }
 
-  /** Reads what is new. One thread at a time. */
+  /** Reads what is new. Called by one thread at a time. */
   @Override
   public void run() {
     read(
         () -> {
-          // The state is read before the windows: an ended query's are then all there.
+          // Reads the state before the windows, so that all windows of an ended query are there.
           Optional<QueryInfo> query = queries.find(id);
           boolean more = query.isPresent() && readWindows();
           if (more || !query.equals(moment().query())) {
@@ -102,7 +103,7 @@ final class QueryFeed implements Runnable {
     }
   }
 
-  /** Whether there were any. */
+  /** Returns true if there were any. */
   private boolean readWindows() {
     boolean more = false;
     for (List<WindowResult> page = queries.results().windowsAfter(id, last());

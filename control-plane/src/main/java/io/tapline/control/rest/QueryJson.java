@@ -12,7 +12,7 @@ import java.util.List;
 final class QueryJson {
   private QueryJson() {}
 
-  /** What a list shows of each. */
+  /** Returns a query as lists show it. */
   static ObjectNode brief(QueryInfo query) {
     ObjectNode json =
         Json.object()
@@ -28,8 +28,8 @@ final class QueryJson {
   }
 
   /**
-   * With the plan, the place in the network while it runs, and the totals as far as known. Who may
-   * not look at everything sees no place in the network.
+   * Returns a query with its plan, its placement in the network while it runs, and its totals as
+   * far as known. The placement is omitted for callers that may not see everything.
    */
   static ObjectNode full(QueryInfo query, QueryService queries, Rights rights) {
     ObjectNode json = brief(query);
@@ -45,7 +45,7 @@ final class QueryJson {
     return json;
   }
 
-  /** A plan without hosts, switches and servers. */
+  /** Returns a plan without hosts, switches and servers. */
   static JsonNode withoutNetwork(JsonNode plan) {
     ObjectNode shown = plan.deepCopy();
     shown.remove(List.of("rules", "stream"));

@@ -24,7 +24,7 @@ final class QueryRoutes {
   private static final String ALL = "/api/v1/queries";
   private static final String ONE = ALL + "/{id}";
 
-  /** As in schema/plan.schema.json; anything else would name other keys in Redis. */
+  /** As in schema/plan.schema.json; other IDs would address other keys in Redis. */
   private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,199}");
 
   private static final String UNAVAILABLE = "Redis does not answer";
@@ -38,7 +38,7 @@ final class QueryRoutes {
   /**
    * Routes to a service.
    *
-   * @param source what submitted queries look at; null for nothing
+   * @param source source of submitted queries; null for none
    */
   QueryRoutes(QueryService queries, Source source, EventStreams streams, Metrics metrics) {
     this.queries = queries;
@@ -101,7 +101,7 @@ final class QueryRoutes {
     }
   }
 
-  /** Nobody waits at a server: what is worth knowing goes into its log. */
+  /** A server has no user at a terminal, so warnings go to its log. */
   private static final class WarningLog implements ProgressListener {
     @Override
     public void progress(String stage, double fraction, long packets, long bytes) {}
@@ -226,7 +226,7 @@ final class QueryRoutes {
 
   private QueryInfo query(Context ctx) {
     String id = ctx.pathParam("id");
-    // Somebody else's is as unknown as one that never was.
+    // Another tenant's query looks like one that never existed.
     if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
       throw unknown(id);
     }

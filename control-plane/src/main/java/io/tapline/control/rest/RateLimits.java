@@ -4,13 +4,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Requests that tenants may still make: an allowance a second, of which a second's worth is saved
- * up. Thread-safe.
+ * Rate limits of tenants: an allowance per second, with a burst of one second's worth. Thread-safe.
  */
 final class RateLimits {
   private static final double NS_PER_SECOND = 1e9;
 
-  /** What a tenant had left at some time. */
+  /** A tenant's remaining allowance at some time. */
   private record Allowance(double requests, long atNs) {}
 
   private final Map<String, Allowance> tenants = new HashMap<>();
@@ -18,7 +17,7 @@ final class RateLimits {
   /**
    * Takes a request from a tenant's allowance.
    *
-   * @return 0 if it had one; else the whole seconds until it has
+   * @return 0 if one was left; else the whole seconds until one is
    */
   synchronized int take(String tenant, int perSecond, long nowNs) {
     if (perSecond == Integer.MAX_VALUE) {

@@ -22,7 +22,7 @@ final class RequestBody {
   private RequestBody() {}
 
   /**
-   * The query's text.
+   * Returns the query's text.
    *
    * @throws ProblemException 400, 413 or 415
    */
@@ -36,7 +36,7 @@ final class RequestBody {
   }
 
   /**
-   * A JSON object with no members but these.
+   * Returns a JSON object that has only these members.
    *
    * @throws ProblemException 400, 413 or 415
    */
@@ -149,7 +149,7 @@ final class RequestBody {
         .withMember("expected", TextNode.valueOf(fault.expected()));
   }
 
-  /** The parser has bounds that JSON itself has not. */
+  /** The parser has limits that JSON itself does not have. */
   private static Problem tooMuch() {
     return Problem.badRequest("the body has a number of more digits than are read");
   }

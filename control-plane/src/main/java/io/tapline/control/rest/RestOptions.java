@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where the REST server listens.
+ * Settings of the REST server.
  *
  * @param bind address to bind to
- * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
- * @param leader who leads
- * @param tokens of those who may ask; empty: this process's user and root may do everything
- * @param proxies whose word is taken for whom they ask
+ * @param port TCP port; 0 for any free one, which {@link RestServer#port} then returns
+ * @param leader tells which control plane leads
+ * @param tokens tokens of the clients; empty: this process's user and root may do everything
+ * @param proxies proxies that are trusted to name their clients
  * @param tls empty for plain HTTP
- * @param names of this host that requests may be for, besides its address
- * @param mostStreams event streams that are open at a time
+ * @param names names of this host that requests may use, besides its address
+ * @param mostStreams maximum number of open event streams
  */
 public record RestOptions(
     String bind,
@@ -35,12 +35,12 @@ public record RestOptions(
     }
   }
 
-  /** On this host only. */
+  /** Listens on this host only. */
   public static RestOptions loopback(int port) {
     return at(LOOPBACK, port);
   }
 
-  /** At an address of this host. */
+  /** Listens on an address of this host. */
   public static RestOptions at(String bind, int port) {
     return new RestOptions(
         bind,
@@ -53,34 +53,34 @@ public record RestOptions(
         MOST_STREAMS);
   }
 
-  /** The same of one of several control planes. */
+  /** Returns these options for one of several control planes. */
   public RestOptions led(Leader by) {
     return new RestOptions(bind, port, by, tokens, proxies, tls, names, mostStreams);
   }
 
-  /** For holders of these tokens. */
+  /** Returns these options for holders of these tokens. */
   public RestOptions with(TokenFile known) {
     return new RestOptions(
         bind, port, leader, Optional.of(known), proxies, tls, names, mostStreams);
   }
 
-  /** Behind these. */
+  /** Returns these options behind these proxies. */
   public RestOptions behind(TrustedProxies trusted) {
     return new RestOptions(bind, port, leader, tokens, trusted, tls, names, mostStreams);
   }
 
-  /** With so many event streams at a time at most. */
+  /** Returns these options with another maximum of open event streams. */
   public RestOptions streams(int most) {
     return new RestOptions(bind, port, leader, tokens, proxies, tls, names, most);
   }
 
-  /** Over TLS alone. */
+  /** Returns these options with TLS only. */
   public RestOptions with(TlsFiles files) {
     return new RestOptions(
         bind, port, leader, tokens, proxies, Optional.of(files), names, mostStreams);
   }
 
-  /** Of a host with these names. */
+  /** Returns these options with more names of the host. */
   public RestOptions named(List<String> others) {
     return new RestOptions(
         bind, port, leader, tokens, proxies, tls, List.copyOf(others), mostStreams);

@@ -26,8 +26,8 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
 /**
- * The REST face of the control plane. Closing it ends event streams, lets requests under way
- * finish, and frees the port.
+ * The control plane's REST server. Closing it ends event streams, lets running requests finish, and
+ * frees the port.
  */
 public final class RestServer implements AutoCloseable {
   private final Revocation revocation;
@@ -74,18 +74,18 @@ public final class RestServer implements AutoCloseable {
     return source == null ? List.of() : source.hosts().map(AgentRegistry::states).orElse(List.of());
   }
 
-  /** Starts to answer requests; no host's headers can be asked for. */
+  /** Starts to serve requests; hosts' headers are not available. */
   public static RestServer start(QueryService queries, Source source, RestOptions options)
       throws PipelineException {
     return start(queries, source, new DrillService(List.of()), options);
   }
 
   /**
-   * Starts to answer requests.
+   * Starts to serve requests.
    *
-   * @param source what submitted queries look at; null: queries can't be submitted here
-   * @param drill the hosts' headers; stays the caller's
-   * @throws PipelineException if the address can't be listened on
+   * @param source source of submitted queries; null if this server accepts none
+   * @param drill access to the hosts' headers, owned by the caller
+   * @throws PipelineException if the server can't listen on the address
    */
   public static RestServer start(
       QueryService queries, Source source, DrillService drill, RestOptions options)
@@ -113,7 +113,7 @@ public final class RestServer implements AutoCloseable {
     }
   }
 
-  /** Null for plain HTTP. */
+  /** Returns null for plain HTTP. */
   private static SSLContext tls(RestOptions options) throws PipelineException {
     try {
       return options.tls().isPresent() ? options.tls().get().context() : null;
@@ -182,7 +182,7 @@ public final class RestServer implements AutoCloseable {
     }
   }
 
-  /** The TCP port listened on. */
+  /** Returns the TCP port that the server listens on. */
   public int port() {
     return javalin.port();
   }

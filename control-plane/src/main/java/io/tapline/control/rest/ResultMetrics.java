@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The latest windows of running queries as Prometheus reads them, for boards and alerts beside
- * others: of each processor its first rows, so that what is scraped stays small.
+ * The latest windows of running queries in Prometheus's format, for dashboards and alerts. Only the
+ * first rows of each processor are exported, so that scrapes stay small.
  */
 final class ResultMetrics {
-  /** Of a window: a ranking's first, groups in the order of the window. */
+  /** Maximum rows per window: the first of a ranking, or groups in the order of the window. */
   static final int MOST_ROWS = 20;
 
   private static final double NS_PER_SECOND = 1e9;
@@ -84,7 +84,7 @@ final class ResultMetrics {
     }
   }
 
-  /** One field's value alone; several as {@code name=value}. */
+  /** Returns a single field's value alone, several fields as {@code name=value}. */
   private static String key(JsonNode key) {
     List<String> parts = new ArrayList<>();
     key.properties()
@@ -108,7 +108,7 @@ final class ResultMetrics {
     return "," + name + "=\"" + escaped + "\"";
   }
 
-  /** Gauges of one name. */
+  /** The gauges of one name. */
   private static final class Family {
     private final String name;
     private final StringBuilder text = new StringBuilder();

@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The kept rows of a query, in one of two ways, both bounded: from an entry on, window by window,
- * until there are {@link #MOST_ROWS}; or, with a limit, the latest ones.
+ * Reads the kept rows of a query in one of two ways, both bounded: from an entry on, window by
+ * window, until there are {@link #MOST_ROWS}; or, with a limit, only the latest ones.
  */
 final class Results {
   static final int MOST_ROWS = 10_000;
@@ -34,11 +34,11 @@ final class Results {
   }
 
   /**
-   * What a request asks for.
+   * The requested rows.
    *
-   * @param processors their indexes
-   * @param limit most rows, the latest; 0: all, page by page
-   * @param after entry of the stream of windows; empty: from the beginning
+   * @param processors indexes of the processors
+   * @param limit maximum number of rows, the latest; 0 for all, page by page
+   * @param after entry of the stream of windows; empty for the beginning
    */
   record Selection(Set<Integer> processors, int limit, String after) {
     static Selection of(Context ctx, JsonNode plan) {
@@ -78,7 +78,7 @@ final class Results {
       return chosen;
     }
 
-    /** As in the language, '-' and '_' are the same in names, and case does not count. */
+    /** As in the query language, '-' and '_' are the same in names, and case is ignored. */
     private static boolean same(String wanted, String name) {
       return name.equalsIgnoreCase(wanted.replace('_', '-'));
     }

@@ -15,13 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends answers under way within a second after their token was revoked or changed, or has expired.
+ * Ends running responses within a second after their token was revoked, was changed or has expired.
  * Thread-safe.
  */
 final class Revocation implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Revocation.class);
 
-  /** An answer that does not end at the first of these is ended once more at the next. */
+  /** A response that does not end at the first check is ended again at the next. */
   private static final long CHECK_MS = 250;
 
   private final Predicate<Token> valid;
@@ -30,9 +30,9 @@ final class Revocation implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(Revocation::thread);
 
   /**
-   * Ends nothing yet.
+   * Does not watch any response yet.
    *
-   * @param valid whether a token still is what it was
+   * @param valid returns whether a token is still valid and unchanged
    */
   Revocation(Predicate<Token> valid) {
     this.valid = valid;
@@ -45,7 +45,7 @@ final class Revocation implements AutoCloseable {
     return thread;
   }
 
-  /** An answer under way, until it is closed. */
+  /** A running response, until it is closed. */
   final class Answer implements AutoCloseable {
     private final Token token;
     private final Runnable end;
@@ -61,16 +61,16 @@ final class Revocation implements AutoCloseable {
     }
   }
 
-  /** Cuts the request's connection if its token, if it needs one, is revoked meanwhile. */
+  /** Cuts the request's connection if it needs a token and that token is revoked meanwhile. */
   Answer watch(Context ctx) {
     return watch(Access.known(ctx), () -> disconnect(ctx));
   }
 
   /**
-   * Ends an answer if its token is revoked meanwhile.
+   * Ends a response if its token is revoked meanwhile.
    *
-   * @param token null for an answer that needs none
-   * @param end called again until the answer is closed
+   * @param token null for a response that needs none
+   * @param end called repeatedly until the response is closed
    */
   Answer watch(Token token, Runnable end) {
     Answer answer = new Answer(token, end);

@@ -14,13 +14,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * One operation: how it is called, what it answers, and who does it.
+ * One operation: its path, its parameters, its responses and its handler.
  *
- * @param path with parameters in braces
+ * @param path path with parameters in braces
  * @param id OpenAPI's operationId
- * @param body schema names by media type of what it takes; empty for nothing
- * @param answers what it answers with where all is well, and the statuses of its problems
- * @param role that its caller needs where there are tokens; empty for none
+ * @param body schema names of the accepted bodies by media type; empty for none
+ * @param answers successful responses, and the statuses of its problems
+ * @param role role that its caller needs if there are tokens; empty for none
  */
 record Route(
     HandlerType method,
@@ -43,14 +43,14 @@ record Route(
   /**
    * A body.
    *
-   * @param schema its name in the document's components; {@code ""} where OpenAPI can't say it
+   * @param schema its name in the document's components; {@code ""} if OpenAPI can't express it
    */
   record Content(String mediaType, String schema) {
     static final String NO_SCHEMA = "";
   }
 
   /**
-   * An answer.
+   * A response.
    *
    * @param content null for an empty one
    */
@@ -68,7 +68,7 @@ record Route(
     return new Builder(HandlerType.DELETE, path, id);
   }
 
-  /** Whether a request's path is of this route, whatever the method. */
+  /** Returns true if a request's path belongs to this route, for any method. */
   boolean matches(String requestPath) {
     StringBuilder regex = new StringBuilder();
     for (String segment : path.substring(1).split("/")) {
@@ -78,8 +78,8 @@ record Route(
   }
 
   /**
-   * Refuses what it has no parameter for: a misspelled one would be as if it had not been given.
-   * Pages and what monitoring systems ask for take anything behind their question mark.
+   * Rejects unknown parameters: a misspelled one would otherwise be silently ignored. Pages and
+   * what monitoring systems scrape accept any query string.
    *
    * @throws ProblemException 400
    */
@@ -115,12 +115,12 @@ record Route(
     return path.startsWith("/api/");
   }
 
-  /** The methods it serves: what can be got can be asked for by its head. */
+  /** Returns the methods that it serves: GET implies HEAD. */
   Stream<String> methods() {
     return method == HandlerType.GET ? Stream.of("GET", "HEAD") : Stream.of(method.name());
   }
 
-  /** Puts a route together; {@link #to} ends it. */
+  /** Builds a route; {@link #to} completes it. */
   static final class Builder {
     private final HandlerType method;
     private final String path;
@@ -138,13 +138,13 @@ record Route(
       this.role = Optional.of(method == HandlerType.GET ? Role.VIEWER : Role.ANALYST);
     }
 
-    /** Another role than that of a viewer to get, and of an analyst to change something. */
+    /** Requires another role than the defaults, viewer to read and analyst to change. */
     Builder needs(Role needed) {
       role = Optional.of(needed);
       return this;
     }
 
-    /** Nobody is asked for a token. */
+    /** Requires no token. */
     Builder open() {
       role = Optional.empty();
       return this;

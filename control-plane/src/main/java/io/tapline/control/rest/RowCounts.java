@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How many rows each kept window of a query has, so that who wants the latest ones reads no others.
- * Each window is read once to be counted; of the queries that were asked for last only.
- * Thread-safe.
+ * Counts the rows in each kept window of a query, so that requests for the latest rows read no
+ * others. Each window is read once to be counted; only the most recently requested queries are
+ * remembered. Thread-safe.
  */
 final class RowCounts {
   private static final int MOST_QUERIES = 128;
@@ -34,14 +34,14 @@ final class RowCounts {
   }
 
   /**
-   * What need not be read.
+   * The windows that need not be read.
    *
-   * @param last its last window's entry
-   * @param rows that it has
+   * @param last entry of the last of them
+   * @param rows number of their rows
    */
   record Skip(String last, long rows) {}
 
-  /** Of the windows after an entry, those before the latest rows of some processors. */
+  /** Returns the windows after an entry that precede the latest rows of these processors. */
   Skip beforeLatest(String query, String after, Set<Integer> processors, int rows) {
     Counted one;
     synchronized (counted) {
@@ -85,7 +85,7 @@ final class RowCounts {
           last = window.entry();
         }
       }
-      // The oldest are dropped from the stream as new ones come.
+      // The oldest windows are dropped from the stream as new ones arrive.
       for (long kept = queries.results().windowCount(query); windows.size() > kept; ) {
         windows.remove();
       }

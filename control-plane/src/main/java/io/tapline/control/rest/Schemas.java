@@ -8,7 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * JSON Schemas (2020-12) of what goes over the wire: the named ones stand in {@code schemas.json}.
+ * JSON Schemas (2020-12) of the requests and responses; the named ones are in {@code schemas.json}.
  */
 final class Schemas {
   private static final String RESOURCE = "schemas.json";
@@ -27,7 +27,7 @@ final class Schemas {
     return Json.object().put("$ref", "#/components/schemas/" + name);
   }
 
-  /** The named ones. */
+  /** Returns the named schemas. */
   static JsonNode components() {
     try (InputStream in = Schemas.class.getResourceAsStream(RESOURCE)) {
       return Json.parse(new String(in.readAllBytes(), StandardCharsets.UTF_8));

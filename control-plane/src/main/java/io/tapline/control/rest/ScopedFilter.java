@@ -10,9 +10,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Expressions over headers as somebody may ask them who sees only some addresses. What he writes
- * must stand by itself and speak of headers' fields alone: nodes also know aggregates by name, and
- * a comparison with somebody else's would tell its value.
+ * Restricts expressions over headers to a caller's scope of addresses. Such an expression must be
+ * well-formed on its own and may refer only to fields of headers: nodes also know aggregates by
+ * name, and a comparison with another tenant's aggregate would reveal its value.
  */
 final class ScopedFilter {
   private static final Set<String> WORDS =
@@ -50,7 +50,7 @@ final class ScopedFilter {
           "distinct",
           "quantile");
 
-  /** multilog/expr/token.cc: texts in quotes, words, anything else. */
+  /** Tokens of multilog/expr/token.cc: quoted strings, words, anything else. */
   private static final Pattern TOKEN =
       Pattern.compile("\"[^\"]*\"|[A-Za-z0-9_.:*/%]+|\\s+|.", Pattern.DOTALL);
 
@@ -63,7 +63,7 @@ final class ScopedFilter {
   /**
    * Filters for a scope.
    *
-   * @param fields that headers have
+   * @param fields fields of headers
    */
   ScopedFilter(Scope scope, Set<String> fields) {
     this.scope = scope;
@@ -71,16 +71,17 @@ final class ScopedFilter {
   }
 
   /**
-   * The expression, and one end of the header's connection within the scope.
+   * Returns the expression combined with the condition that one end of the header's connection is
+   * in the scope.
    *
-   * @throws ProblemException if it is none that may be asked
+   * @throws ProblemException if the caller may not use the expression
    */
   String of(String filter) {
     require(filter);
     return filter.isBlank() ? within() : "(" + filter + ") && (" + within() + ")";
   }
 
-  /** Checks an expression that is used as it is. */
+  /** Checks an expression that is used unchanged. */
   void require(String expression) {
     int depth = 0;
     boolean closed = true;

@@ -3,7 +3,7 @@ package io.tapline.control.rest;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Event streams that are open, of all tenants and of each. Thread-safe. */
+/** Counts open event streams, in total and per tenant. Thread-safe. */
 final class StreamSlots {
   private final int most;
   private final Map<String, Integer> open = new HashMap<>();
@@ -12,13 +12,16 @@ final class StreamSlots {
   /**
    * Slots of a server.
    *
-   * @param most of all tenants together
+   * @param most maximum number for all tenants together
    */
   StreamSlots(int most) {
     this.most = most;
   }
 
-  /** What is wrong, for people; empty if the stream has a slot, which {@link #free} gives back. */
+  /**
+   * Takes a slot, which {@link #free} returns. Returns why there is none, for users; empty on
+   * success.
+   */
   synchronized String take(String tenant, int mostOfTenant) {
     int own = open.getOrDefault(tenant, 0);
     if (own >= mostOfTenant) {

@@ -10,7 +10,10 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/** What operators and tools ask of any server: health, metrics, the interface's description. */
+/**
+ * Routes that any server answers, for operators and tools: health, metrics, the interface's
+ * description.
+ */
 final class SystemRoutes {
   private final QueryService queries;
   private final Metrics metrics;
@@ -19,7 +22,7 @@ final class SystemRoutes {
   /**
    * Routes of a server.
    *
-   * @param document the OpenAPI document, which lists these routes too
+   * @param document the OpenAPI document, which also lists these routes
    */
   SystemRoutes(QueryService queries, Metrics metrics, Supplier<JsonNode> document) {
     this.queries = queries;

@@ -10,7 +10,9 @@ import io.tapline.placement.Topology;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 
-/** {@code /api/v1/topology}: the network, as the inventory has it and as its switches tell. */
+/**
+ * {@code /api/v1/topology}: the network, as the inventory describes it and its switches report it.
+ */
 final class TopologyRoutes {
   private final QueryService queries;
 

@@ -12,20 +12,20 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Proxies whose word is taken for whom they ask. Each adds to X-Forwarded-For the address that it
- * was asked from, so the entries are believed from the last one on, as long as who wrote them is
- * trusted; what is before may be anybody's invention.
+ * Proxies that are trusted to name their clients. Each appends its peer's address to
+ * X-Forwarded-For, so entries are trusted from the last one on, as long as a trusted proxy wrote
+ * them; earlier ones may be forged.
  *
  * @param networks their addresses
- * @param names of theirs, looked up whenever one asks: containers that start anew have others
+ * @param names their names, resolved for every request: restarted containers have other addresses
  */
 public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
-  /** Nobody's word is taken. */
+  /** Trusts no proxy. */
   public static final TrustedProxies NONE = new TrustedProxies(List.of(), List.of());
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z]([A-Za-z0-9.-]*[A-Za-z0-9])?");
 
-  /** With a port or without, as proxies write them. */
+  /** Matches addresses with or without a port, as proxies write them. */
   private static final Pattern ENTRY =
       Pattern.compile("\\[([0-9A-Fa-f:.]+)](?::\\d+)?|([0-9.]+)(?::\\d+)?|([0-9A-Fa-f:.]+)");
 
@@ -35,9 +35,9 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   }
 
   /**
-   * Reads addresses, networks and names.
+   * Parses addresses, networks and names.
    *
-   * @throws IllegalArgumentException with what is none of these
+   * @throws IllegalArgumentException with the text that is none of these
    */
   public static TrustedProxies of(List<String> texts) {
     List<IpPrefix> networks = new ArrayList<>();
@@ -57,9 +57,9 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   }
 
   /**
-   * Who asks.
+   * Returns the address of the client.
    *
-   * @param peer at the connection's other end
+   * @param peer address of the connection's other end
    * @param forwarded its X-Forwarded-For headers
    */
   String client(String peer, List<String> forwarded) {
@@ -92,7 +92,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
           .flatMap(text -> address(text).stream())
           .toList();
     } catch (UnknownHostException e) {
-      // A proxy that is not there asks for nobody.
+      // A proxy that does not resolve has no clients.
       return List.of();
     }
   }
@@ -110,7 +110,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
     return Optional.empty();
   }
 
-  /** IPv4 addresses may come as ::ffff:10.0.0.1. */
+  /** Maps addresses like ::ffff:10.0.0.1 to IPv4. */
   private static IpPrefix unmapped(IpPrefix address) {
     byte[] bytes = address.address();
     byte[] prefix = new byte[12];

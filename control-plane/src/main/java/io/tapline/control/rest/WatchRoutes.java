@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Watches on the hosts' nodes, and what they found. */
+/** Manages watches on the hosts' nodes, and returns their alerts. */
 final class WatchRoutes {
   private static final long USUAL_WINDOW_NS = 1_000_000_000;
   private static final long USUAL_EVERY_NS = 1_000_000;
@@ -119,7 +119,7 @@ final class WatchRoutes {
               try {
                 String id = ctx.pathParam("id");
                 if (!owns(ctx, id)) {
-                  // Somebody else's is as unknown as one that never was.
+                  // Another tenant's watch looks like one that never existed.
                   throw Problem.notFound("there is no watch " + id).asException();
                 }
                 watches.remove(id);

@@ -3,11 +3,11 @@ package io.tapline.control.testbed;
 import java.util.List;
 
 /**
- * What runs in hosts: an agent and a MultiLog node in each.
+ * The programs in the hosts: an agent and a MultiLog node in each.
  *
- * @param hosts by their names; empty: none
- * @param controlPlanes where control planes take agents, HOST:PORT
- * @param nodeMemoryMib that a node's rows may take before the oldest go
+ * @param hosts names of the hosts; empty for none
+ * @param controlPlanes addresses at which control planes accept agents, HOST:PORT
+ * @param nodeMemoryMib memory for a node's rows, beyond which the oldest are dropped
  */
 public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
   private static final int LEAST_MEMORY_MIB = 64;
@@ -26,7 +26,7 @@ public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMem
   }
 
   /**
-   * In these hosts of a fat tree.
+   * Selects these hosts of a fat tree.
    *
    * @throws IllegalArgumentException if it has no such host
    */

@@ -8,32 +8,32 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A fat tree's switches as the words that have Open vSwitch make them; nothing runs here. */
+/** Generates the Open vSwitch commands for a fat tree's switches; runs nothing. */
 final class Bridges {
   /**
-   * DPDK without hugepages, of which a host may have none; without devices of the host's. Of its
-   * two ways to have memory, Open vSwitch would ask for the one that goes with hugepages only.
+   * DPDK without hugepages, of which a host may have none, and without the host's devices. Of its
+   * two memory modes, Open vSwitch would choose the one that requires hugepages.
    */
   private static final String DPDK =
       "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";
 
-  /** Its pool of 262,144 packet buffers, which all ports share, and a little. */
+  /** DPDK's pool of 262,144 packet buffers, which all ports share, and some spare memory. */
   private static final int DPDK_MIB = 1024;
 
   private final FatTreePlan plan;
   private final Path folder;
 
   /**
-   * A plan's switches.
+   * The switches of a plan.
    *
-   * @param folder of the testbed
+   * @param folder folder of the testbed
    */
   Bridges(FatTreePlan plan, Path folder) {
     this.plan = plan;
     this.folder = folder;
   }
 
-  /** What ovs-vsctl is told before the switches start; empty if nothing. */
+  /** Returns the ovs-vsctl commands to run before the switches start; empty for none. */
   List<String> beforehand() {
     return plan.memif()
         ? List.of(
@@ -48,17 +48,17 @@ final class Bridges {
         : List.of();
   }
 
-  /** All of them, as a shell names them. */
+  /** Returns a shell pattern that matches all of them. */
   static String mirrorSockets(Path folder) {
     return folder + "/mirror-*.sock";
   }
 
-  /** Where the switch gives a host's copies to whoever reads them, with memif. */
+  /** Returns the memif socket from which a host's copies are read. */
   static Path mirrorSocket(Path folder, FatTreePlan.Node host) {
     return folder.resolve("mirror-" + host.id() + ".sock");
   }
 
-  /** Ports with a rate: Open vSwitch takes away every queue discipline that is not its own. */
+  /** Returns the ports with a rate: Open vSwitch removes all queue disciplines but its own. */
   private Set<String> limited() {
     Set<String> ports = new HashSet<>();
     if (plan.linkMbit() > 0) {
@@ -67,7 +67,7 @@ final class Bridges {
     return ports;
   }
 
-  /** Ports that are no network devices, with what they are. */
+  /** Returns the ports that are not network devices, with their types. */
   private Map<String, List<String>> virtual() {
     Map<String, List<String>> ports = new HashMap<>();
     if (plan.memif()) {
@@ -82,7 +82,10 @@ final class Bridges {
     return ports;
   }
 
-  /** What ovs-vsctl does, in one transaction: bridges that only do what a controller says. */
+  /**
+   * Returns the ovs-vsctl commands, in one transaction, for bridges that only do what a controller
+   * says.
+   */
   List<String> commands(int openFlowPort) {
     List<String> words = new ArrayList<>();
     int number = 0;

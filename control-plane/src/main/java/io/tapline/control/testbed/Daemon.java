@@ -7,8 +7,9 @@ import java.util.List;
 /**
  * A program that is kept running.
  *
- * @param command that starts it
- * @param pidFile of one that detaches: its command returns once it is ready; else the command is it
+ * @param command command that starts it
+ * @param pidFile PID file of a program that detaches, whose command returns once it is ready; other
+ *     commands run in the foreground
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record Daemon(String name, List<String> command, @JsonProperty("pid_file") String pidFile) {}

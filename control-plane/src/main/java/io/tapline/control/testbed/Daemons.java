@@ -5,16 +5,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The commands of a testbed's programs; nothing runs here. */
+/** Generates the commands of a testbed's programs; runs nothing. */
 final class Daemons {
   static final String CONTROLLER = "controller";
   static final String SWITCHES = "ovs-vswitchd";
   static final String DATABASE = "ovsdb-server";
 
-  /** Debian's openvswitch-switch-dpdk, beside which the one without is what is found by name. */
+  /**
+   * Debian's openvswitch-switch-dpdk; the path search would find the variant without DPDK,
+   * installed beside it.
+   */
   static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
-  /** Native programs of Tapline that hosts run. */
+  /** Tapline's native programs that run in hosts. */
   static final List<String> IN_HOSTS =
       List.of("tapline-agent", "tapline-monitor", "tapline-multilog");
 
@@ -23,11 +26,11 @@ final class Daemons {
   private final Path folder;
 
   /**
-   * Commands that name their testbed's folder, each.
+   * Commands that refer to their testbed's folder.
    *
    * @param home Tapline's own folder
-   * @param programs the folder of its native programs
-   * @param folder of the testbed
+   * @param programs folder of its native programs
+   * @param folder folder of the testbed
    */
   Daemons(Path home, Path programs, Path folder) {
     this.home = home;
@@ -35,12 +38,12 @@ final class Daemons {
     this.folder = folder;
   }
 
-  /** Where Open vSwitch and DPDK have the files that they make of their own accord. */
+  /** Returns the variables that tell Open vSwitch and DPDK where to create their files. */
   static Map<String, String> environment(Path folder) {
     return Map.of("OVS_RUNDIR", folder.toString(), "RUNTIME_DIRECTORY", folder.toString());
   }
 
-  /** All of a testbed, in the order in which they start. */
+  /** Returns all daemons of a testbed, in the order in which they start. */
   List<Daemon> of(TestbedState state) {
     List<Daemon> all = new ArrayList<>(List.of(database(), switches(state.memif())));
     if (state.ownController()) {
@@ -61,9 +64,9 @@ final class Daemons {
   }
 
   /**
-   * The switches.
+   * Returns the switches.
    *
-   * @param withDpdk whether they have ports of DPDK
+   * @param withDpdk whether they have DPDK ports
    */
   Daemon switches(boolean withDpdk) {
     String program = withDpdk ? WITH_DPDK : SWITCHES;
@@ -71,7 +74,7 @@ final class Daemons {
     return withDpdk ? afterRemoving(Bridges.mirrorSockets(folder), made) : made;
   }
 
-  /** DPDK takes a socket file that one who was killed left behind for one in use. */
+  /** DPDK mistakes a socket file left by a killed process for one in use. */
   private static Daemon afterRemoving(String files, Daemon daemon) {
     List<String> command =
         new ArrayList<>(List.of("sh", "-c", "rm -f %s; exec \"$@\"".formatted(files), "sh"));
@@ -109,7 +112,10 @@ final class Daemons {
         null);
   }
 
-  /** Of the headers of the host's own traffic. Hugepages would not do for so many. */
+  /**
+   * Returns a node for the headers of the host's own traffic. There are not enough hugepages for so
+   * many.
+   */
   private Daemon node(FatTreePlan.Node host, int memoryMib) {
     return inHost(
         "node-" + host.id(),
@@ -124,7 +130,10 @@ final class Daemons {
         "--hugepages=never");
   }
 
-  /** A socket file is the same in all network namespaces, and needs no certificate. */
+  /**
+   * Returns the node's socket file, which is the same in all network namespaces and needs no
+   * certificate.
+   */
   Path nodeSocket(String host) {
     return folder.resolve("node-" + host + ".sock");
   }
@@ -154,7 +163,7 @@ final class Daemons {
     return new Daemon(name, command, null);
   }
 
-  /** One of Tapline's native programs. */
+  /** Returns one of Tapline's native programs. */
   Path program(String name) {
     return programs.resolve(name);
   }

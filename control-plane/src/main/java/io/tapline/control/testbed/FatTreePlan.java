@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A fat tree of Open vSwitch bridges as the names and commands that make it; nothing runs here.
+ * A fat tree of Open vSwitch bridges: generates its names and commands, runs nothing.
  *
  * <pre>
  * NAME-c0…      core switches           NAME-c0d3    port of core 0, down to pod 3
@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
  * NAME-m010     this host's end of it   control0     within, to the control plane on this host
  * </pre>
  *
- * @param name before everything that it makes
- * @param linkMbit of each link between switches; 0 as fast as they go
+ * @param name prefix of all its names
+ * @param linkMbit rate of each link between switches; 0 for no limit
  * @param memif whether mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
  */
@@ -34,7 +34,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
   /**
    * A host, with the ports of its edge switch that lead to it.
    *
-   * @param control this host's end of the way on which a control plane here reaches it
+   * @param control this host's end of the link over which it reaches a control plane on this host
    */
   public record Node(
       String id,
@@ -46,10 +46,10 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
       String address,
       String controlAddress) {}
 
-  /** A cable between two switches: its ends. */
+  /** A cable between two switches, given by its ends. */
   public record Cable(String a, String b) {}
 
-  /** With network devices for mirror ports. */
+  /** A plan whose mirror ports are network devices. */
   public FatTreePlan(String name, int k, int linkMbit) {
     this(name, k, linkMbit, false);
   }
@@ -134,12 +134,12 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
     return hosts;
   }
 
-  /** Of the addresses that are set aside for measurements, others for each testbed's name. */
+  /** Returns an address of the range reserved for benchmarks; it depends on the testbed's name. */
   private String control(int number) {
     return "198.19.%d.%d".formatted(Math.floorMod(name.hashCode(), 256), number);
   }
 
-  /** Where hosts reach a control plane that runs on this host. */
+  /** Returns the address at which hosts reach a control plane that runs on this host. */
   public String controlAddress() {
     return control(1);
   }
@@ -161,7 +161,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
     return new Cable(device(pattern.formatted(pod, i, j)), device(other));
   }
 
-  /** Every network device that it makes outside of namespaces. */
+  /** Returns every network device that it creates outside of namespaces. */
   public List<String> devices() {
     List<String> devices = new ArrayList<>();
     switches().forEach(each -> devices.add(each.bridge()));
@@ -177,7 +177,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
     return hosts().stream().map(Node::namespace).toList();
   }
 
-  /** Lines for {@code ip -batch}: namespaces and cables. */
+  /** Returns lines for {@code ip -batch}: namespaces and cables. */
   String ipCommands() {
     StringBuilder lines = new StringBuilder();
     for (Node host : hosts()) {
@@ -205,14 +205,14 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
         + up(device);
   }
 
-  /** Without addresses of its own: only what switches send goes over it. */
+  /** Brings a device up without addresses of its own: it carries only what switches send. */
   private static String up(String device) {
     return "link set %s addrgenmode none\nlink set %s up\n".formatted(device, device);
   }
 
   /**
-   * What is done within a host's namespace. Checksums left to hardware that is not there stall TCP,
-   * and a mirror port that answered ARP would be taken for its host's place.
+   * Returns the commands for a host's namespace. Checksums that are left to nonexistent hardware
+   * stall TCP, and a mirror port that answered ARP would be taken for its host's location.
    */
   String hostCommands(Node host) {
     return """
@@ -230,12 +230,12 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
             controlAddress());
   }
 
-  /** Packets that wait for a link of that rate: 20 ms of full ones. */
+  /** Returns the queue length for a link of that rate: 20 ms of full packets. */
   private int queue() {
     return Math.max(10, linkMbit * 20_000 / (1500 * 8));
   }
 
-  /** The network for Tapline, with everybody's names and numbers. */
+  /** Returns the inventory of the network, with all names and addresses. */
   public String inventory() {
     String hosts =
         hosts().stream()
@@ -249,7 +249,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
         .formatted(hosts, k, datapaths, monitorPorts());
   }
 
-  /** Copies have a port of their own: what comes there is no host's own traffic. */
+  /** Copies have their own port, which carries none of the host's own traffic. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
     for (Switch each : switches()) {

@@ -10,9 +10,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The host's socket buffers, which Open vSwitch's raw sockets need larger while it runs. */
+/**
+ * The host's socket buffer sizes, which must be larger for Open vSwitch's raw sockets while it
+ * runs.
+ */
 final class KernelSettings {
-  /** At the defaults packets are lost that no counter shows. */
+  /** With the defaults, packets are lost that no counter shows. */
   private static final List<String> FILES =
       List.of("/proc/sys/net/core/rmem_default", "/proc/sys/net/core/wmem_default");
 
@@ -20,20 +23,20 @@ final class KernelSettings {
 
   private KernelSettings() {}
 
-  /** As they are; none where they can't be told, as in a container. */
+  /** Returns the present values; none if they can't be read, as in a container. */
   static Map<String, String> now() {
     Map<String, String> values = new TreeMap<>();
     for (String file : FILES) {
       try {
         values.put(file, read(file));
       } catch (IOException e) {
-        // Then it stays as it is.
+        // The setting then stays as it is.
       }
     }
     return values;
   }
 
-  /** These files give their value to the first read only, however few bytes that takes. */
+  /** These files return their value only to the first read, however few bytes that takes. */
   private static String read(String file) throws IOException {
     byte[] text = new byte[64];
     try (InputStream in = new FileInputStream(file)) {
@@ -42,7 +45,7 @@ final class KernelSettings {
     }
   }
 
-  /** Only where they are smaller. */
+  /** Raises the values that are smaller. */
   static void raise(Map<String, String> before) {
     before.forEach(
         (file, value) -> {
@@ -52,7 +55,7 @@ final class KernelSettings {
         });
   }
 
-  /** Only if nobody has set them since. */
+  /** Restores the values that have not been changed since. */
   static void restore(Map<String, String> before) {
     Map<String, String> now = now();
     before.forEach(
@@ -67,7 +70,7 @@ final class KernelSettings {
     try {
       Files.writeString(Path.of(file), value);
     } catch (IOException e) {
-      // In a container it is the host's: then Open vSwitch loses packets under load.
+      // In a container the setting is the host's: Open vSwitch then loses packets under load.
     }
   }
 }

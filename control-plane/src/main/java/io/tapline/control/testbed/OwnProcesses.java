@@ -11,16 +11,16 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The testbed's processes: those that its supervisor has noted, by their numbers and the time at
- * which they began, and before there is one, Open vSwitch's by their pid files. Of these one is
- * only ours if its command names the folder.
+ * The testbed's processes: those that its supervisor recorded, by PID and start time; before there
+ * is a supervisor, Open vSwitch's by their PID files. The latter count as the testbed's only if
+ * their command names its folder.
  */
 final class OwnProcesses {
   private static final long PATIENCE_NS = 10_000_000_000L;
   private static final int LOOKS = 20;
   private static final long LOOK_NS = 10_000_000;
 
-  /** Behind the name in /proc/PID/stat. */
+  /** Offset after the name in /proc/PID/stat. */
   private static final int STATE = 0;
 
   private static final int STARTED = 19;
@@ -31,7 +31,7 @@ final class OwnProcesses {
     this.folder = folder;
   }
 
-  /** What the supervisor has noted, itself first; empty before there is one. */
+  /** Returns what the supervisor recorded, itself first; empty before there is one. */
   List<Supervised> noted() {
     try {
       byte[] text = Files.readAllBytes(folder.resolve("processes.json"));
@@ -79,7 +79,9 @@ final class OwnProcesses {
     }
   }
 
-  /** A process that is just becoming another program has none for a moment, a dead one for good. */
+  /**
+   * Returns a process's command, which is briefly empty during exec, and always for a dead process.
+   */
   private static String commandOf(long pid) throws IOException {
     Path file = Path.of("/proc", Long.toString(pid), "cmdline");
     String command = Files.readString(file, StandardCharsets.UTF_8);
@@ -90,7 +92,10 @@ final class OwnProcesses {
     return command;
   }
 
-  /** Ends all, in order if they can; returns who is left. Whoever starts others ends first. */
+  /**
+   * Ends all processes, gracefully if possible; returns those that are left. Processes that start
+   * others end first.
+   */
   List<String> endAll() {
     List<String> left = new ArrayList<>(end(List.of(Supervisor.NAME)));
     List<String> openVswitch = List.of(Daemons.SWITCHES, Daemons.DATABASE);
@@ -102,7 +107,7 @@ final class OwnProcesses {
     return left;
   }
 
-  /** Several at once; returns who is left. */
+  /** Ends several at once; returns those that are left. */
   private List<String> end(List<String> names) {
     List<ProcessHandle> handles = names.stream().flatMap(name -> find(name).stream()).toList();
     handles.forEach(ProcessHandle::destroy);
@@ -124,7 +129,7 @@ final class OwnProcesses {
     return true;
   }
 
-  /** Not so one that has ended and that whoever started it has not asked about. */
+  /** Zombies don't count. */
   private static boolean lives(ProcessHandle process) {
     return process.isAlive() && fields(process.pid()).map(f -> !hasEnded(f)).orElse(false);
   }
@@ -133,7 +138,7 @@ final class OwnProcesses {
     return "ZX".contains(fields[STATE]);
   }
 
-  /** What the kernel says of a process, behind its name. */
+  /** Returns the fields of a process after its name, as the kernel reports them. */
   private static Optional<String[]> fields(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
@@ -143,7 +148,7 @@ final class OwnProcesses {
     }
   }
 
-  /** The last of what a daemon that was started here has said. */
+  /** Returns the last lines of the log of a daemon that was started here. */
   String lastWords(String daemon) {
     try {
       List<String> lines = Files.readAllLines(folder.resolve(daemon + ".log"));

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Runs programs of the host to their end. */
+/** Runs programs of the host to completion. */
 final class Programs {
   private static final List<String> FOLDERS =
       List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin");
@@ -25,10 +25,10 @@ final class Programs {
   }
 
   /**
-   * Runs a program; returns what it printed.
+   * Runs a program; returns its output.
    *
-   * @param input what it reads
-   * @throws TestbedException if it fails; the message holds what it said
+   * @param input standard input of the program
+   * @throws TestbedException if it fails; the message contains its output
    */
   String run(String input, List<String> command) throws TestbedException {
     try {
@@ -39,7 +39,7 @@ final class Programs {
       try (OutputStream to = process.getOutputStream()) {
         to.write(input.getBytes(StandardCharsets.UTF_8));
       } catch (IOException e) {
-        // It ended before it had read all: its exit code says why.
+        // It exited before it had read everything; its exit code shows why.
       }
       String output =
           new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
@@ -59,7 +59,7 @@ final class Programs {
     return run("", List.of(command));
   }
 
-  /** Runs one after the other whatever becomes of them; returns what went wrong. */
+  /** Runs all commands in order, even if some fail; returns the errors. */
   List<String> runAll(List<List<String>> commands) {
     List<String> failures = new ArrayList<>();
     for (List<String> command : commands) {

@@ -7,8 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * Waits until all of a testbed runs: its processes, nodes that answer, and a controller that has
- * found the whole network. What ends on its way there is told, unless it ran before.
+ * Waits until all of a testbed is up: its processes, nodes that answer, and a controller that has
+ * discovered the whole network. Reports a process that exits meanwhile, unless it was running
+ * before.
  */
 final class Readiness {
   private static final long PATIENCE_NS = 240_000_000_000L;
@@ -45,7 +46,7 @@ final class Readiness {
     }
   }
 
-  /** What is not there yet; empty if all is. */
+  /** Returns what is still missing; empty if nothing is. */
   private String missing() {
     List<TestbedProcess> there = processes.all();
     for (Daemon daemon : daemons.of(state)) {

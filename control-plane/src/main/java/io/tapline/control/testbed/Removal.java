@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** Removes what a testbed has made, also half of one; what is gone already is no matter. */
+/** Removes what a testbed has created, even partially; ignores what is already gone. */
 final class Removal {
   private static final int LOOKS = 100;
   private static final long LOOK_NS = 20_000_000;
@@ -52,8 +52,8 @@ final class Removal {
   }
 
   /**
-   * Open vSwitch leaves its bridges' own devices behind; one end of a cable takes the other, and a
-   * namespace, a little later, what was in it.
+   * Open vSwitch leaves its bridges' own devices behind. Removing one end of a cable removes the
+   * other; removing a namespace removes its devices a little later.
    */
   private void removeDevices(List<String> devices, List<String> left) {
     for (String device : devices) {
@@ -64,7 +64,7 @@ final class Removal {
     }
   }
 
-  /** Whoever runs in a host ends with it, and whom they start meanwhile. */
+  /** Ends the processes of a host, including those that they start meanwhile. */
   private void endProcesses(String namespace) throws TestbedException {
     for (int look = 0; look < LOOKS; look++) {
       String pids = programs.run("ip", "netns", "pids", namespace);

@@ -1,11 +1,11 @@
 package io.tapline.control.testbed;
 
 /**
- * A process as the supervisor noted it.
+ * A process as the supervisor recorded it.
  *
- * @param pid null while there is none
- * @param started when the kernel says that it began, so that another with its number is not taken
- *     for it
- * @param restarts how often it was started again
+ * @param pid null while it does not run
+ * @param started start time according to the kernel, so that another process with the same PID is
+ *     not mistaken for it
+ * @param restarts number of restarts
  */
 record Supervised(String name, Long pid, Long started, int restarts) {}

@@ -7,8 +7,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Starts daemons, and those again that have died, however they did: {@code testbed/supervise.py}, a
- * process of its own session, since whoever made the testbed is gone by then.
+ * Starts daemons and restarts those that have exited, for whatever reason: {@code
+ * testbed/supervise.py}, a process in its own session, since the process that created the testbed
+ * is gone by then.
  */
 final class Supervisor {
   static final String NAME = "supervisor";
@@ -21,7 +22,7 @@ final class Supervisor {
     this.folder = folder;
   }
 
-  /** Those that run already it takes over. */
+  /** Starts the daemons; takes over those that are already running. */
   void start(List<Daemon> daemons) throws TestbedException {
     try {
       Files.writeString(

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 
 /**
  * A fat tree on this host: bridges of an Open vSwitch of its own in the userspace datapath, a
- * namespace for each host, with an agent and a MultiLog node if wanted, and a controller.
- * Everything it has is in one folder below /run; what was not made by it is never touched.
+ * namespace for each host, with an agent and a MultiLog node if requested, and a controller. All
+ * its files are in one folder below /run; it never touches what it has not created.
  */
 public final class Testbed {
   private static final Path FOLDER = Path.of("/run/tapline-testbed");
@@ -34,7 +34,7 @@ public final class Testbed {
           "ovs-vswitchd",
           "ovs-vsctl");
 
-  /** The device that the first userspace datapath of a host makes for itself, and leaves. */
+  /** The device that the first userspace datapath of a host creates and leaves behind. */
   private static final String DATAPATH = "ovs-netdev";
 
   private final String name;
@@ -46,10 +46,10 @@ public final class Testbed {
   private final Removal removal;
 
   /**
-   * A testbed, which may be there or not.
+   * A testbed, which may or may not exist.
    *
    * @param home Tapline's own folder, whose scripts it runs
-   * @param nativePrograms the folder of Tapline's native programs
+   * @param nativePrograms folder of Tapline's native programs
    */
   public Testbed(String name, Path home, Path nativePrograms) {
     this.name = name;
@@ -65,7 +65,7 @@ public final class Testbed {
     return folder;
   }
 
-  /** What stops a testbed on this host; empty if nothing. */
+  /** Returns what prevents a testbed on this host; empty if nothing does. */
   public static Optional<String> obstacle() {
     if (!"root".equals(System.getProperty("user.name"))) {
       return Optional.of("a testbed needs root: run it with sudo");
@@ -79,12 +79,12 @@ public final class Testbed {
   }
 
   /**
-   * Makes it; what is there already stays, and is completed by what has died.
+   * Creates the testbed. What exists stays, and what has died is replaced.
    *
-   * @param openFlowPort of the controller
-   * @param ownController whether to run one; else somebody else does
-   * @param agents what runs in hosts
-   * @return whether it had to be made
+   * @param openFlowPort port of the controller
+   * @param ownController whether to run one; otherwise the user does
+   * @param agents the programs in hosts
+   * @return whether it had to be created
    */
   public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController, Agents agents)
       throws TestbedException {
@@ -146,7 +146,8 @@ public final class Testbed {
   }
 
   /**
-   * For its user alone: in it are sockets that control switches and answer with packets' headers.
+   * Creates a folder that only its user can access: it contains sockets that control switches and
+   * return packets' headers.
    */
   static void makeFolder(Path folder) throws IOException {
     Files.createDirectories(
@@ -163,7 +164,7 @@ public final class Testbed {
     }
   }
 
-  /** What has died since is started again by its supervisor, if there is one. */
+  /** Its supervisor, if there is one, restarts what has died since. */
   private void keep(TestbedState there, TestbedState wanted) throws TestbedException {
     if (!there.wants(wanted)) {
       throw new TestbedException(
@@ -175,7 +176,7 @@ public final class Testbed {
     awaitAll(there);
   }
 
-  /** Names that are taken are somebody else's. */
+  /** Throws if names are taken, since those belong to something else. */
   private void requireFree(FatTreePlan plan) throws TestbedException {
     List<String> taken = new ArrayList<>();
     plan.devices().stream()
@@ -229,7 +230,7 @@ public final class Testbed {
     return Stream.concat(first.stream(), more.stream()).toList();
   }
 
-  /** Of what it can't make, ovs-vsctl says nothing that counts. */
+  /** Verifies the switches, since ovs-vsctl does not reliably report what it can't create. */
   private void requireSwitches(FatTreePlan plan) throws TestbedException {
     for (FatTreePlan.Switch each : plan.switches()) {
       if (!isDevice(each.bridge())) {
@@ -257,7 +258,7 @@ public final class Testbed {
     }
   }
 
-  /** What its controller last said; missing if there is none. */
+  /** Returns the last status of its controller; missing if there is none. */
   public JsonNode controllerStatus() {
     try {
       return new ObjectMapper().readTree(folder.resolve("status.json").toFile());
@@ -266,18 +267,18 @@ public final class Testbed {
     }
   }
 
-  /** What is there; empty if nothing. */
+  /** Returns the existing testbed's state; empty if there is none. */
   public Optional<TestbedState> state() throws TestbedException {
     return TestbedState.read(folder);
   }
 
-  /** Its processes, as its supervisor knows them; empty if it has none. */
+  /** Returns its processes as its supervisor knows them; empty if it has none. */
   public List<TestbedProcess> processes() {
     return processes.all();
   }
 
   /**
-   * Removes all of it; nothing happens if it is not there.
+   * Removes the testbed; does nothing if it does not exist.
    *
    * @return whether there was anything
    */

@@ -1,6 +1,6 @@
 package io.tapline.control.testbed;
 
-/** The testbed can't do what it was asked for; the message says why and what to do. */
+/** Thrown when the testbed can't do what it was asked to; the message states why and what to do. */
 public final class TestbedException extends Exception {
   private static final long serialVersionUID = 1L;
 

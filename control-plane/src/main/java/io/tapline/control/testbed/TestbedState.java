@@ -10,15 +10,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a testbed has made, written before it makes it: whatever becomes of {@code up}, {@code down}
- * knows what is its own.
+ * A record of what a testbed creates, written before it does: whatever happens to {@code up},
+ * {@code down} knows what belongs to it.
  *
  * @param memif whether mirror ports are DPDK's
- * @param devices beyond those of its plan
- * @param complete whether all of it came about
- * @param ownController whether it runs one
- * @param agents what runs in hosts
- * @param kernel settings of the host as they were
+ * @param devices devices beyond those of its plan
+ * @param complete whether everything was created
+ * @param ownController whether it runs a controller
+ * @param agents the programs in hosts
+ * @param kernel original settings of the host
  */
 public record TestbedState(
     String name,
@@ -38,12 +38,12 @@ public record TestbedState(
     return new FatTreePlan(name, k, linkMbit, memif);
   }
 
-  /** Where hosts reach a control plane on this host. */
+  /** Returns the address at which hosts reach a control plane on this host. */
   public String controlAddress() {
     return plan().controlAddress();
   }
 
-  /** Whether another is as this one was asked to be. */
+  /** Returns true if another was requested with the same parameters. */
   boolean wants(TestbedState other) {
     return plan().equals(other.plan())
         && openFlowPort == other.openFlowPort

@@ -1,2 +1,2 @@
-/** A real network on one host: Open vSwitch bridges and namespaces, made and removed. */
+/** Creates and removes a real network on one host, of Open vSwitch bridges and namespaces. */
 package io.tapline.control.testbed;

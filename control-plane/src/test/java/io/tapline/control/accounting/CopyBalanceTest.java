@@ -34,7 +34,7 @@ class CopyBalanceTest {
     balance.received(1, packets, nowNs);
   }
 
-  /** Nothing happens for a while, and is told of. */
+  /** Evaluates with unchanged counters for a while, until a loss is reported. */
   private void rest(long copied, long received) {
     for (int i = 0; i < 6; i++) {
       later(1000);

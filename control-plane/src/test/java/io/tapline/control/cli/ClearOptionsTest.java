@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 class ClearOptionsTest {
   private static final String TLS = " --tls-certificate c --tls-key k --tls-ca a";
 
-  /** What a server looks at, without what it starts. */
+  /** The checks of a server, without anything that it starts. */
   @CommandLine.Command
   private static final class Ends {
     @Mixin private AgentOptions agentOptions;

@@ -8,9 +8,9 @@ import io.tapline.control.testing.Certificates;
 import io.tapline.flink.TlsFiles;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
-import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.NetworkMap;
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.SwitchTls;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -79,7 +79,7 @@ class MutualTlsTest {
     }
   }
 
-  /** The same in the clear. TLS may answer with an alert, which is seven bytes. */
+  /** Does the same without TLS. A TLS server may answer with an alert, which is seven bytes. */
   private static int answeredPlainly(int port, byte[] said) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(PATIENCE_MS);
@@ -112,7 +112,7 @@ class MutualTlsTest {
     }
   }
 
-  /** Whether a switch that shows this certificate and this datapath ID is asked for its ports. */
+  /** Returns true if a switch with this certificate and this datapath ID is asked for its ports. */
   private static boolean isTaken(Controller controller, String certificate, long datapath)
       throws Exception {
     try (SSLSocket socket =
@@ -133,7 +133,7 @@ class MutualTlsTest {
     }
   }
 
-  /** Of the next message, which is read whole. */
+  /** Returns the type of the next message, which is read completely. */
   private static int nextType(DataInputStream in) throws IOException {
     byte[] header = in.readNBytes(8);
     if (header.length < 8) {

@@ -36,8 +36,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Wrong inputs, each with what is said to it: docs/reference/errors.md is this list. With
- * -Dgolden.update=true the page is written anew, to be reviewed.
+ * Wrong inputs with their error messages, which docs/reference/errors.md lists. With
+ * -Dgolden.update=true the page is rewritten, to be reviewed.
  *
  * <p>Commands run in this process, as bin/tapline would run them; WrongInputTest runs some through
  * the script.
@@ -57,7 +57,7 @@ class RefusalsTest {
   private static final List<AutoCloseable> SERVERS = new ArrayList<>();
   private static StoredQueries stored;
 
-  /** What an input came to. */
+  /** The outcome of an input. */
   private record Outcome(String said, String code) {}
 
   @BeforeAll
@@ -248,7 +248,7 @@ class RefusalsTest {
     return words.get(0).equals("tapline") ? tapline(arguments) : program(words.get(0), arguments);
   }
 
-  /** As a shell would: words, or what stands between single quotes; files are in the folder. */
+  /** Splits like a shell: words, or the text between single quotes; files are in the folder. */
   private static List<String> words(String input) {
     List<String> words = new ArrayList<>();
     String[] parts = input.split("'");

@@ -37,13 +37,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whose nodes are on a real ZooKeeper server that tells its clients by their certificates. */
+/** Rights on nodes of a real ZooKeeper server that knows its clients by their certificates. */
 class NodeRightsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final byte[] NOTHING = {};
 
-  /** What Flink's client of ZooKeeper is told besides. */
+  /** Additional settings of Flink's ZooKeeper client. */
   private static final Map<String, String> MORE =
       Map.of(
           "zookeeper.ssl.protocol", "TLSv1.3",

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the programs find in ns-3's traces, beside what ns-3 says of them. */
+/** Compares the diagnoses of ns-3's traces with ns-3's ground truth. */
 class DiagnosisTest {
   private static final long SECOND_NS = 1_000_000_000;
 

@@ -110,7 +110,7 @@ public final class TracedNodes implements AutoCloseable {
     return folder.resolve(host + ".pcap.zst");
   }
 
-  /** What ns-3 says. */
+  /** Returns ns-3's ground truth. */
   public JsonNode truth() {
     return truth;
   }
@@ -172,7 +172,7 @@ public final class TracedNodes implements AutoCloseable {
     for (Process node : nodes.values()) {
       node.waitFor();
     }
-    // So that others may take their places.
+    // Others may then take their places.
     for (String host : hosts()) {
       Files.deleteIfExists(pipe(host));
       Files.deleteIfExists(folder.resolve(host + ".sock"));

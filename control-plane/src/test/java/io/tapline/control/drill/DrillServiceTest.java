@@ -126,7 +126,7 @@ class DrillServiceTest {
     }
   }
 
-  /** What needs more of a node than its number. */
+  /** Tests aggregates for which a node's number is not enough. */
   @Test
   void statesOfSeveralNodesAreMerged() throws Exception {
     List<ObjectNode> rows = both.headers(all("")).rows();

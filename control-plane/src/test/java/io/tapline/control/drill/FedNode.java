@@ -32,7 +32,7 @@ final class FedNode implements AutoCloseable {
   private final NodeProcess process;
   private final OutputStream pipe;
 
-  /** Of the test's own, beside that of a coordinator. */
+  /** The test's own client, besides that of a coordinator. */
   private final NodeClient client;
 
   private long sent;
@@ -54,7 +54,7 @@ final class FedNode implements AutoCloseable {
     return client;
   }
 
-  /** Of a pcap file with times in nanoseconds, and IP without a link header. */
+  /** Returns the header of a pcap file with nanosecond times and IP without a link header. */
   private static byte[] fileHeader() {
     return ByteBuffer.allocate(24)
         .order(ByteOrder.LITTLE_ENDIAN)
@@ -81,7 +81,10 @@ final class FedNode implements AutoCloseable {
     pipe.write(packets.array());
   }
 
-  /** Whether a reader can see all that was appended, which it can't while the node is frozen. */
+  /**
+   * Returns true if readers can see everything that was appended, which they can't while the node
+   * is frozen.
+   */
   boolean showsAll() throws Exception {
     AggregateReply reply = Snapshots.result(client.aggregate(COUNT, Duration.ofSeconds(30)));
     return reply.getValues(0).getWhole() == sent;

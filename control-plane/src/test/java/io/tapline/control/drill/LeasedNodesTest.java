@@ -73,7 +73,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** Whether it came before the watch or after it, or came back. */
+  /** It may come before the watch or after it, or come back. */
   @Test
   void aNodeThatComesIsToldWhatIsWatched() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
@@ -175,7 +175,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** What an agent says of itself is not to be relied on. */
+  /** An agent's claims about itself are not trusted. */
   @Test
   void addressesThatAreNoneOrAreElsewhere() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {

@@ -84,7 +84,7 @@ class NodeAccessTest {
     return new DrillRequest("", 0, 0, 0, List.of());
   }
 
-  /** What is said of the node, and that a question to it ends with the same. */
+  /** Returns why access is refused, and verifies that a question fails with the same reason. */
   private static String error(NodeProcess asked, NodeAccess access) {
     try (DrillService drill = drill(asked, access)) {
       DrillService.NodeState state = drill.states().get(0);

@@ -48,7 +48,7 @@ public final class NodeProcess implements AutoCloseable {
     return launchAt(folder, address, capture, settings);
   }
 
-  /** The same, elsewhere. */
+  /** Does the same in another folder. */
   static NodeProcess launchAt(Path folder, NodeAddress address, Path capture, String... settings)
       throws IOException {
     Path log = folder.resolve(address.name() + ".log");
@@ -101,7 +101,7 @@ public final class NodeProcess implements AutoCloseable {
     }
   }
 
-  /** What it says on standard error. */
+  /** Returns its standard error. */
   String log() {
     return read(log);
   }

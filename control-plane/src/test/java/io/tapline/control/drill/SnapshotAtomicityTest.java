@@ -117,7 +117,7 @@ class SnapshotAtomicityTest {
       }
     }
 
-    /** Of the beginning of a chain, how many of its rows each node has. */
+    /** Returns how many rows of a chain's beginning each node has. */
     private static List<Long> beginning(long rows) {
       Random order = order();
       long[] counts = new long[NODES];

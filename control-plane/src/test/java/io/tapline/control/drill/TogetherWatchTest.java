@@ -36,7 +36,7 @@ class TogetherWatchTest {
     }
     drill = new DrillService(nodes.stream().map(NodeProcess::address).toList());
     await(() -> drill.states().stream().allMatch(node -> node.description() != null));
-    // What a node finds while nobody is attached, nobody hears of.
+    // Alerts of a node to which no server is attached are lost.
     await(() -> drill.watches().hears("h1") && drill.watches().hears("h2"));
   }
 

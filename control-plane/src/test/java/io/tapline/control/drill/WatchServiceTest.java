@@ -33,7 +33,7 @@ class WatchServiceTest {
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
     await(() -> drill.states().get(0).description() != null);
-    // What a node finds while nobody is attached, nobody hears of.
+    // Alerts of a node to which no server is attached are lost.
     await(() -> drill.watches().hears("h1"));
   }
 
@@ -104,7 +104,7 @@ class WatchServiceTest {
       await(() -> next.states().get(0).description() != null);
       assertThat(next.watches().hears("h1")).as("it follows").isFalse();
       assertThat(defined()).containsExactly(first);
-      // As it does while it is told of nodes, and before it has looked at what they watch for.
+      // Corresponds to the time when it knows the nodes but has not read their watches yet.
       next.watches().lead();
       String second = next.watches().add(watch("dst_port == 9", "COUNT > 5", "src_ip"));
       await(() -> defined().equals(List.of(second)) && next.watches().hears("h1"));

@@ -2,6 +2,7 @@ package io.tapline.control.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.control.ChildProcesses;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -3,9 +3,12 @@ package io.tapline.control.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.control.JobKey;
 import io.tapline.flink.KafkaClients;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
+import io.tapline.flink.SaslMechanism;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,10 +19,14 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What others find of embedded services: each port that this process listens on is tried. */
+/**
+ * Tests what other users can reach of the embedded services: tries each port that this process
+ * listens on.
+ */
 class ClosedServicesTest {
   @TempDir Path folder;
 
@@ -83,7 +90,8 @@ class ClosedServicesTest {
     EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
     try {
       KafkaEndpoint own = kafka.endpoint();
-      KafkaEndpoint hosts = new KafkaEndpoint(kafka.hostBrokers(), own.tls(), own.login());
+      KafkaEndpoint hosts =
+          new KafkaEndpoint(kafka.hostBrokers(), own.tls(), own.login(), own.mechanism());
       for (KafkaEndpoint each : List.of(own, hosts)) {
         try (Admin admin = Admin.create(KafkaClients.settings(each))) {
           assertThat(admin.listTopics().names().get()).isEmpty();
@@ -91,6 +99,42 @@ class ClosedServicesTest {
       }
       assertThat(own.login()).isNotEqualTo(Login.NONE);
       assertThat(own.login().password()).isNotEqualTo(kafka.monitorLogin().password());
+    } finally {
+      kafka.close();
+    }
+  }
+
+  @Test
+  void jobsAndHostsGetInByDerivedPasswordsAndNoHostIsMoreThanAHost() throws Exception {
+    EmbeddedKafka kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    try {
+      JobKey key = kafka.key().orElseThrow();
+      String server = kafka.endpoint().brokers();
+      for (Login right :
+          List.of(
+              new Login("job-q1", key.password("kafka", "q1")),
+              new Login("h1", key.monitorPassword("h1")))) {
+        KafkaEndpoint own = new KafkaEndpoint(server, TlsFiles.NONE, right, SaslMechanism.PLAIN);
+        try (Admin admin = Admin.create(KafkaClients.settings(own))) {
+          assertThat(admin.listTopics().names().get()).isEmpty();
+        }
+      }
+      for (Login wrong :
+          List.of(
+              new Login("control", key.monitorPassword("control")),
+              new Login("broker", key.monitorPassword("broker")),
+              new Login("job-q1", key.monitorPassword("job-q1")),
+              new Login("job-q1", key.password("kafka", "q2")),
+              new Login("h1", key.monitorPassword("h2")))) {
+        Map<String, Object> settings =
+            KafkaClients.settings(
+                new KafkaEndpoint(server, TlsFiles.NONE, wrong, SaslMechanism.PLAIN));
+        try (Admin admin = Admin.create(settings)) {
+          assertThatThrownBy(() -> admin.listTopics().names().get())
+              .as(wrong.user())
+              .hasCauseInstanceOf(SaslAuthenticationException.class);
+        }
+      }
     } finally {
       kafka.close();
     }

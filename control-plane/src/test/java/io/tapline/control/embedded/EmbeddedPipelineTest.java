@@ -1,9 +1,11 @@
 package io.tapline.control.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +31,8 @@ class EmbeddedPipelineTest {
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
       assertThat(pipeline.queries().list()).isEmpty();
-      assertThat(folders()).hasSize(before.size() + 1);
+      // Its own, and that of Kafka's metadata in memory.
+      assertThat(folders()).hasSize(before.size() + 2);
       assertThat(children()).hasSize(childrenBefore.size() + 1);
     }
     assertThat(folders()).isEqualTo(before);
@@ -48,23 +51,122 @@ class EmbeddedPipelineTest {
 
   @Test
   void listensOnLoopbackOnly() throws Exception {
+    // A broker that another test abandoned still listens.
+    List<String> before = listening();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
-      List<String> listening = new ArrayList<>(ListeningSockets.of("self"));
-      for (long child : children()) {
-        listening.addAll(ListeningSockets.of(Long.toString(child)));
-      }
       // The broker's listeners for clients and controllers; Redis and Flink have no port.
-      assertThat(listening).containsExactly("127.0.0.1", "127.0.0.1");
+      assertThat(listening()).hasSize(before.size() + 2).containsOnly("127.0.0.1");
     }
   }
 
-  private static List<Path> folders() throws Exception {
-    try (Stream<Path> all = Files.list(TemporaryFolder.parent())) {
-      return all.filter(p -> p.getFileName().toString().matches("tapline-\\d+-\\d+-\\d+-\\d+"))
-          .sorted()
-          .toList();
+  private static List<String> listening() throws Exception {
+    List<String> addresses = new ArrayList<>(ListeningSockets.of("self"));
+    for (long child : children()) {
+      addresses.addAll(ListeningSockets.of(Long.toString(child)));
     }
+    return addresses;
+  }
+
+  @Test
+  void queriesAreTakenWhileFlinkStarts() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    try (EmbeddedPipeline pipeline =
+        EmbeddedPipeline.begin(OPTIONS, ProgressListener.SILENT, close -> {})) {
+      assertThat(pipeline.queries().list()).isEmpty();
+    }
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void abandonedAtTheEndOfTheProcessItLeavesNeitherFilesNorProcesses() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT);
+    pipeline.abandon();
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void aBrokerThatDoesNotStartIsNamedAndTheOthersAreStopped() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    // No host has this address (RFC 5737): the broker can't listen there.
+    EmbeddedOptions unreachable = at("192.0.2.1");
+    assertThatThrownBy(() -> EmbeddedPipeline.start(unreachable, ProgressListener.SILENT))
+        .isInstanceOf(PipelineException.class)
+        .hasMessageContaining("the embedded Kafka broker does not start");
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void aFlinkThatDoesNotStartIsNamedAndTheOthersAreStopped() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    assertThatThrownBy(() -> EmbeddedPipeline.start(noFlink(), ProgressListener.SILENT))
+        .isInstanceOf(PipelineException.class)
+        .hasMessageContaining("the embedded Flink cluster does not start");
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void begunWithAFlinkThatDoesNotStartItCanBeClosed() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    try (EmbeddedPipeline pipeline =
+        EmbeddedPipeline.begin(noFlink(), ProgressListener.SILENT, close -> {})) {
+      assertThat(pipeline.queries().list()).isEmpty();
+    }
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  /** Flink refuses as many slots. */
+  private static EmbeddedOptions noFlink() {
+    return options(OPTIONS.address(), Integer.MAX_VALUE / 2);
+  }
+
+  private static EmbeddedOptions at(String address) {
+    return options(address, OPTIONS.mostQueries());
+  }
+
+  private static EmbeddedOptions options(String address, int mostQueries) {
+    return new EmbeddedOptions(
+        OPTIONS.monitor(),
+        OPTIONS.plugins(),
+        OPTIONS.catalogue(),
+        OPTIONS.inventory(),
+        OPTIONS.network(),
+        OPTIONS.brokers(),
+        OPTIONS.jobBrokers(),
+        OPTIONS.kafkaTls(),
+        address,
+        OPTIONS.redis(),
+        OPTIONS.flink(),
+        OPTIONS.flinkTls(),
+        OPTIONS.checkpoints(),
+        OPTIONS.topics(),
+        OPTIONS.hashKeys(),
+        OPTIONS.jobKey(),
+        mostQueries);
+  }
+
+  /** Returns the folders of this process, on disk and in memory. */
+  private static List<Path> folders() throws Exception {
+    String own = "tapline-%d-\\d+-\\d+-\\d+".formatted(ProcessHandle.current().pid());
+    List<Path> folders = new ArrayList<>();
+    for (Path parent : List.of(TemporaryFolder.parent(), TemporaryFolder.MEMORY)) {
+      try (Stream<Path> all = Files.list(parent)) {
+        all.filter(each -> each.getFileName().toString().matches(own)).forEach(folders::add);
+      }
+    }
+    folders.sort(null);
+    return folders;
   }
 
   private static List<Long> children() {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** Who gets what from the embedded Redis on a host that others use, too. */
+/** Tests the access of other users of the host to the embedded Redis. */
 class EmbeddedRedisTest {
   private static final String NOBODY = "65534";
 

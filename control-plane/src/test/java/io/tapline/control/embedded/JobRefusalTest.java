@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Compiler;
@@ -15,9 +16,11 @@ import io.tapline.flink.Login;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
 import io.tapline.schema.proto.Plan;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.JobID;
 import org.apache.kafka.clients.admin.Admin;
@@ -42,7 +45,7 @@ class JobRefusalTest {
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    kafka = EmbeddedKafka.startWithScram(folder);
     flink = EmbeddedFlink.start(folder, 1);
     redis = TestRedis.start();
     Catalogue catalogue =
@@ -89,5 +92,15 @@ class JobRefusalTest {
     assertThat(failure(new Login("job-q2", "guessed")))
         .contains("does not let user job-q2 read topic " + plan.getTopic())
         .doesNotContain("guessed");
+  }
+
+  @Test
+  void withoutACluster() {
+    IOException reason = new IOException("the embedded Flink cluster does not start: no memory");
+    EmbeddedFlink none =
+        EmbeddedFlink.starting(CompletableFuture.failedFuture(reason), folder.resolve("none"));
+    Endpoints endpoints = new Endpoints(kafka.endpoint(), RedisEndpoint.parse(redis.address()));
+    assertThatThrownBy(() -> none.submit(plan, endpoints, JobOptions.defaults(), new JobID()))
+        .isSameAs(reason);
   }
 }

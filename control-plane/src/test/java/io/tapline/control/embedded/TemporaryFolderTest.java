@@ -61,7 +61,7 @@ class TemporaryFolderTest {
     assertThat(parent).isEmptyDirectory();
   }
 
-  /** A link that somebody put into the folder is removed, not followed. */
+  /** A link that another user put into the folder is removed, not followed. */
   @Test
   void doesNotFollowLinks(@TempDir Path elsewhere) throws Exception {
     Path precious = Files.writeString(elsewhere.resolve("precious"), "keep");

@@ -117,7 +117,7 @@ class FlinkSessionTest {
     }
   }
 
-  /** Of its only part. */
+  /** Returns the state of its only vertex. */
   private static String state(URI cluster, JobID job) throws Exception {
     return new FlinkRest(cluster)
         .get("/jobs/" + job.toHexString())

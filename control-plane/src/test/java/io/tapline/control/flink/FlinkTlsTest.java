@@ -39,7 +39,7 @@ class FlinkTlsTest {
     return new TlsFiles(file("flinks.pem"), file(name + ".pem"), file(name + ".key"));
   }
 
-  /** As the cluster's start script makes them. */
+  /** Returns the settings that the cluster's start script generates. */
   private Configuration settings() throws Exception {
     Process export =
         new ProcessBuilder(

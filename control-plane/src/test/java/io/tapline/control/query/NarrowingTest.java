@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class NarrowingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
-  /** What switches were told, and whether they do it. */
+  /** The zeros that switches were sent, and whether they have applied them. */
   private int told;
 
   /** The most that some switch may still hold. */

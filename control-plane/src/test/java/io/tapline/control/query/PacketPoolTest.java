@@ -133,7 +133,7 @@ class PacketPoolTest {
       told = new long[] {taken, refused};
     }
 
-    /** Another goes on with what the pool says was granted. */
+    /** Another part takes over with the grant that the pool has recorded. */
     long dies(long held) {
       long really = taken - spent;
       toMonitor.clear();
@@ -146,10 +146,10 @@ class PacketPoolTest {
     }
   }
 
-  /** What may happen to those who lend and borrow, of so many turns once. */
+  /** Faults, each once in so many turns on average. */
   private record Faults(int death, int lead) {}
 
-  /** A pool, its parts, and what is noted of it before anybody hears. */
+  /** A pool, its parts, and the record that is written before any message is sent. */
   private static final class Run {
     private final Random random;
     private final long limit;
@@ -166,7 +166,7 @@ class PacketPoolTest {
       lead();
     }
 
-    /** Somebody begins to lead: he knows what was noted, and asks all. */
+    /** A new leader knows what was recorded, and asks all parts. */
     private void lead() {
       version += 1_000_000;
       pool = new PacketPool(limit, noted, version);

@@ -25,7 +25,7 @@ class QueryResultsTest {
         settings, HostAndPort.from(redis.address()), DefaultJedisClientConfig.builder().build());
   }
 
-  /** As many queries as there are connections, or more, ask at once when a server stops. */
+  /** When a server stops, at least as many queries as there are connections ask at once. */
   @Test
   void progressIsSeenByOneConnection() throws Exception {
     try (TestRedis redis = TestRedis.start();

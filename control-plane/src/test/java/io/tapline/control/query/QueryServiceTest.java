@@ -78,7 +78,7 @@ class QueryServiceTest {
     return queries.submit(QUERY, source, ProgressListener.SILENT);
   }
 
-  /** Of a query with less than a page of windows. */
+  /** Returns the rows of a query with less than a page of windows. */
   private List<JsonNode> rows(String id) {
     List<JsonNode> rows = new ArrayList<>();
     queries.results().windowsAfter(id, "").forEach(window -> window.rows().forEach(rows::add));

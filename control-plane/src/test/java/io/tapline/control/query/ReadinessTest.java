@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
 class ReadinessTest {
-  /** Of those that answer at once: never reached. */
+  /** The patience with services that answer at once: never reached. */
   private static final Duration LONG = Duration.ofMinutes(10);
 
   private static final Duration SHORT = Duration.ofMillis(200);

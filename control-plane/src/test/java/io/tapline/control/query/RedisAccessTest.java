@@ -25,7 +25,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** What the control plane may do in a real Redis with the aclfile of the cluster in Docker. */
+/** Tests the control plane's rights in a real Redis with the aclfile of the cluster in Docker. */
 class RedisAccessTest {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final JobKey KEY = JobKey.random();

@@ -34,7 +34,7 @@ class RemoteMonitorsTest {
   /** One assignment, and where its host reports. */
   private record Told(String how, String host, int epoch, AssignmentEvents events) {}
 
-  /** Keeps what hosts are told. */
+  /** Records what hosts are sent. */
   private static final class Hosts implements Assignments {
     final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
     final BlockingQueue<String> orders = new LinkedBlockingQueue<>();
@@ -200,7 +200,7 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).isCompleted();
   }
 
-  /** A host was started anew, and its part begins there again. What its past had to say is void. */
+  /** A host has restarted, and its part begins there again. Reports of its past are void. */
   @Test
   void reportsOfAnOlderEpochAreNotTaken() throws Exception {
     start(false);
@@ -237,7 +237,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
   }
 
-  /** What could not be noted is not told either; the next loss begins with the same epoch. */
+  /** What could not be recorded is not sent either; the next loss begins with the same epoch. */
   @Test
   void whatCannotBeNotedIsNotTold() throws Exception {
     start(false);
@@ -267,7 +267,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.told).isEmpty();
   }
 
-  /** Its end may have been told to the control plane before this one. */
+  /** Its end may have been reported to the previous control plane. */
   @Test
   void anInheritedPartThatIsGoneAtTheStopHasEnded() throws Exception {
     start(true);

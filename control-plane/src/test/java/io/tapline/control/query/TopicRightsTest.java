@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who may do what at a real broker with an authorizer. */
+/** Tests ACLs at a real broker with an authorizer. */
 class TopicRightsTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final JobKey KEY = JobKey.of("a secret of this test's");
@@ -52,13 +52,13 @@ class TopicRightsTest {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    kafka = EmbeddedKafka.startWithScram(folder);
     access =
         new KafkaAccess(
             KafkaEndpoint.open(kafka.endpoint().brokers()),
             Optional.of(KEY),
             Optional.empty(),
-            kafka.monitorKey());
+            kafka.key());
     topics = new Topics(kafka.endpoint(), access);
     keeper = keeper(topics, LONG);
   }
@@ -87,7 +87,7 @@ class TopicRightsTest {
     return settings;
   }
 
-  /** As librdkafka logs in. */
+  /** Logs in as librdkafka does. */
   private Map<String, Object> monitor(String host) {
     Map<String, Object> settings = settings(Login.NONE);
     Login login = access.hostLogin(host);
@@ -214,7 +214,7 @@ class TopicRightsTest {
     keeper.create(wanted(B, Set.of("h1")));
     assertThat(users()).contains("job-a", "job-b");
     keeper.retire(A);
-    await(() -> users().equals(Set.of("control", "job-b")) && rights() == 2);
+    await(() -> users().equals(Set.of("job-b")) && rights() == 2);
     keeper.retire(B);
     await(() -> users().equals(before) && rights() == 0);
   }
@@ -223,7 +223,7 @@ class TopicRightsTest {
   void anotherControlPlaneTakesOverAndRemovesWhatNobodyDid() throws Exception {
     keeper.create(wanted(A, Set.of("h1", "h2")));
     keeper.create(wanted(B, Set.of("h1")));
-    // As of a control plane that died between the topic and its rights.
+    // Simulates a control plane that failed between the topic and its rights.
     topics
         .rights()
         .grant("tapline.tuples.gone", new TopicRights.Users(Set.of("h1"), Set.of()))
@@ -234,7 +234,7 @@ class TopicRightsTest {
       next.resume(wanted(A, Set.of("h2")));
       write(monitor("h2"), A);
       assertThat(read(job("a"), A)).isPositive();
-      await(() -> users().equals(Set.of("control", "job-a")) && rights() == 2);
+      await(() -> users().equals(Set.of("job-a")) && rights() == 2);
       assertThatThrownBy(() -> write(monitor("h1"), A))
           .isInstanceOf(TopicAuthorizationException.class);
       next.move(A, Set.of("h4"));

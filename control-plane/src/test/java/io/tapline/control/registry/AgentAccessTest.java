@@ -144,7 +144,7 @@ class AgentAccessTest {
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("by its common name").isTrue();
     assertThat(lease("pair", TOKEN, "h3").isOk()).as("by a DNS name").isTrue();
     assertThat(lease("pair", TOKEN, "h4").isOk()).as("by another").isTrue();
-    // The listener is called after the agent has its answer.
+    // The listener is notified after the agent.
     Await.until("all have a lease", PATIENCE, () -> LEASED.size() == 3);
     assertThat(LEASED).containsExactly("h1", "h3", "h4");
   }

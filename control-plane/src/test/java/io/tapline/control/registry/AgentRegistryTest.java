@@ -97,7 +97,10 @@ class AgentRegistryTest {
     registry.close();
   }
 
-  /** An agent that answers probes, unless it is told not to, and keeps what else it hears. */
+  /**
+   * An agent that answers probes, unless it is told not to, and records everything else that it
+   * receives.
+   */
   private static final class Peer implements StreamObserver<AgentCommand> {
     final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();
     final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
@@ -179,7 +182,7 @@ class AgentRegistryTest {
     }
   }
 
-  /** What became of a query, in words. */
+  /** Records the events of a query, in words. */
   private static final class Heard implements AssignmentEvents {
     final BlockingQueue<String> words = new LinkedBlockingQueue<>();
 

@@ -28,7 +28,7 @@ class AgentSecretTest {
 
   private record Seen(String commandLine, String keys) {}
 
-  /** Of the agent's child, once it is the monitor. */
+  /** Returns the agent's child, once it is the monitor. */
   private static Optional<Seen> monitor(Process agent) {
     return agent.children().flatMap(child -> seen(child.pid()).stream()).findFirst();
   }
@@ -84,7 +84,7 @@ class AgentSecretTest {
     }
   }
 
-  /** What becomes of the query is another test's. */
+  /** Another test covers the events of the query. */
   private static final class Unheard implements AssignmentEvents {
     @Override
     public void lost(String reason) {}

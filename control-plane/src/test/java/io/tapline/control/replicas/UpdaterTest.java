@@ -63,7 +63,10 @@ class UpdaterTest {
     assertThat(now.hot()).as("a page that fell out of the ranking").containsExactly("/b");
   }
 
-  /** What {@link Thresholds} promises: under a load that stays, the number goes one way only. */
+  /**
+   * Verifies the promise of {@link Thresholds}: under a constant load, the number changes in one
+   * direction only.
+   */
   @Test
   void aLoadThatStaysNeverMakesItOscillate() {
     Random random = new Random(7);

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a server with tokens writes of those who ask it. */
+/** Tests the audit log of a server with tokens. */
 class AuditTest {
   private static final String NAME = "tapline.audit";
   private static final String WEB = Token.newSecret();
@@ -137,7 +137,7 @@ class AuditTest {
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
 
-  /** What is asked for after it is written when it was answered, so nothing is still to come. */
+  /** Later requests are written later, so no line of an earlier one can still be missing. */
   @Test
   void readsAreWrittenOnDemandAlone() throws Exception {
     ask(WEB, "GET", "/api/v1/queries/web-1", "", "");

@@ -146,8 +146,8 @@ class EventsTest {
   }
 
   /**
-   * That a client is gone shows when it is written to: the first write makes its host say so, the
-   * second fails.
+   * A disconnected client is detected by writing to it: the first write makes its host report that,
+   * the second fails.
    */
   private boolean writtenToAndFewer() throws Exception {
     stored.window("q-1", ++windows, 0, 1);

@@ -11,7 +11,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** A server beside one that leads, and one where nobody does. */
+/** A server beside a leading one, and one without a leader. */
 class FollowerTest {
   private final HttpClient http = HttpClient.newHttpClient();
 

@@ -43,7 +43,7 @@ class JsonFaultTest {
         .startsWith("\\\", \\\\");
   }
 
-  /** What the parser refuses has a fault, and what it takes has none. */
+  /** Texts that the parser rejects have a fault, and those that it accepts have none. */
   @Test
   void agreesWithTheParser() {
     String seed =

@@ -87,7 +87,7 @@ class LiveTest {
         counted += row.path("value").asDouble();
       }
       assertThat(counted).isEqualTo(tuplesOfTheMonitorAlone());
-      // As tshark counts them with tcp.port==80; two more of the capture's 364 are of port 81.
+      // tshark counts the same with tcp.port==80; two more of the capture's 364 belong to port 81.
       assertThat(results.path("completeness").path("packets_in").asLong()).isEqualTo(362);
     }
   }

@@ -86,7 +86,7 @@ class MetricsTest {
         }
       }
       asked.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
-      // Of other programs, and of servers over TLS (TlsTest).
+      // Metrics of other programs, and of servers over TLS (TlsTest).
       asked.removeIf(name -> name.matches("tapline_(multilog|monitor_|certificate_).*"));
       assertThat(asked).hasSizeGreaterThan(5).isSubsetOf(there);
     }

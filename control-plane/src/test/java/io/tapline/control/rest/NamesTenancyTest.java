@@ -22,8 +22,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What a team learns of others by what it writes: of hosts, addresses, topics and receivers. Kafka
- * is not there.
+ * Tests what a team can learn about others' hosts, addresses, topics and receivers from its own
+ * queries. Kafka is not running.
  */
 class NamesTenancyTest {
   private static final String ADMIN = Token.newSecret();
@@ -137,7 +137,7 @@ class NamesTenancyTest {
     assertThat(answer.body()).contains("10.0.2.0/24").doesNotContain("client-1");
   }
 
-  /** Where monitors go, and by which switches, is the business of those who run the network. */
+  /** The locations of monitors and switches concern only those who run the network. */
   @Test
   void aPlanShowsTheNetworkToThoseWhoMayKnowIt() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");

@@ -130,7 +130,7 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  /** Where commands ask. */
+  /** Returns the server's URL for commands. */
   public String url() {
     return "http://127.0.0.1:" + server.port();
   }
@@ -187,7 +187,7 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  /** As if it were older than those that are kept. */
+  /** Drops a window as if it were older than those that are kept. */
   void dropWindow(String id, int number, int processor) {
     try (Jedis client = redis.client()) {
       client.xdel("tapline:query:" + id + ":windows", new StreamEntryID(number, processor));

@@ -130,7 +130,7 @@ class TlsTest {
     }
   }
 
-  /** What comes until the end; TLS may say in an alert's seven bytes that it was not meant. */
+  /** Reads to the end; a TLS server may send the seven bytes of an alert. */
   private static String read(Socket socket) throws IOException {
     StringBuilder all = new StringBuilder();
     InputStream in = socket.getInputStream();

@@ -11,7 +11,7 @@ import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Configurator;
 import org.apache.logging.log4j.core.config.Property;
 
-/** What is audited in this process from now on until it is closed. */
+/** Collects the audit log of this process until it is closed. */
 public final class AuditLines implements AutoCloseable {
   private static final String NAME = "tapline.audit";
 
@@ -35,7 +35,7 @@ public final class AuditLines implements AutoCloseable {
     return (Logger) LogManager.getLogger(NAME);
   }
 
-  /** Those that have all of these texts. */
+  /** Returns the lines that contain all of these texts. */
   public List<String> with(String... texts) {
     return lines.stream().filter(line -> Stream.of(texts).allMatch(line::contains)).toList();
   }

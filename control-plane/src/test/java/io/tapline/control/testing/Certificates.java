@@ -52,12 +52,12 @@ public final class Certificates {
     sign(node, node, subject, 2);
   }
 
-  /** The same, with another common name than that of the files. */
+  /** Signs a certificate whose common name differs from the name of its files. */
   public void sign(String node, String commonName, String subject) throws Exception {
     sign(node, commonName, subject, 2);
   }
 
-  /** The same, of a certificate whose time is over. */
+  /** Signs a certificate that has expired. */
   public void signExpired(String node, String commonName, String subject) throws Exception {
     sign(node, commonName, subject, -1);
   }
@@ -96,12 +96,12 @@ public final class Certificates {
             node + ".pem"));
   }
 
-  /** What a process with one of its certificates believes and is, by the file's name. */
+  /** Returns the TLS files of a process with one of the certificates, by the file's name. */
   public TlsFiles files(String node) {
     return new TlsFiles(file().toString(), path(node + ".pem"), path(node + ".key"));
   }
 
-  /** The same without a certificate. */
+  /** Returns the same without a certificate. */
   public TlsFiles nobody() {
     return TlsFiles.trusting(file());
   }

@@ -10,7 +10,7 @@ import java.util.concurrent.ThreadLocalRandom;
 public final class FreePort {
   private static final int LOWEST_PORT = 20_000;
 
-  /** Where Linux's net.ipv4.ip_local_port_range begins unless it was changed. */
+  /** The beginning of Linux's net.ipv4.ip_local_port_range by default. */
   private static final int EPHEMERAL_PORTS = 32_768;
 
   private static final int MOST_ATTEMPTS = 100;
@@ -18,8 +18,8 @@ public final class FreePort {
   private FreePort() {}
 
   /**
-   * A port that nobody listens on, below those that the system gives to connections and to servers
-   * that ask for any: between asking and listening, nobody takes it by chance.
+   * Returns a free port below those that the system assigns to connections and to servers that
+   * request any: so it is not taken by chance before the caller listens on it.
    */
   public static int any() throws IOException {
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {

@@ -62,7 +62,7 @@ public final class SecureZooKeeper implements AutoCloseable {
     return port;
   }
 
-  /** What it has logged. */
+  /** Returns its log. */
   public String log() throws IOException {
     return content("zookeeper.log");
   }

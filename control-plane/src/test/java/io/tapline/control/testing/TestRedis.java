@@ -18,8 +18,8 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A redis-server of a test's own, which can be stopped in the middle; open to everybody, or with
- * the users of the cluster in Docker and {@code admin}, who may do everything.
+ * A test's own redis-server, which can be stopped at any time; open to all clients, or with the
+ * users of the cluster in Docker and {@code admin}, who may do everything.
  */
 public final class TestRedis implements AutoCloseable {
   private static final Duration READY = Duration.ofSeconds(10);

@@ -9,14 +9,14 @@ import org.apache.datasketches.hll.Union;
 import org.apache.datasketches.memory.Memory;
 
 /**
- * How many different values a group has, of their 64-bit hashes, mergeable: exact up to {@link
- * #EXACT}, from there on an HLL sketch, whose registers do not depend on the order in which values
- * came. Not thread-safe.
+ * Counts the distinct values of a group by their 64-bit hashes, mergeable: exact up to {@link
+ * #EXACT}, from there on an HLL sketch, whose registers do not depend on the order of the values.
+ * Not thread-safe.
  */
 public final class Distinct {
   public static final int EXACT = 512;
 
-  /** Registers of a sketch, as a power of two: 4 KiB a group, and a standard error of 1.6 %. */
+  /** Registers of a sketch, as a power of two: 4 KiB per group, with a standard error of 1.6 %. */
   private static final int LOG_REGISTERS = 12;
 
   private static final long NOT_ZERO = 0x9e3779b97f4a7c15L;
@@ -24,7 +24,7 @@ public final class Distinct {
   /** Bounds at two standard deviations: 95.4 %. */
   private static final int DEVIATIONS = 2;
 
-  /** Open addressing; 0 is an empty place, so that hash is taken for another one. */
+  /** Open addressing; 0 marks an empty slot, so that hash is replaced by another. */
   private long[] hashes = new long[8];
 
   private int size;
@@ -94,12 +94,13 @@ public final class Distinct {
     sketch.update(other.sketch.getResult(TgtHllType.HLL_8));
   }
 
-  /** The number, with bounds where it is an estimate. */
+  /** Returns the number, with bounds if it is an estimate. */
   public Value value() {
     if (sketch == null) {
       return Value.whole(size);
     }
-    // The sketch's own bounds are of an estimate that depends on the order, where it knows that.
+    // The sketch's own bounds belong to an estimate that depends on the order, if it knows the
+    // order.
     double estimate = sketch.getResult(TgtHllType.HLL_8).getCompositeEstimate();
     return new Value(
         estimate, 0, false, estimate / (1 + error(false)), estimate / (1 - error(true)));

@@ -6,21 +6,21 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Values of one group, mergeable, and the same whatever the order of values and merges: a value of
- * any rank exactly while at most 2048 values differ, from there on between bounds that hold it; a
- * histogram that is exact.
+ * The distribution of one group's values, mergeable, and independent of the order of values and
+ * merges: the value of any rank is exact for up to 2048 distinct values, and lies between
+ * guaranteed bounds from there on; the histogram is exact.
  *
- * <p>Histogram bounds are the same for every group, two an octave: 0, 1, 2, 3, 4, 6, 8, 12, 16,
+ * <p>Histogram bounds are the same for every group, two per octave: 0, 1, 2, 3, 4, 6, 8, 12, 16,
  * 24…: a value is in the bucket of the least bound that is not below it.
  */
 public final class Distribution {
-  /** So many different values are exact. */
+  /** Up to this many distinct values are exact. */
   public static final int EXACT = ValueCounts.MOST;
 
   private static final int MOST_LOOSE = 1024;
   private static final int BUCKETS = 127;
 
-  /** As they came; the others are counted. */
+  /** Values in the order of arrival; the others are counted. */
   private double[] loose = new double[4];
 
   private int size;
@@ -57,13 +57,17 @@ public final class Distribution {
   }
 
   /**
-   * The values of these ranks, as shares of all: of each the middle of what {@link #quantile} says.
+   * Returns the values of these ranks, given as shares of all values: for each, the middle of the
+   * bounds of {@link #quantile}.
    */
   public double[] quantiles(double... shares) {
     return Arrays.stream(shares).map(share -> quantile(share).number()).toArray();
   }
 
-  /** The least value that at least this share of all values does not exceed; none of no values. */
+  /**
+   * Returns the smallest value that at least this share of all values does not exceed; none if
+   * there are no values.
+   */
   Value quantile(double share) {
     count();
     if (counted.size() == 0) {
@@ -79,7 +83,7 @@ public final class Distribution {
     return low == high ? Value.real(high) : new Value(low / 2 + high / 2, 0, false, low, high);
   }
 
-  /** Values per bucket, see {@link #bound}. */
+  /** Returns the number of values per bucket, see {@link #bound}. */
   public long[] histogram() {
     count();
     long[] histogram = new long[BUCKETS];
@@ -89,7 +93,10 @@ public final class Distribution {
     return histogram;
   }
 
-  /** Upper bound of a bucket, inclusive: 0, 1, 2, 3, 4, 6, 8…; the last one holds all the rest. */
+  /**
+   * Returns the inclusive upper bound of a bucket: 0, 1, 2, 3, 4, 6, 8…; the last one has all the
+   * rest.
+   */
   public static long bound(int bucket) {
     if (bucket < 2) {
       return bucket;

@@ -3,22 +3,23 @@ package io.tapline.flink.group;
 import io.tapline.schema.proto.Aggregate;
 
 /**
- * Turns a table's sums into results, scaled up where flows were sampled.
+ * Turns a table's sums into results, scaled up if flows were sampled.
  *
- * <p>Bounds of sampled counts, sums and means are 95 % ones by Student's distribution, from how far
- * replicate groups of flows differ (see {@link GroupTable#addSampled}): a flow of many tuples is
- * one draw, not many. Those of a ranking are wider, so that all its rows' hold together.
+ * <p>Bounds of sampled counts, sums and means have 95 % confidence by Student's distribution, based
+ * on the variance between replicate groups of flows (see {@link GroupTable#addSampled}): a flow of
+ * many tuples is one draw, not many. Bounds of a ranking are wider, so that those of all rows hold
+ * together.
  *
- * <p>With few flows kept both an estimate and its spread come out too low together. So what can't
- * be negative is bounded from above by the largest value that would still be likely to give so
- * little, its variance in proportion to itself (Wilson's interval).
+ * <p>If few flows are kept, an estimate and its variance tend to be too low together. So the upper
+ * bound of nonnegative values is the largest value that would still be likely to produce so small
+ * an estimate, with a variance in proportion to that value (Wilson's interval).
  */
 public final class Estimate {
   private static final double NS_PER_S = 1e9;
 
   private final GroupTable table;
 
-  /** Standard deviations between a value and its bounds. */
+  /** Distance of a value's bounds in standard deviations. */
   private final double width;
 
   Estimate(GroupTable table, double width) {
@@ -27,9 +28,9 @@ public final class Estimate {
   }
 
   /**
-   * The group's value under {@code aggregate}; of a distribution its mean.
+   * Returns the group's value under {@code aggregate}; for a distribution, its mean.
    *
-   * @param share of a percentile
+   * @param share share of a percentile
    * @param windowNs length of the window, for rates
    */
   public Value of(int entry, Aggregate aggregate, double share, long windowNs) {
@@ -45,7 +46,7 @@ public final class Estimate {
     };
   }
 
-  /** The same for aggregates that depend on nothing else. */
+  /** Does the same for aggregates without parameters. */
   public Value of(int entry, Aggregate aggregate) {
     if (aggregate != Aggregate.COUNT && hasNone(entry)) {
       return Value.NONE;
@@ -59,7 +60,7 @@ public final class Estimate {
     };
   }
 
-  /** The number of {@link #of} where it takes no more than a look; else NaN. */
+  /** Returns the number of {@link #of} if it is cheap to compute; else NaN. */
   public double glance(int entry, Aggregate aggregate) {
     if (table.sampled()) {
       return Double.NaN;
@@ -72,20 +73,20 @@ public final class Estimate {
     };
   }
 
-  /** Whether no tuple of the group has a value. */
+  /** Returns true if no tuple of the group has a value. */
   private boolean hasNone(int entry) {
     return table.tuples(entry) == 0;
   }
 
-  /** Tuples of the group without a value, scaled. */
+  /** Returns the scaled number of the group's tuples without a value. */
   public Value absent(int entry) {
     return table.tally(entry, Tallies.ABSENT);
   }
 
   /**
-   * Tuples of the group that were answered so, scaled.
+   * Returns the scaled number of the group's tuples with this answer.
    *
-   * @param answer of {@link Answers}
+   * @param answer one of {@link Answers}
    */
   public Value answered(int entry, byte answer) {
     return table.tally(entry, answer);
@@ -95,7 +96,7 @@ public final class Estimate {
     return table.correction(entry, 0) != 0;
   }
 
-  /** Tuples of the group, scaled. */
+  /** Returns the scaled number of the group's tuples. */
   public Value count(int entry) {
     double raw = table.tuples(entry);
     return sampled(entry)
@@ -120,7 +121,7 @@ public final class Estimate {
         total.number() / seconds, 0, false, total.low() / seconds, total.high() / seconds);
   }
 
-  /** A ratio of two estimates; its variance by the delta method. */
+  /** Returns a ratio of two estimates; its variance follows from the delta method. */
   private Value mean(int entry) {
     double count = table.tuples(entry) + table.correction(entry, 0);
     double mean = (table.realSum(entry) + table.correction(entry, 1)) / count;
@@ -128,7 +129,10 @@ public final class Estimate {
     return bounded(mean, variance);
   }
 
-  /** Variance of {@code a} counts + {@code b} sums, from the spread between replicate groups. */
+  /**
+   * Returns the variance of {@code a} counts + {@code b} sums, from the spread between replicate
+   * groups.
+   */
   private double variance(int entry, double a, double b) {
     double sum = 0;
     double squares = 0;
@@ -142,7 +146,7 @@ public final class Estimate {
     return Math.max(0, squares - sum * sum / groups) * groups / (groups - 1);
   }
 
-  /** Of a sampled extreme only one bound is known: what was not seen may lie beyond it. */
+  /** Only one bound of a sampled extreme is known, since unseen values may lie beyond it. */
   private Value extreme(long bits, boolean sampled, boolean least) {
     Value value = table.real() ? Value.real(Double.longBitsToDouble(bits)) : Value.whole(bits);
     if (!sampled) {
@@ -153,7 +157,7 @@ public final class Estimate {
         : new Value(value.number(), value.exact(), value.whole(), value.number(), Double.NaN);
   }
 
-  /** Of sampled flows those that were kept are a lower bound, and no upper one is known. */
+  /** Distinct values of the sampled flows are a lower bound; no upper one is known. */
   private Value distinct(int entry) {
     Value seen = table.distinctValues(entry).value();
     return sampled(entry)
@@ -170,7 +174,7 @@ public final class Estimate {
         : kept;
   }
 
-  /** Of sums: then values are hardly ever negative, or make no difference. */
+  /** Checks sums, since negative values are then rare or insignificant. */
   private boolean noGroupBelowZero(int entry) {
     for (int group = 0; group < GroupTable.REPLICATES; group++) {
       if (table.replicate(entry, true, group) < 0) {

@@ -7,10 +7,10 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One flow behind a row, enough to find its packets again.
+ * One flow behind a row, with enough information to find its packets.
  *
- * @param source the client's address, 4 or 16 bytes; empty where the tuple does not say
- * @param startNs packet time of the first packet that counts; neither is before 1970
+ * @param source client's address, 4 or 16 bytes; empty if the tuple lacks it
+ * @param startNs packet time of the first packet that counts; neither time is before 1970
  * @param endNs packet time at which the tuple became certain
  */
 public record Exemplar(
@@ -27,8 +27,8 @@ public record Exemplar(
   private static final int FIXED_BYTES = 4 * Long.BYTES + 2 * Integer.BYTES + 2;
 
   /**
-   * The flow as bytes, of which the order is: earliest end first; the rest only makes the choice
-   * the same in every run.
+   * Encodes the flow as bytes, which sort by the earliest end; the rest only makes the choice
+   * deterministic.
    *
    * <pre>
    *   end, start, hash, incarnation: 8 bytes each, big-endian | ports: 4 each | source, destination: length, bytes | monitor
@@ -67,7 +67,7 @@ public record Exemplar(
         hash, incarnation, source, sourcePort, destination, destinationPort, start, end, monitor);
   }
 
-  /** End of a flow that is given as bytes. */
+  /** Returns the end of an encoded flow. */
   static long endNs(byte[] bytes) {
     return (long) LONG.get(bytes, 0);
   }
@@ -75,7 +75,7 @@ public record Exemplar(
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-  /** The same flow seen from its start. */
+  /** Returns the same flow with another start. */
   public Exemplar startingAt(long start) {
     return new Exemplar(
         flowHash,

@@ -9,7 +9,7 @@ import java.util.List;
 
 /** The earliest few flows of a row. */
 public final class Exemplars {
-  /** Shown with a row. */
+  /** Maximum number per row. */
   public static final int MOST = 3;
 
   private final List<byte[]> earliest = new ArrayList<>(MOST);

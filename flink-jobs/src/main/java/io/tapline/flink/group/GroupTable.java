@@ -13,7 +13,10 @@ import java.util.Arrays;
  * whole numbers are exact and saturate at the ends of {@code long}. Not thread-safe.
  */
 public final class GroupTable {
-  /** Groups into which flows fall by their hash: how far these differ is how sure a sum is. */
+  /**
+   * Groups into which flows fall by their hash: the variance between these determines the error of
+   * a sum.
+   */
   static final int REPLICATES = 16;
 
   private static final int FIRST_REPLICATE = 2;
@@ -22,7 +25,7 @@ public final class GroupTable {
   private final Shape shape;
   private final int flowsKept;
 
-  /** Doubles per entry that correct for sampling, see {@link #addSampled}. */
+  /** Doubles per entry for the correction of sampling, see {@link #addSampled}. */
   private final int corrected;
 
   private boolean real;
@@ -35,10 +38,10 @@ public final class GroupTable {
   private Distribution[] distributions;
   private Distinct[] distincts;
 
-  /** So many places an entry, the earliest flow first (see {@link Exemplar#toBytes}). */
+  /** Slots for each entry, the earliest flow first (see {@link Exemplar#toBytes}). */
   private byte[][] flows;
 
-  /** By entry, end of its last exemplar once all places are taken. */
+  /** End of each entry's last exemplar once all its slots are taken. */
   private long[] flowsUntilNs;
 
   private double[] corrections;
@@ -51,7 +54,7 @@ public final class GroupTable {
   }
 
   /**
-   * @param flowsKept exemplars of a group
+   * @param flowsKept exemplars per group
    */
   public GroupTable(Shape shape, int flowsKept) {
     this.shape = shape;
@@ -68,7 +71,7 @@ public final class GroupTable {
     return keys.size();
   }
 
-  /** Whether any tuple came with a sampling rate below 1. */
+  /** Returns true if any tuple came with a sampling rate below 1. */
   public boolean sampled() {
     return corrections != null || tallies != null && tallies.sampled();
   }
@@ -77,7 +80,7 @@ public final class GroupTable {
     return real;
   }
 
-  /** Says that values are doubles; must be called before any is added. */
+  /** Declares that values are doubles; must be called before any is added. */
   public void holdReals() {
     real = true;
     if (realSums == null && shape.hasSums()) {
@@ -85,34 +88,35 @@ public final class GroupTable {
     }
   }
 
-  /** Entry of {@code key}, or -1. */
+  /** Returns the entry of {@code key}, or -1. */
   public int find(byte[] key, long hash) {
     return keys.find(key, 0, key.length, hash);
   }
 
-  /** Entry of the key in a buffer, new if need be. */
+  /** Returns the entry of the key in a buffer, which is added if it is new. */
   public int findOrAdd(KeyBuffer key) {
     long hash = key.hash();
     int entry = keys.find(key.array(), 0, key.length(), hash);
     return entry >= 0 ? entry : add(Arrays.copyOf(key.array(), key.length()), hash);
   }
 
-  /** Entry of {@code key}, new if need be. The table keeps the array. */
+  /** Returns the entry of {@code key}, which is added if it is new. The table keeps the array. */
   public int findOrAdd(byte[] key, long hash) {
     int entry = find(key, hash);
     return entry >= 0 ? entry : add(key, hash);
   }
 
   /**
-   * Entries of the first {@code count} of the wanted keys of a list, new if need be.
+   * Returns the entries of the first {@code count} of the wanted keys of a list, which are added if
+   * they are new.
    *
-   * @param entries by place in {@code wanted}
+   * @param entries entries in the order of {@code wanted}
    */
   public void findOrAdd(KeyList list, int[] wanted, int count, int[] entries) {
     keys.find(list, wanted, count, entries);
     for (int i = 0; i < count; i++) {
       if (entries[i] < 0) {
-        // Looked for again: a list may hold a key twice.
+        // Looked up again: a list may contain a key twice.
         entries[i] = findOrAdd(list.copy(wanted[i]), list.hash(wanted[i]));
       }
     }
@@ -166,8 +170,8 @@ public final class GroupTable {
   }
 
   /**
-   * Adds one tuple's value: in a table of reals the bits of a double, where different values are
-   * counted its hash.
+   * Adds one tuple's value: the bits of a double in a table of reals, or the value's hash if
+   * distinct values are counted.
    */
   public void addValue(int entry, long value) {
     counts[entry]++;
@@ -188,18 +192,18 @@ public final class GroupTable {
   }
 
   /**
-   * Counts a tuple without a value, which no aggregate but that count knows of.
+   * Counts a tuple without a value, which affects no aggregate but that count.
    *
-   * @param rate at which flows were sampled
+   * @param rate sampling rate of the flows
    */
   public void addAbsent(int entry, double rate) {
     tallies().add(entry, Tallies.ABSENT, rate);
   }
 
   /**
-   * Counts how a tuple that was added was answered.
+   * Counts the answer of a tuple that was added.
    *
-   * @param answer of {@link Answers}, but not {@link Answers#WHOLE}
+   * @param answer one of {@link Answers}, except {@link Answers#WHOLE}
    */
   public void addAnswer(int entry, byte answer, double rate) {
     tallies().add(entry, answer, rate);
@@ -244,9 +248,9 @@ public final class GroupTable {
    * value v (the Horvitz-Thompson estimator): sums of w-1 and of (w-1)v, and for the variance, by
    * replicate group of flows, sums of d and of dv with d² = (1-p)/p².
    *
-   * <p>The tuples of a flow are kept or lost together. So it is flows that vary, and E (sum of all
-   * flows' (dv)²) is what the spread between groups of flows, chosen by other bits of the hash than
-   * sampling looks at, estimates.
+   * <p>The tuples of a flow are kept or lost together. So the variance is between flows, and the
+   * spread between groups of flows, which are chosen by other bits of the hash than sampling uses,
+   * estimates E (sum of all flows' (dv)²).
    */
   public void addSampled(int entry, double value, double rate, long flow) {
     if (corrections == null) {
@@ -264,7 +268,7 @@ public final class GroupTable {
     }
   }
 
-  /** A flow that ended later than this is no exemplar of the group. */
+  /** Returns the time after which a flow must not end to be an exemplar of the group. */
   public long exemplarsUntilNs(int entry) {
     return flowsUntilNs == null ? Long.MAX_VALUE : flowsUntilNs[entry];
   }
@@ -310,12 +314,12 @@ public final class GroupTable {
     return keys.hash(entry);
   }
 
-  /** Tuples with a value that were added, not scaled. */
+  /** Returns the unscaled number of tuples with a value. */
   public long tuples(int entry) {
     return counts[entry];
   }
 
-  /** Whether the group has no tuple, with a value or without. */
+  /** Returns true if the group has no tuple, with a value or without. */
   public boolean isEmpty(int entry) {
     return counts[entry] == 0 && absent(entry) == 0;
   }
@@ -324,18 +328,18 @@ public final class GroupTable {
     return tallies == null ? 0 : tallies.count(entry, Tallies.ABSENT);
   }
 
-  /** Tuples of a kind of {@link Tallies}, scaled. */
+  /** Returns the scaled number of tuples of a kind of {@link Tallies}. */
   Value tally(int entry, int kind) {
     return tallies == null ? Value.whole(0) : tallies.value(entry, kind);
   }
 
-  /** With bounds of which each holds for itself. */
+  /** Returns an estimate whose bounds hold individually. */
   public Estimate estimate() {
     return estimate(ALONE);
   }
 
   /**
-   * @param width of bounds, see {@link Student#quantile}
+   * @param width width of the bounds, see {@link Student#quantile}
    */
   public Estimate estimate(double width) {
     return new Estimate(this, width);
@@ -349,7 +353,7 @@ public final class GroupTable {
     return real ? realSums[entry] : sums[entry];
   }
 
-  /** Bits of a double in a table of reals. */
+  /** Returns the bits of a double in a table of reals. */
   long min(int entry) {
     return real ? Key.sortable(mins[entry]) : mins[entry];
   }
@@ -366,19 +370,19 @@ public final class GroupTable {
     return distinct(entry);
   }
 
-  /** Sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
+  /** Returns the sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
   double correction(int entry, int which) {
     return corrections == null ? 0 : corrections[entry * corrected + which];
   }
 
-  /** One replicate group's sum of d, or of dv. */
+  /** Returns one replicate group's sum of d, or of dv. */
   double replicate(int entry, boolean ofValues, int group) {
     int which = FIRST_REPLICATE + (ofValues ? REPLICATES : 0) + group;
     return correction(entry, which);
   }
 
   /**
-   * Adds all of {@code other} but its exemplars, which a window looks up in its panes.
+   * Adds all of {@code other} except its exemplars, which a window looks up in its panes.
    *
    * @return the entry here of each entry there
    */
@@ -429,7 +433,7 @@ public final class GroupTable {
     }
   }
 
-  /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} of it before. */
+  /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} was called with it. */
   public void addExemplars(GroupTable other) {
     for (int i = 0; other.flows != null && i < other.size() * other.flowsKept; i++) {
       if (other.flows[i] != null) {
@@ -440,10 +444,10 @@ public final class GroupTable {
   }
 
   /**
-   * Takes away what {@link #add} of {@code other} added; entries stay. REQUIRES: subtractable,
+   * Subtracts what {@link #add} of {@code other} added; entries stay. REQUIRES: subtractable,
    * whole, not sampled.
    *
-   * @param places what {@link #add} gave
+   * @param places result of {@link #add}
    */
   public void subtract(GroupTable other, int[] places) {
     for (int i = 0; i < places.length; i++) {
@@ -458,7 +462,10 @@ public final class GroupTable {
     }
   }
 
-  /** Whether a sum is so large that it may have saturated, so that subtracting would be wrong. */
+  /**
+   * Returns true if a sum is so large that it may have saturated, so that subtracting would be
+   * wrong.
+   */
   public boolean mayHaveSaturated() {
     for (int entry = 0; sums != null && entry < size(); entry++) {
       if (sums[entry] == Long.MAX_VALUE || sums[entry] == Long.MIN_VALUE) {
@@ -468,7 +475,7 @@ public final class GroupTable {
     return false;
   }
 
-  /** What {@link #readEntry} reads. */
+  /** Writes an entry for {@link #readEntry}. */
   public void writeEntry(DataOutput out, int entry) throws IOException {
     Wire.writeBytes(out, key(entry));
     out.writeLong(hash(entry));
@@ -507,7 +514,7 @@ public final class GroupTable {
     }
   }
 
-  /** Which of them there are, then those: a group of few flows has few. */
+  /** Writes which of them exist, then their values: a group of few flows has few. */
   private void writeCorrections(DataOutput out, int entry) throws IOException {
     long some = 0;
     for (int i = 0; corrections != null && i < corrected; i++) {

@@ -8,7 +8,7 @@ import java.util.Arrays;
  * A group's key as bytes: for each field a type and its value, self-delimiting.
  *
  * <pre>
- *   U64 I64 F64   type, 8 bytes big-endian, of which the order of unsigned bytes is the order of the numbers
+ *   U64 I64 F64   type, 8 bytes big-endian; the order of unsigned bytes is the order of the numbers
  *   BOOL          type, 0 or 1
  *   STRING        type, 4 bytes length, the bytes
  *   ADDRESS       type, 1 byte length (4 or 16), the bytes
@@ -27,13 +27,13 @@ public final class Key {
   /** The key of a processor without key fields. */
   public static final byte[] EMPTY = {};
 
-  /** A field without a value, which is another group than any value's. */
+  /** A field without a value, which forms its own group. */
   public static final byte[] ABSENT = {NONE};
 
   private Key() {}
 
   /**
-   * One field of type U64, I64, F64 or BOOL from the bits that {@code TupleColumns.longs} gives.
+   * Encodes one field of type U64, I64, F64 or BOOL from the bits of {@code TupleColumns.longs}.
    */
   public static byte[] number(Column.Type type, long bits) {
     return switch (type) {
@@ -48,7 +48,7 @@ public final class Key {
     return ByteBuffer.allocate(9).put(type).putLong(value).array();
   }
 
-  /** One field of type STRING or ADDRESS. */
+  /** Encodes one field of type STRING or ADDRESS. */
   public static byte[] bytes(Column.Type type, byte[] value) {
     return type == Column.Type.ADDRESS
         ? ByteBuffer.allocate(2 + value.length)
@@ -71,12 +71,15 @@ public final class Key {
     return key.array();
   }
 
-  /** Bits of a double -> a number that compares (signed) as the doubles do; its own inverse. */
+  /**
+   * Maps the bits of a double to a number whose (signed) order is that of the doubles; its own
+   * inverse.
+   */
   public static long sortable(long bits) {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
 
-  /** 64 well-mixed bits. */
+  /** Returns 64 well-mixed bits. */
   public static long hash(byte[] key) {
     return hash(key, 0, key.length);
   }
@@ -94,7 +97,7 @@ public final class Key {
     return mix(hash ^ tail);
   }
 
-  /** The same of a number. */
+  /** Does the same for a number. */
   public static long hash(long value) {
     return mix(value ^ 0x9e3779b97f4a7c15L);
   }
@@ -103,7 +106,7 @@ public final class Key {
       java.lang.invoke.MethodHandles.byteArrayViewVarHandle(
           long[].class, java.nio.ByteOrder.LITTLE_ENDIAN);
 
-  /** Multiply and fold, as in MurmurHash3's finaliser. */
+  /** Multiplies and folds, as MurmurHash3's finalizer does. */
   private static long mix(long value) {
     value ^= value >>> 33;
     value *= 0xff51afd7ed558ccdL;
@@ -113,8 +116,8 @@ public final class Key {
   }
 
   /**
-   * Order by field: no value before any, numbers by value, false before true, texts by their bytes,
-   * addresses of four bytes before those of sixteen.
+   * Compares by field: no value before any, numbers by value, false before true, strings by their
+   * bytes, addresses of four bytes before those of sixteen.
    */
   public static int compare(byte[] left, byte[] right) {
     ByteBuffer a = ByteBuffer.wrap(left);

@@ -3,7 +3,7 @@ package io.tapline.flink.group;
 import io.tapline.schema.proto.Column;
 import java.util.Arrays;
 
-/** A {@link Key} in the making: the same bytes, in an array that is used again. Not thread-safe. */
+/** Builds a {@link Key}: the same bytes, in an array that is reused. Not thread-safe. */
 public final class KeyBuffer {
   private byte[] bytes = new byte[64];
   private int length;
@@ -34,7 +34,7 @@ public final class KeyBuffer {
     length += size;
   }
 
-  /** Appends a field that is encoded already. */
+  /** Appends a field that is already encoded. */
   public void append(byte[] field) {
     reserve(field.length);
     System.arraycopy(field, 0, bytes, length, field.length);
@@ -47,7 +47,7 @@ public final class KeyBuffer {
     }
   }
 
-  /** The bytes so far are the first {@link #length} of these. */
+  /** Returns an array whose first {@link #length} bytes are those so far. */
   byte[] array() {
     return bytes;
   }

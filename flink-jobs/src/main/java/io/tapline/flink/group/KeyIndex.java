@@ -9,7 +9,7 @@ import java.util.Arrays;
 final class KeyIndex {
   private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
 
-  /** Keys that are looked up side by side: enough to wait for memory once, not once each. */
+  /** Keys that are looked up together: enough to wait for memory once instead of once per key. */
   private static final int STRIDE = 64;
 
   private int size;
@@ -32,7 +32,7 @@ final class KeyIndex {
     return hashes[entry];
   }
 
-  /** Entry of a key, or -1. */
+  /** Returns the entry of a key, or -1. */
   int find(byte[] key, int from, int to, long hash) {
     int mask = index.length - 1;
     for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
@@ -50,7 +50,7 @@ final class KeyIndex {
     return Arrays.equals(known, 0, known.length, key, from, to);
   }
 
-  /** REQUIRES: the key is not there yet. The index keeps the array. */
+  /** REQUIRES: the key is not in the index yet. The index keeps the array. */
   int add(byte[] key, long hash) {
     if (size == keys.length) {
       grow();
@@ -80,11 +80,11 @@ final class KeyIndex {
   }
 
   /**
-   * Finds many keys: {@code found[i]} is the entry of key {@code wanted[i]} of the list, or -1. The
-   * memory that a large table is in is far away; the loads of each step do not depend on one
-   * another, so that the processor has many of them under way at once.
+   * Finds many keys: {@code found[i]} is the entry of key {@code wanted[i]} of the list, or -1. A
+   * large table does not fit the caches; the loads of each step are independent, so that the
+   * processor has many of them in flight at once.
    *
-   * @param count how many are wanted
+   * @param count number of wanted keys
    */
   void find(KeyList list, int[] wanted, int count, int[] found) {
     long[] slots = new long[STRIDE];
@@ -117,7 +117,8 @@ final class KeyIndex {
   private void loadKeys(long[] slots, int some, byte[][] known) {
     for (int i = 0; i < some; i++) {
       byte[] key = slots[i] == 0 ? null : keys[(int) slots[i] - 1];
-      // Its length is in the key's own memory: looked at here, it is on its way for the comparison.
+      // The length is part of the key's own memory: reading it here prefetches the key for the
+      // comparison.
       known[i] = key == null || key.length < 0 ? null : key;
     }
   }

@@ -2,7 +2,7 @@ package io.tapline.flink.group;
 
 import java.util.Arrays;
 
-/** Keys one after another in one array, with their hashes. Not thread-safe. */
+/** Keys one after the other in one array, with their hashes. Not thread-safe. */
 public final class KeyList {
   private final KeyBuffer buffer = new KeyBuffer();
   private int[] ends = new int[64];
@@ -14,12 +14,12 @@ public final class KeyList {
     size = 0;
   }
 
-  /** Where the next key is written, field by field, behind those before. */
+  /** Returns the buffer to which the next key is written, field by field. */
   public KeyBuffer buffer() {
     return buffer;
   }
 
-  /** Ends the key that was written; returns its place. */
+  /** Ends the key that was written; returns its position. */
   public int end() {
     if (size == ends.length) {
       ends = Arrays.copyOf(ends, 2 * size);

@@ -2,18 +2,18 @@ package io.tapline.flink.group;
 
 import io.tapline.schema.proto.Aggregate;
 
-/** What is kept of each group, from what is asked of it. */
+/** The state that is kept for each group, depending on the aggregate. */
 public enum Shape {
   COUNT,
   /** Counts and sums: AVG is their quotient. */
   SUM,
   EXTREMES,
   DISTRIBUTION,
-  /** Hashes of the values that were there. */
+  /** Hashes of the values that occurred. */
   DISTINCT;
 
   /**
-   * @param counts whether tuples have no value: they count one each
+   * @param counts whether tuples have no value and count as one each
    */
   public static Shape of(Aggregate aggregate, boolean counts) {
     return switch (aggregate) {
@@ -34,7 +34,7 @@ public enum Shape {
     return this == EXTREMES || this == DISTRIBUTION;
   }
 
-  /** Whether a pane that leaves a window can be subtracted from its sums. */
+  /** Returns true if a pane that leaves a window can be subtracted from its sums. */
   public boolean subtractable() {
     return this == COUNT || this == SUM;
   }

@@ -5,7 +5,7 @@ package io.tapline.flink.group;
  * groups of flows.
  */
 public final class Student {
-  /** Odd: its distribution function is then a finite sum. */
+  /** Odd, so that the distribution function is a finite sum. */
   private static final int FREEDOM = GroupTable.REPLICATES - 1;
 
   private static final double CONFIDENCE = 0.95;
@@ -15,9 +15,8 @@ public final class Student {
   private Student() {}
 
   /**
-   * How many standard deviations wide bounds on either side must be so that those of so many
-   * estimates hold together with 95 % confidence, whatever they have to do with one another
-   * (Bonferroni).
+   * Returns the distance in standard deviations of bounds on either side so that those of this many
+   * estimates hold together with 95 % confidence, whatever their dependence (Bonferroni).
    */
   public static double quantile(int estimates) {
     double beyond = (1 - CONFIDENCE) / 2 / estimates;

@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * By entry of a table, the tuples that are counted beside its values: those without a value, the
- * unanswered and the half seen. Most tables never have one. Not thread-safe.
+ * Counts the tuples, by entry of a table, that are counted beside its values: those without a
+ * value, the unanswered and the half seen. Most tables never have one. Not thread-safe.
  */
 final class Tallies {
   /** Tuples without a value; the other kinds are those of {@link Answers}. */
@@ -17,7 +17,7 @@ final class Tallies {
 
   private long[] counts;
 
-  /** By entry and kind, how many more tuples these stand for; null unless flows were sampled. */
+  /** Additional tuples that these stand for, by entry and kind; null unless flows were sampled. */
   private double[] more;
 
   Tallies(int capacity) {
@@ -51,7 +51,7 @@ final class Tallies {
     return counts[entry * KINDS + kind];
   }
 
-  /** Scaled up where flows were sampled. */
+  /** Returns the number, scaled up if flows were sampled. */
   Value value(int entry, int kind) {
     double estimated = more == null ? 0 : more[entry * KINDS + kind];
     long counted = count(entry, kind);
@@ -67,14 +67,14 @@ final class Tallies {
     }
   }
 
-  /** REQUIRES: {@link #add(int, Tallies, int)} of it before, and not sampled. */
+  /** REQUIRES: {@link #add(int, Tallies, int)} was called with it, and not sampled. */
   void subtract(int entry, Tallies other, int from) {
     for (int kind = 0; kind < KINDS; kind++) {
       counts[entry * KINDS + kind] -= other.counts[from * KINDS + kind];
     }
   }
 
-  /** An entry of tallies that may not be there: one byte if it has none. */
+  /** Writes an entry of optional tallies: one byte if it has none. */
   static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
     int some = 0;
     for (int kind = 0; tallies != null && kind < KINDS; kind++) {
@@ -89,7 +89,7 @@ final class Tallies {
     }
   }
 
-  /** What {@link #write} wrote, as tallies of one entry; null if it has none. */
+  /** Reads what {@link #write} wrote, as tallies of one entry; null if it has none. */
   static Tallies read(DataInput in) throws IOException {
     int some = in.readByte();
     Tallies read = some == 0 ? null : new Tallies(1);

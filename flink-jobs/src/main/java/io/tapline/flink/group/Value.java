@@ -17,10 +17,10 @@ import java.util.Comparator;
 public record Value(double number, long exact, boolean whole, double low, double high)
     implements Comparable<Value> {
 
-  /** Of a group in which no tuple has a value. */
+  /** The value of a group in which no tuple has a value. */
   public static final Value NONE = real(Double.NaN);
 
-  /** Least or greatest first; what is no value comes last. */
+  /** Orders by the smallest or the greatest first; NaN comes last. */
   public static Comparator<Value> order(boolean ascending) {
     Comparator<Value> known = Comparator.naturalOrder();
     return Comparator.comparing((Value value) -> !value.isKnown())

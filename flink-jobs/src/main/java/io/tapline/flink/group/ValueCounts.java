@@ -6,21 +6,21 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * How often each value came: exactly while at most {@link #MOST} differ, from there on by cells,
- * each half as fine as before whenever there would be more of them.
+ * Counts how often each value occurred: exactly for up to {@link #MOST} distinct values, from there
+ * on by cells, which double in width whenever there would be more of them.
  *
- * <p>Cells are as fine as all values together allow. So the counts depend on the values alone, not
- * on the order in which they came or were merged: two readings of one input give the same, which
- * quantile sketches that draw random bits or compact what came last don't.
+ * <p>Cells are as fine as all values together allow. So the counts depend only on the values, not
+ * on the order in which they arrived or were merged: reading an input twice gives the same result,
+ * unlike quantile sketches that use random bits or compact the latest values.
  *
  * <p>A value's bits, ordered as the values are, without the last {@code shift} ones, name its cell;
- * it has the values above its lower end up to and with its upper one. Powers of two and their
+ * it has the values above its lower end, up to and including its upper one. Powers of two and their
  * halves more than that begin cells, as long as values lie within 500 octaves.
  */
 final class ValueCounts {
   static final int MOST = 2048;
 
-  /** Of no values. */
+  /** Counts of no values. */
   static final ValueCounts NONE = new ValueCounts(new long[0], new long[0], 0, 0);
 
   private long[] cells;
@@ -35,7 +35,7 @@ final class ValueCounts {
     this.shift = shift;
   }
 
-  /** Of the first of these, at most {@link #MOST}; sorts them. */
+  /** Returns the counts of the first of these values, at most {@link #MOST}; sorts them. */
   static ValueCounts of(double[] values, int length) {
     Arrays.sort(values, 0, length);
     long[] cells = new long[length];
@@ -51,7 +51,7 @@ final class ValueCounts {
     return new ValueCounts(cells, counts, size, 0);
   }
 
-  /** Adds one to a value's cell, if that cell is there already. */
+  /** Increments the count of a value's cell, if that cell exists. */
   boolean increment(double value) {
     int at = Arrays.binarySearch(cells, 0, size, order(value) - 1 >> shift);
     if (at < 0) {
@@ -61,7 +61,7 @@ final class ValueCounts {
     return true;
   }
 
-  /** Both together. */
+  /** Merges both. */
   static ValueCounts merge(ValueCounts one, ValueCounts other) {
     int shift = Math.max(one.shift, other.shift);
     int onePlus = shift - one.shift;
@@ -85,9 +85,9 @@ final class ValueCounts {
     return merged;
   }
 
-  /** As little as brings the cells down to the most that are kept. */
+  /** Coarsens as little as brings the cells down to the maximum. */
   private void coarsen() {
-    // Two neighbours become one cell once the highest bit in which they differ is gone.
+    // Two neighboring cells merge once the highest bit in which they differ is dropped.
     int[] apart = new int[Long.SIZE];
     for (int i = 1; i < size; i++) {
       apart[Long.SIZE - 1 - Long.numberOfLeadingZeros(cells[i] ^ cells[i - 1])]++;
@@ -115,12 +115,12 @@ final class ValueCounts {
     counts = Arrays.copyOf(counts, size);
   }
 
-  /** Cells. */
+  /** Returns the number of cells. */
   int size() {
     return size;
   }
 
-  /** Of a cell; cells are in ascending order. */
+  /** Returns the count of a cell; cells are in ascending order. */
   long count(int cell) {
     return counts[cell];
   }
@@ -136,7 +136,7 @@ final class ValueCounts {
     return next > Long.MAX_VALUE >> shift ? Double.MAX_VALUE : value(next << shift);
   }
 
-  /** The cell that has the value of a rank, from 1. */
+  /** Returns the cell with the value of a rank, from 1. */
   int cellOf(long rank) {
     long below = 0;
     for (int cell = 0; cell < size - 1; cell++) {
@@ -153,7 +153,7 @@ final class ValueCounts {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
 
-  /** Above the greatest finite numbers are none that JSON has. */
+  /** JSON has no numbers above the largest finite doubles. */
   private static double value(long order) {
     order = Math.max(order(-Double.MAX_VALUE), Math.min(order, order(Double.MAX_VALUE)));
     return Double.longBitsToDouble(order ^ order >> 63 & Long.MAX_VALUE);

@@ -5,11 +5,11 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** Primitives of the records between operators and of their state: short numbers take few bytes. */
+/** Primitives of the records between operators and of their state: small numbers take few bytes. */
 public final class Wire {
   private Wire() {}
 
-  /** Seven bits a byte, least first; negative numbers take ten bytes. */
+  /** Writes seven bits per byte, least significant first; negative numbers take ten bytes. */
   public static void writeUnsigned(DataOutput out, long value) throws IOException {
     while ((value & ~0x7fL) != 0) {
       out.writeByte((int) (value & 0x7f | 0x80));
@@ -30,7 +30,7 @@ public final class Wire {
     throw new IOException("number of more than ten bytes");
   }
 
-  /** Small magnitudes of either sign take few bytes. */
+  /** Writes small magnitudes of either sign in few bytes. */
   public static void writeSigned(DataOutput out, long value) throws IOException {
     writeUnsigned(out, value << 1 ^ value >> 63);
   }

@@ -4,15 +4,15 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 
 /**
- * An address and how many of its bits count.
+ * An address and the number of its significant bits.
  *
  * @param address 4 or 16 bytes
  */
 record AddressPrefix(byte[] address, int length) {
   /**
-   * Reads "address/length".
+   * Parses "address/length".
    *
-   * @throws IllegalArgumentException if it is not that
+   * @throws IllegalArgumentException if the text is not that
    */
   static AddressPrefix parse(String text) {
     int slash = text.indexOf('/');
@@ -34,7 +34,7 @@ record AddressPrefix(byte[] address, int length) {
     }
   }
 
-  /** ::ffff:a.b.c.d, which Java takes for IPv4. */
+  /** Returns ::ffff:a.b.c.d, which Java parses as IPv4. */
   private static byte[] mapped(byte[] ipv4) {
     byte[] bytes = new byte[16];
     bytes[10] = (byte) 0xff;
@@ -43,7 +43,7 @@ record AddressPrefix(byte[] address, int length) {
     return bytes;
   }
 
-  /** Of the same family only. */
+  /** Returns true for covered addresses of the same family. */
   boolean covers(byte[] other) {
     if (other.length != address.length) {
       return false;

@@ -6,8 +6,8 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
 /**
- * How the tuples of a batch were answered, of parsers that say so in two columns: {@code partial},
- * empty if both halves were seen, and {@code unanswered}.
+ * Reads how the tuples of a batch were answered, for parsers that record that in two columns:
+ * {@code partial}, empty if both halves were seen, and {@code unanswered}.
  */
 final class AnswerColumns {
   private static final String PARTIAL = "partial";
@@ -15,7 +15,9 @@ final class AnswerColumns {
 
   private AnswerColumns() {}
 
-  /** By row one of {@link Answers}; null if all are whole, or the parser does not say. */
+  /**
+   * Returns one of {@link Answers} by row; null if all are whole, or the parser does not record it.
+   */
   static byte[] read(TupleColumns columns) throws BatchReaderException {
     int partial = columns.index(PARTIAL);
     int unanswered = columns.index(UNANSWERED);
@@ -27,7 +29,7 @@ final class AnswerColumns {
     return known && !allWhole(columns, partial) ? read(columns, partial, unanswered) : null;
   }
 
-  /** The dictionary tells without a look at the rows. */
+  /** Checks the dictionary, without reading the rows. */
   private static boolean allWhole(TupleColumns columns, int partial) {
     int entries = columns.entries(partial);
     return entries == 0 || entries == 1 && columns.entryEnd(partial, 0) == 0;

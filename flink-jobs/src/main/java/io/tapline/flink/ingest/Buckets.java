@@ -3,33 +3,33 @@ package io.tapline.flink.ingest;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 
 /**
- * The job's unit of parallel state: a group belongs to the bucket that its key's hash says. Their
+ * Buckets are the job's unit of parallel state: a group's bucket follows from its key's hash. Their
  * number never changes, so that a job can be restored with another parallelism.
  */
 public final class Buckets {
   public static final int COUNT = 32;
 
-  /** Key groups of the job: the bound on parallelism of keyed operators. */
+  /** Key groups of the job: the limit on the parallelism of keyed operators. */
   public static final int MAX_PARALLELISM = 128;
 
   private static final int[] KEYS = keys();
 
   private Buckets() {}
 
-  /** The bucket of a key's hash; uses bits that a table's index does not. */
+  /** Returns the bucket of a key's hash; uses bits that a table's index does not. */
   static int of(long hash) {
     return (int) (hash >>> 59);
   }
 
   /**
-   * The number that stands for a bucket in keyBy: so chosen that buckets spread evenly over key
-   * groups.
+   * Returns the number that stands for a bucket in keyBy, chosen so that buckets spread evenly over
+   * key groups.
    */
   static int key(int bucket) {
     return KEYS[bucket];
   }
 
-  /** The bucket that {@link #key} gives this number for. */
+  /** Returns the bucket for which {@link #key} gives this number. */
   public static int ofKey(int key) {
     for (int bucket = 0; bucket < COUNT; bucket++) {
       if (KEYS[bucket] == key) {

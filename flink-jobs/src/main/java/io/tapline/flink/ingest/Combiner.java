@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 
 /**
  * Aggregates one processor's tuples per pane before they are sent on: the first of the job's two
- * combining steps, and the one that sees every tuple. Holds nothing across a flush. Not
+ * combining steps, and the one that sees every tuple. Keeps nothing across a flush. Not
  * thread-safe.
  */
 public final class Combiner {
@@ -26,12 +26,12 @@ public final class Combiner {
   private int groups;
   private Boolean real;
 
-  /** Nothing yet. */
+  /** A combiner without tuples. */
   public Combiner(ProcessorSpec spec) {
     this.spec = spec;
   }
 
-  /** Decodes what {@link #add} needs; finds out whether the batch is malformed. */
+  /** Decodes what {@link #add} needs; throws if the batch is malformed. */
   public void require(Rows rows) throws BatchReaderException {
     for (String field : spec.key()) {
       rows.require(field);
@@ -42,7 +42,9 @@ public final class Combiner {
     }
   }
 
-  /** A parser's schema does not change: a field that was whole and is now real is damaged. */
+  /**
+   * A parser's schema does not change: a field that was whole and is now real indicates corruption.
+   */
   private void requireType(boolean nowReal) throws BatchReaderException {
     if (real != null && real != nowReal) {
       throw BatchReaderException.malformed("column " + spec.valueField() + " changed its type");
@@ -65,7 +67,7 @@ public final class Combiner {
     }
   }
 
-  /** The first row behind {@code row} that is of another pane. */
+  /** Returns the first row after {@code row} that belongs to another pane. */
   private int endOfPane(Rows rows, int row, long pane) {
     long startNs = pane * spec.paneNs();
     long endNs = startNs + spec.paneNs();
@@ -77,9 +79,9 @@ public final class Combiner {
   }
 
   /**
-   * Adds one whole-number value whose tuples were paired.
+   * Adds one whole-number value of paired tuples.
    *
-   * @param exemplar asked only if it is wanted
+   * @param exemplar called only if it is needed
    */
   void add(
       byte[] bytes,
@@ -132,17 +134,17 @@ public final class Combiner {
     return entry;
   }
 
-  /** Groups held, over all panes. */
+  /** Returns the number of groups over all panes. */
   int groups() {
     return groups;
   }
 
-  /** What was combined since the last {@link #clear}, by pane. */
+  /** Returns the tables since the last {@link #clear}, by pane. */
   public Map<Long, GroupTable> panes() {
     return panes;
   }
 
-  /** Forgets all of it. */
+  /** Clears all tables. */
   public void clear() {
     panes.clear();
     last = null;

@@ -21,17 +21,16 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * A Kafka reader that ends once every monitor in each of its partitions has ended its stream.
  *
- * <p>What is remembered of a partition (lanes, open flows) lives here and is saved with the split,
- * so that it goes wherever the partition goes. The {@link IngestOperator}, chained behind, brings
- * it up to date while a record is collected; source and operator are saved between the same two
- * records.
+ * <p>A partition's state (lanes, open flows) lives here and is saved with the split, so that it
+ * follows the partition. The {@link IngestOperator}, chained behind, updates it while a record is
+ * collected; source and operator are checkpointed between the same two records.
  */
 final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private final QuerySpec query;
   private final int maxFlows;
   private final SourceReader<Record, KafkaPartitionSplit> kafka;
 
-  /** Null if windows wait for ever. */
+  /** Null if windows wait forever. */
   private final Listening listening;
 
   private final Map<Integer, PartitionState> partitions = new HashMap<>();
@@ -40,7 +39,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private ReaderOutput<Record> statefulOutput;
 
   /**
-   * @param listening null if windows wait for silent monitors for ever
+   * @param listening null if windows wait forever for silent monitors
    */
   EndingReader(
       QuerySpec query,
@@ -164,10 +163,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
     kafka.close();
   }
 
-  /**
-   * Gives each record its partition's state on its way; splits have no watermarks of their own
-   * here.
-   */
+  /** Adds its partition's state to each record; splits have no watermarks of their own here. */
   private final class StatefulOutput implements ReaderOutput<Record> {
     private final ReaderOutput<Record> output;
 

@@ -5,7 +5,7 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
 /**
- * The columns of a batch that exemplars are made of, read a row at a time since few rows become
+ * The columns of a batch that exemplars are built from, read row by row since few rows become
  * exemplars. Addresses are taken from the dictionary once, so that flows between the same hosts
  * share them.
  */
@@ -47,8 +47,8 @@ final class FlowColumns {
   }
 
   /**
-   * The flow of a row that became certain at {@code endNs}; what its columns do not say is left
-   * empty.
+   * Returns the flow of a row that became certain at {@code endNs}; fields that its columns lack
+   * are empty.
    */
   Exemplar exemplar(int row, long endNs, String monitor) {
     long duration = Math.max(0, Math.min(at(responseTime, row), endNs));

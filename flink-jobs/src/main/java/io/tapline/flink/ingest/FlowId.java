@@ -5,11 +5,11 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * A connection: the keyed hash of its endpoints, and the client's initial sequence number since
- * ports are reused.
+ * Identifies a connection: the keyed hash of its endpoints, and the client's initial sequence
+ * number, since ports are reused.
  */
 record FlowId(long hash, long incarnation) {
-  /** Those that the compiler makes take longer than all the rest of a look-up. */
+  /** The compiler-generated methods take longer than the rest of a lookup. */
   @Override
   public boolean equals(Object other) {
     return other instanceof FlowId id && id.hash == hash && id.incarnation == incarnation;

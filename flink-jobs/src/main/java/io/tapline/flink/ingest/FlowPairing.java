@@ -1,10 +1,10 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
-import io.tapline.flink.results.Accounts;
 import io.tapline.schema.BatchReaderException;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -13,8 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Brings together the tuples of a flow: start and end events of one parser (diff), and key fields
- * of a second parser (join), by flow ID within one partition, which all parsers of a flow share.
+ * Pairs the tuples of a flow: start and end events of one parser (diff), and key fields of a second
+ * parser (join), by flow ID within one partition, which all parsers of a flow share.
  *
  * <pre>
  *   start ──▶ flow{start}            joined tuple ──▶ flow{key, how many}
@@ -22,10 +22,10 @@ import java.util.Map;
  *             0 joined: "unjoined"   1: counted under its key   more: "reused", no key is the right one
  * </pre>
  *
- * <p>Without a join an end counts at once. A value waits because a joined tuple may come in a later
- * batch than the end though it is earlier in packet time; a joined tuple later than that is not
- * waited for. Flows are bounded in number, in bytes and in the time since they were last heard of;
- * each that is given up is counted. Not thread-safe.
+ * <p>Without a join, an end counts at once. With a join, a value waits, because a joined tuple with
+ * an earlier packet time may arrive in a later batch than the end; joined tuples with a later
+ * packet time are not waited for. Flows are bounded in number, in bytes and in their idle time;
+ * each evicted flow is counted. Not thread-safe.
  */
 final class FlowPairing {
   /** A monitor reports the end of every connection much sooner. */
@@ -37,7 +37,7 @@ final class FlowPairing {
   private final ProcessorSpec spec;
   private final int maxFlows;
 
-  /** By place in the key, whether the joined parser has it. */
+  /** Whether the joined parser has each key field. */
   private final boolean[] joined;
 
   private final Map<FlowId, Flow> flows = new LinkedHashMap<>(16, 0.75f, true);
@@ -86,8 +86,8 @@ final class FlowPairing {
   }
 
   /**
-   * Adds tuples of the processor's parser or of the joined one. REQUIRES: {@link #require} of the
-   * rows.
+   * Adds tuples of the processor's parser or of the joined one. REQUIRES: {@link #require} was
+   * called for the rows.
    */
   void add(Rows rows, String parser, Combiner out, Accounts.OfProcessor accounts) {
     if (!parser.equals(spec.parser())) {
@@ -187,7 +187,7 @@ final class FlowPairing {
     }
   }
 
-  /** The flows of a batch's rows. */
+  /** The flow IDs of a batch's rows. */
   private record Ids(long[] hashes, long[] incarnations) {
     Ids(Rows rows) {
       this(rows.numbers("flow_hash"), rows.numbers("flow_incarnation"));
@@ -204,7 +204,10 @@ final class FlowPairing {
     return flow;
   }
 
-  /** The key's fields from one of the two parsers, at their places; null where the other has it. */
+  /**
+   * Returns the key's fields from one of the two parsers, at their positions; null for those of the
+   * other.
+   */
   private byte[][] keyParts(Rows rows, int row, boolean ofJoined) {
     byte[][] parts = new byte[joined.length][];
     for (int i = 0; i < parts.length; i++) {
@@ -216,8 +219,8 @@ final class FlowPairing {
   }
 
   /**
-   * Lets values count that no earlier tuple can follow any more, and gives up flows that were
-   * silent for long.
+   * Counts values that no earlier tuple can follow any more, and evicts flows that were idle for
+   * long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
     Waiting value = waiting.pollBefore(watermarkNs);
@@ -245,7 +248,7 @@ final class FlowPairing {
   private void resolve(Waiting value, Combiner out, Accounts.OfProcessor accounts) {
     Flow flow = spec.isDifference() ? flows.remove(value.id()) : flows.get(value.id());
     if (flow == null && spec.isDifference()) {
-      return; // Counted when it was given up.
+      return; // Counted when it was evicted.
     }
     if (flow == null || flow.joined == 0) {
       accounts.drop("unjoined", 1);
@@ -273,7 +276,7 @@ final class FlowPairing {
         Key.concat(parts), value.timeNs(), value.value(), rate, value.id().hash(), () -> exemplar);
   }
 
-  /** The stream has ended: what is still open has no end. */
+  /** Ends the stream: flows that are still open have no end. */
   void finish(Combiner out, Accounts.OfProcessor accounts) {
     advance(Long.MAX_VALUE, out, accounts);
     for (Flow flow : flows.values()) {
@@ -292,9 +295,7 @@ final class FlowPairing {
     }
   }
 
-  /**
-   * Flows of a processor without differences are only memories of a key: nothing is lost with them.
-   */
+  /** Flows of a processor without differences only remember a key: nothing is lost with them. */
   private void giveUp(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();
     if (spec.isDifference()) {

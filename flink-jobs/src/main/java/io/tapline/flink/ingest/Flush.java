@@ -1,9 +1,9 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Ledger;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
@@ -13,12 +13,12 @@ import org.apache.flink.streaming.api.operators.Output;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Sends what was combined, one record per bucket. The record carries everything that a bucket must
- * see in order, since records of one channel don't overtake each other and records of two do:
+ * Emits the partial aggregates, one record per bucket. The record carries everything that a bucket
+ * must see in order, since records keep their order only within one channel:
  *
  * <pre>
- *   marks      count, then of each monitor of this subtask that moved: see {@link Mark}
- *   accounts   flag; only bucket 0 gets them, and passes them on
+ *   marks      count, then for each monitor of this subtask that advanced: see {@link Mark}
+ *   accounts   flag; only bucket 0 gets them, and forwards them
  *   parts      until the end: processor, pane, real, count, that many groups
  * </pre>
  *
@@ -65,7 +65,9 @@ final class Flush {
     }
   }
 
-  /** Encoded marks of the monitors that moved since the last call; a single byte if none did. */
+  /**
+   * Encodes the marks of the monitors that advanced since the last call; a single byte if none did.
+   */
   private byte[] marks(Collection<PartitionState> partitions) throws IOException {
     DataOutputSerializer moved = new DataOutputSerializer(64);
     int count = 0;
@@ -82,13 +84,13 @@ final class Flush {
     return out.getCopyOfBuffer();
   }
 
-  /** Whether its tuples come this way: the plan says so, or they did. */
+  /** Returns true if the monitor's tuples arrive here, by the plan or in fact. */
   private boolean isHere(PartitionState partition, int monitor) {
     return query.partitions().get(monitor) == partition.partition
         || partition.lanes.markNs(monitor) > Long.MIN_VALUE;
   }
 
-  /** Unless there is nothing new. */
+  /** Writes a mark, unless nothing has changed. */
   private boolean writeMark(PartitionState partition, int monitor, DataOutputSerializer out)
       throws IOException {
     long ns = partition.lanes.markNs(monitor);

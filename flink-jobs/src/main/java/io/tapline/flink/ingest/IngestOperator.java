@@ -2,9 +2,9 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Answers;
-import io.tapline.flink.results.Accounts;
-import io.tapline.flink.results.Ledger;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.TupleBatch;
@@ -16,18 +16,18 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Batches in, one record per bucket out (see {@link Flush}): drops repeats, pairs tuples of a flow,
- * combines per pane.
+ * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs tuples of a
+ * flow, combines per pane.
  *
- * <p>Chained to the source. What it has combined it sends on when the watermark of its partitions
- * enters another pane, before each checkpoint, when there is too much of it, and at the end; so it
- * has no state of its own. What must be remembered of a partition comes with each record and is
- * saved by the source (see {@link EndingReader}).
+ * <p>Chained to the source. It flushes its partials when the watermark of its partitions enters
+ * another pane, before each checkpoint, when there are too many groups, and at the end; so it has
+ * no state of its own. A partition's state arrives with each record and is saved by the source (see
+ * {@link EndingReader}).
  */
 public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
 
-  /** Groups that are combined before they are sent on at the latest. */
+  /** A flush follows when this many groups are combined. */
   private static final int MOST_GROUPS = 1 << 17;
 
   private static final long SECOND_NS = 1_000_000_000L;
@@ -107,8 +107,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * A monitor that stood still tells with one batch what the kernel dropped in many seconds: nobody
-   * knows how much in which, so each has the same part.
+   * A monitor that was suspended reports with one batch what the kernel dropped over many seconds.
+   * How much was dropped in which is unknown, so each second gets the same share.
    */
   private void addLost(PartitionLanes lanes, Accounts accounts, Accounting told) {
     PartitionLanes.Gap time = lanes.told();
@@ -129,7 +129,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
             .anyMatch(loss -> loss.getReason().equals("kernel_missed"));
   }
 
-  /** Of packets that nobody saw only the time is known: each second of it counts. */
+  /** Only the time of unseen packets is known: each second of it is accounted. */
   private void tellOf(PartitionLanes.Gap gap) {
     if (gap == null) {
       return;
@@ -145,7 +145,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     return ledger.at(partition.lanes.refusedNs(partition.partition));
   }
 
-  /** A batch counts wholly or not at all; its header counted already. */
+  /** A batch counts wholly or not at all; its header has already been counted. */
   private void addRows(PartitionState partition, TupleBatch batch, Accounts accounts) {
     if (batch.getRows() == 0) {
       return;
@@ -207,8 +207,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * Only then can a window close, or when a partition is heard whose watermark nobody knows yet. A
-   * subtask ahead of the others sends no more often for it.
+   * A window can close only then, or when a partition is heard whose watermark is not known yet. A
+   * subtask ahead of the others does not flush more often because of it.
    */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;

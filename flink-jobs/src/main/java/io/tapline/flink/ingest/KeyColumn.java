@@ -5,7 +5,7 @@ import io.tapline.flink.group.KeyBuffer;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
-/** One field of a batch's keys, its dictionary in one piece. Immutable. */
+/** One key field of a batch, with its dictionary in one array. Immutable. */
 final class KeyColumn {
   private final Column.Type type;
   private final long[] numbers;
@@ -15,7 +15,7 @@ final class KeyColumn {
   private final int[] ends;
 
   /**
-   * Either {@code numbers} of the rows, or {@code entries} of the dictionary, are null.
+   * Either {@code numbers} of the rows or {@code entries} of the dictionary is null.
    *
    * @param absent rows without a value; null if there are none
    */

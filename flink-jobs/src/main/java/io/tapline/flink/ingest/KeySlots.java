@@ -5,8 +5,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Numbers the distinct keys of a batch, so that its rows are grouped by small integers and a key's
- * bytes are made once a batch. A single text field costs nothing: its dictionary has done the work.
+ * Numbers the distinct keys of a batch, so that rows are grouped by small integers and a key is
+ * encoded once per batch. A single string field costs nothing, since its dictionary already numbers
+ * the values.
  */
 final class KeySlots {
   private final Rows rows;
@@ -14,7 +15,7 @@ final class KeySlots {
   private final int count;
   private final KeyColumn[] columns;
 
-  /** REQUIRES: the fields were required of {@code rows}. */
+  /** REQUIRES: the fields were required on {@code rows}. */
   KeySlots(Rows rows, List<String> fields) {
     this.rows = rows;
     int[] numbered = new int[rows.count()];
@@ -23,7 +24,7 @@ final class KeySlots {
       int[] field = rows.entries(fields.get(i));
       if (i == 0 && field != null) {
         numbered = field;
-        // Rows without a value have the slot behind the last entry's.
+        // Rows without a value have the slot after the last entry's.
         distinct = rows.entryCount(fields.get(0)) + 1;
       } else {
         LongSlots pairs = new LongSlots();

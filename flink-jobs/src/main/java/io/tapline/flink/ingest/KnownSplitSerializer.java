@@ -9,7 +9,7 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
- * The connector's form of a split, then what is remembered (nothing of a split that was not read
+ * Writes the connector's form of a split, then the state (nothing for a split that was not read
  * yet).
  */
 final class KnownSplitSerializer implements SimpleVersionedSerializer<KafkaPartitionSplit> {

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Finds out which monitors say nothing, round by round: the broker says how long the partitions
- * are, the reader gets there, and whoever was not heard since the round before has one more round
- * against him (see {@link Silence}). Not thread-safe.
+ * Finds silent monitors round by round: the broker reports how long the partitions are, the reader
+ * gets there, and each monitor that was not heard since the last round has one more silent round
+ * (see {@link Silence}). Not thread-safe.
  */
 final class Listening implements AutoCloseable {
   private final TopicEnds ends;
@@ -20,7 +20,7 @@ final class Listening implements AutoCloseable {
     this.ends = ends;
   }
 
-  /** Begins with the first call. */
+  /** Starts with the first call. */
   void start(Collection<Integer> partitions) {
     if (!started) {
       started = true;
@@ -28,12 +28,12 @@ final class Listening implements AutoCloseable {
     }
   }
 
-  /** Completes when {@link #look} has something to do that no record brings about. */
+  /** Completes when {@link #look} has something to do that no record triggers. */
   CompletableFuture<?> news() {
     return ends.news();
   }
 
-  /** Looks whether a round is over; gives the partitions in which that changed who is silent. */
+  /** Checks whether a round is over; returns the partitions whose silent monitors have changed. */
   List<PartitionState> look(Collection<PartitionState> partitions) {
     TopicEnds.Answer answer = ends.poll();
     if (answer != null && answer.ends() == null) {

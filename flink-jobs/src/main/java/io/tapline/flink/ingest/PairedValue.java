@@ -6,14 +6,14 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * What one tuple, or two of a flow, give a processor.
+ * The value that one tuple, or two of a flow, contribute to a processor.
  *
- * @param bits a whole number or a hash; 1 where tuples only count
- * @param present whether there is a value at all
- * @param answer of {@link Answers}
+ * @param bits a whole number or a hash; 1 if tuples are only counted
+ * @param present whether there is a value
+ * @param answer one of {@link Answers}
  */
 record PairedValue(long bits, boolean present, byte answer) {
-  /** A measured time. */
+  /** Returns a measured time. */
   static PairedValue of(long durationNs) {
     return new PairedValue(durationNs, true, Answers.WHOLE);
   }

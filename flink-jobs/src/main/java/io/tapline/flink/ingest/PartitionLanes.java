@@ -1,8 +1,8 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Ledger;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -14,24 +14,24 @@ import java.util.TreeMap;
 import java.util.function.IntPredicate;
 
 /**
- * What is known of the streams of batches in one partition: per monitor the newest epoch, and of
- * that per incarnation and lane the next sequence number, the watermark and whether it ended.
+ * State of the streams of batches in one partition: the newest epoch per monitor, and within it,
+ * per incarnation and lane, the next sequence number, the watermark and whether it ended.
  *
- * <p>Watermark and end of a monitor are those of its newest incarnation's lanes, once each of the
- * lanes that its batches speak of was heard. A higher epoch is another process's, perhaps on a host
- * whose monitor was started earlier: it begins anew. Not thread-safe.
+ * <p>A monitor's watermark and end are those of its newest incarnation's lanes, once each of the
+ * lanes that its batches announce was heard. A higher epoch belongs to another process, perhaps on
+ * a host whose monitor started earlier: its state starts over. Not thread-safe.
  */
 public final class PartitionLanes {
-  /** What to do with a batch. */
+  /** What happens to a batch. */
   public enum Verdict {
     ACCEPTED,
-    /** Its sequence number was seen. */
+    /** Its sequence number was already seen. */
     DUPLICATE,
-    /** Its epoch, or its monitor's life, has a successor. */
+    /** Its epoch or its monitor's incarnation has been superseded. */
     SUPERSEDED,
-    /** Another query's, or from a monitor that the plan does not name. */
+    /** It belongs to another query or comes from a monitor that the plan does not name. */
     FOREIGN,
-    /** Its sequence number or watermark is none that a monitor can have reached. */
+    /** Its sequence number or watermark is one that no monitor can have reached. */
     ABSURD
   }
 
@@ -42,12 +42,14 @@ public final class PartitionLanes {
   private static final long FAR_AHEAD_NS = 600_000_000_000L;
 
   /**
-   * A watermark never goes back, unless the monitor's clock did; batches of two parsers may swap.
+   * A watermark never goes back unless the monitor's clock did; batches of two parsers may be
+   * swapped.
    */
   private static final long STEP_BACK_NS = 60_000_000_000L;
 
   /**
-   * More batches can't be missing; such a number would make every later batch look like a repeat.
+   * More batches can't be missing; such a number would make every later batch look like a
+   * duplicate.
    */
   private static final long MOST_MISSING = 1L << 32;
 
@@ -58,7 +60,7 @@ public final class PartitionLanes {
     private long nextSequence;
     private long watermarkNs = Long.MIN_VALUE;
 
-    /** 0: not known. */
+    /** 0 if unknown. */
     private long watchedSinceNs;
 
     private boolean ended;
@@ -67,7 +69,7 @@ public final class PartitionLanes {
   private static final class Life {
     private final Map<Integer, Lane> lanes = new HashMap<>();
 
-    /** The monitor's watermark when this life began. */
+    /** The monitor's watermark when this incarnation began. */
     private final long beganNs;
 
     private int expected = 1;
@@ -86,10 +88,10 @@ public final class PartitionLanes {
   }
 
   /**
-   * Packet time between two lives of a monitor, or two batches of a lane.
+   * Packet time between two incarnations of a monitor, or two batches of a lane.
    *
-   * @param fromNs up to which the earlier one had come
-   * @param toNs from which the later one tells, or up to which
+   * @param fromNs end of the earlier one
+   * @param toNs beginning of the later one, or its end
    */
   record Gap(long fromNs, long toNs) {}
 
@@ -106,7 +108,7 @@ public final class PartitionLanes {
     this.query = query;
   }
 
-  /** Takes note of a batch's header. */
+  /** Processes a batch's header. */
   public Verdict admit(TupleBatch batch) {
     int monitor = query.monitors().indexOf(batch.getMonitor());
     if (monitor < 0 || !batch.getQuery().equals(query.query())) {
@@ -144,7 +146,10 @@ public final class PartitionLanes {
     }
   }
 
-  /** Up to when the new life watches or, where that is not known yet, to where it has come. */
+  /**
+   * The gap ends when the new incarnation starts to watch or, if that is not known yet, at its
+   * watermark.
+   */
   private void noteGap(MonitorLives monitor, TupleBatch batch) {
     long since = batch.getWatchedSinceNs();
     long toNs = since == 0 || since == Long.MAX_VALUE ? batch.getWatermarkNs() : since;
@@ -200,7 +205,10 @@ public final class PartitionLanes {
     return Verdict.ACCEPTED;
   }
 
-  /** Before its newest life watches in each lane, nobody sees all of what the monitor should. */
+  /**
+   * Until its newest incarnation watches in each lane, part of what the monitor should see goes
+   * unseen.
+   */
   private static void noteUnwatched(MonitorLives monitor) {
     Life life = monitor.lives.lastEntry().getValue();
     life.lanes.values().stream()
@@ -235,58 +243,63 @@ public final class PartitionLanes {
   }
 
   /**
-   * When what the last accepted batch tells of came about: halfway between its lane's last
-   * watermark and its own, which no window that was closed before reaches.
+   * Returns the time for what the last accepted batch reports: halfway between its lane's last
+   * watermark and its own. No window that closed before reaches that time.
    */
   public long reportedNs() {
     return reportedNs;
   }
 
   /**
-   * When a record that is not accepted counts: at the watermark of its partition, since a window
-   * that reaches beyond it can't have been closed, however far other partitions are.
+   * Returns the time at which a rejected record counts: the watermark of its partition, since a
+   * window that reaches beyond it can't have closed, however far other partitions are.
    */
   public long refusedNs(int partition) {
     long watermark = watermarkNs(partition);
     return watermark == Long.MAX_VALUE ? reportedNs : watermark;
   }
 
-  /** Whether the last accepted batch says that its monitor's clock went back. */
+  /** Returns true if the last accepted batch shows that its monitor's clock went back. */
   public boolean steppedBack() {
     return steppedBack;
   }
 
-  /** Whether a tuple of the last accepted batch can't be from the time that it claims. */
+  /** Returns true if a tuple of the last accepted batch can't have the time that it claims. */
   public boolean isFarAhead(long timeNs) {
     return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
   }
 
-  /** Batches that never came though later ones did, since the last call. */
+  /**
+   * Returns the number of batches since the last call that never arrived although later ones did.
+   */
   public long takeMissing() {
     long taken = missing;
     missing = 0;
     return taken;
   }
 
-  /** Between its lane's last watermark and its own; null if its lane had none. */
+  /** Returns the time between its lane's last watermark and its own; null if its lane had none. */
   Gap told() {
     return beforeNs > 0 ? new Gap(beforeNs, laneNs) : null;
   }
 
-  /** What nobody saw before the last accepted batch, once; null if there is nothing to tell. */
+  /** Returns, once, the gap before the last accepted batch; null if there is none. */
   Gap takeGap() {
     Gap taken = gap;
     gap = null;
     return taken;
   }
 
-  /** No later tuple of this monitor is earlier; {@link Long#MIN_VALUE} before it is heard. */
+  /**
+   * Returns the time before which no later tuple of this monitor is; {@link Long#MIN_VALUE} before
+   * it is heard.
+   */
   public long markNs(int monitor) {
     MonitorLives lives = monitors.get(monitor);
     return lives == null ? Long.MIN_VALUE : lives.markNs;
   }
 
-  /** When the monitor did not watch; nothing is known of one that was not heard. */
+  /** Returns when the monitor did not watch; nothing is known before it was heard. */
   Unwatched unwatched(int monitor) {
     MonitorLives lives = monitors.get(monitor);
     return lives == null ? new Unwatched() : lives.unwatched;
@@ -297,7 +310,7 @@ public final class PartitionLanes {
     return lives != null && lives.ended;
   }
 
-  /** Whether every monitor that the plan puts into {@code partition} has ended. */
+  /** Returns true if every monitor that the plan assigns to {@code partition} has ended. */
   public boolean allEnded(int partition) {
     for (int i = 0; i < query.monitors().size(); i++) {
       if (query.partitions().get(i) == partition && !ended(i)) {
@@ -308,14 +321,14 @@ public final class PartitionLanes {
   }
 
   /**
-   * Least watermark of the monitors that the plan puts into {@code partition}; ended ones hold
-   * nothing back.
+   * Returns the lowest watermark of the monitors that the plan assigns to {@code partition}; ended
+   * ones do not hold it back.
    */
   public long watermarkNs(int partition) {
     return watermarkNs(partition, monitor -> false);
   }
 
-  /** The same without some monitors, unless that leaves only ended ones. */
+  /** Does the same without some monitors, unless only ended ones would be left. */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
     long heard = Long.MAX_VALUE;
@@ -359,7 +372,7 @@ public final class PartitionLanes {
     }
   }
 
-  /** Monitors that the plan no longer names are left out. */
+  /** Skips monitors that the plan no longer names. */
   public void read(DataInput in) throws IOException {
     reportedNs = in.readLong();
     missing = Wire.readUnsigned(in);

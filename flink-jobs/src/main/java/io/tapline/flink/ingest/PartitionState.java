@@ -2,15 +2,15 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
-import io.tapline.flink.results.Accounts;
+import io.tapline.flink.accounting.Accounts;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.stream.IntStream;
 
 /**
- * All that is remembered of one partition: its lanes and its open flows, and but for checkpoints
- * who is silent: a job that starts again listens anew. Not thread-safe.
+ * The state of one partition: its lanes, its open flows and, except in checkpoints, its silent
+ * monitors: a restarted job starts to listen afresh. Not thread-safe.
  */
 public final class PartitionState {
   final int partition;
@@ -36,7 +36,7 @@ public final class PartitionState {
     return lanes.allEnded(partition);
   }
 
-  /** Takes note that the partition was read up to before an offset. */
+  /** Notes that the partition was read up to before an offset. */
   void readTo(long offset) {
     nextOffset = offset;
   }
@@ -53,9 +53,9 @@ public final class PartitionState {
   }
 
   /**
-   * A round of {@link Silence} is over, or was not answered.
+   * Ends a round of {@link Silence}, answered or not.
    *
-   * @return whether it changed who is silent
+   * @return whether the set of silent monitors has changed
    */
   boolean endRound(boolean answered) {
     int before = silentMonitors();
@@ -71,24 +71,30 @@ public final class PartitionState {
     return (int) IntStream.range(0, query.monitors().size()).filter(this::isSilent).count();
   }
 
-  /** Whether the plan puts the monitor here and it says nothing though it has not ended. */
+  /**
+   * Returns true if the plan assigns the monitor to this partition and it is silent although it has
+   * not ended.
+   */
   boolean isSilent(int monitor) {
     return query.partitions().get(monitor) == partition
         && silence.isSilent(monitor)
         && !lanes.ended(monitor);
   }
 
-  /** Least watermark of the monitors that are heard here; if none is, of those that were. */
+  /**
+   * Returns the lowest watermark of the monitors that are heard here; if none is, of those that
+   * were.
+   */
   long watermarkNs() {
     return lanes.watermarkNs(partition, this::isSilent);
   }
 
-  /** Null for a processor whose tuples stand alone. */
+  /** Returns null for a processor whose tuples are not paired. */
   FlowPairing pairing(ProcessorSpec spec) {
     return pairings[spec.index()];
   }
 
-  /** Lets values count that the partition's watermark has passed. */
+  /** Counts values that the partition's watermark has passed. */
   void advance(Combiner[] combiners, Accounts accounts) {
     long watermark = watermarkNs();
     boolean ends = !finished && allEnded();
@@ -112,7 +118,7 @@ public final class PartitionState {
     }
   }
 
-  /** What {@link #write} of a state of the same plan wrote. REQUIRES: nothing was added yet. */
+  /** Reads what {@link #write} wrote for the same plan. REQUIRES: nothing was added yet. */
   void read(DataInput in) throws IOException {
     lanes.read(in);
     finished = in.readBoolean();

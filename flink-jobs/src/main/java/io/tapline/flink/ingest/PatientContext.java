@@ -14,8 +14,8 @@ import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.flink.metrics.groups.SplitEnumeratorMetricGroup;
 
 /**
- * The context of a Kafka enumerator whose questions are asked again while brokers refuse them; one
- * that is refused for good ends the job.
+ * The context of a Kafka enumerator that retries requests while brokers refuse them; a permanent
+ * refusal fails the job.
  */
 final class PatientContext implements SplitEnumeratorContext<KafkaPartitionSplit> {
   private static final Duration PATIENCE = Duration.ofSeconds(5);

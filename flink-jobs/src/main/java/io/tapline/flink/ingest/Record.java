@@ -3,18 +3,17 @@ package io.tapline.flink.ingest;
 import io.tapline.schema.proto.TupleBatch;
 
 /**
- * One Kafka record, or the news that a partition's monitors say nothing or speak again. Stays
- * within the task that read it: it is never serialised.
+ * One Kafka record, or a notification that a partition's monitors have become silent or are heard
+ * again. Stays within the task that read it: it is never serialized.
  *
- * @param offset in its partition
- * @param state what is remembered of its partition, which the operator behind the source keeps up
- *     to date
- * @param batch null if the record is none
- * @param fault reason under which such a record is counted; null for a batch
+ * @param offset offset in its partition
+ * @param state state of its partition, which the operator behind the source updates
+ * @param batch null if the record is not a batch
+ * @param fault reason under which a record that is not a batch is counted; null for a batch
  */
 public record Record(
     int partition, long offset, PartitionState state, TupleBatch batch, String fault) {
-  /** No record: {@link PartitionState#isSilent} has changed. */
+  /** Returns a notification that {@link PartitionState#isSilent} has changed. */
   static Record silence(PartitionState state) {
     return new Record(state.partition, -1, state, null, null);
   }

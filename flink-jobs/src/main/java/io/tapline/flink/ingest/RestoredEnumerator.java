@@ -9,12 +9,12 @@ import org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumState;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 
 /**
- * A Kafka enumerator out of a checkpoint that knows all partitions.
+ * A Kafka enumerator restored from a checkpoint that knows all partitions.
  *
- * <p>The connector's own tells readers that they have all their partitions only after it has found
- * new ones, which a restored one never does: a bounded job would not end after a failure of the job
- * manager, nor from a savepoint. Here each reader is told when it registers, behind what it was
- * assigned.
+ * <p>The connector's own enumerator notifies readers that they have all their partitions only after
+ * it has discovered new ones, which a restored one never does: a bounded job would not end after a
+ * failure of the job manager, nor from a savepoint. This one notifies each reader when it
+ * registers, after its assignment.
  */
 final class RestoredEnumerator
     implements SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> {

@@ -11,14 +11,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which rows of a batch meet conditions. A batch of a parser that a condition does not name passes
- * it; one that lacks the column is malformed. A row without a value meets none, as nobody knows
- * what the value is. Dictionaries are asked once an entry.
+ * Finds the rows of a batch that meet conditions. A batch of a parser that a condition does not
+ * name passes it; one that lacks the column is malformed. A row without a value meets none, since
+ * the value is unknown. Each dictionary entry is evaluated once.
  */
 final class RowConditions {
   private RowConditions() {}
 
-  /** The rows that meet all of them. */
+  /** Returns the rows that meet all conditions. */
   static boolean[] meet(List<FieldCondition> conditions, String parser, TupleColumns columns)
       throws BatchReaderException {
     boolean[] kept = new boolean[columns.rows()];
@@ -56,7 +56,9 @@ final class RowConditions {
     }
   }
 
-  /** By entry; rows without a value have the one behind the last, of which nothing holds. */
+  /**
+   * Evaluates by entry; rows without a value have the entry after the last, which meets nothing.
+   */
   private static boolean[] entries(FieldCondition condition, TupleColumns columns, int column) {
     boolean address = columns.type(column) == Column.Type.ADDRESS;
     boolean wanted = condition.getOperator() == FieldCondition.Operator.EQUAL;

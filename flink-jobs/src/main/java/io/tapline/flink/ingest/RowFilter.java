@@ -8,9 +8,7 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.List;
 
-/**
- * The query's WHERE: leaves out the rows of a batch that fail one of its conditions. Thread-safe.
- */
+/** The query's WHERE: drops the rows of a batch that fail one of its conditions. Thread-safe. */
 final class RowFilter {
   private final List<FieldCondition> conditions;
 
@@ -18,7 +16,7 @@ final class RowFilter {
     this.conditions = conditions;
   }
 
-  /** The batch itself if no row is left out. */
+  /** Returns the batch itself if no row is dropped. */
   TupleBatch filter(TupleBatch batch) throws BatchReaderException {
     if (conditions.isEmpty()) {
       return batch;
@@ -32,7 +30,7 @@ final class RowFilter {
     return count == kept.length ? batch : rows(batch, kept, count);
   }
 
-  /** The same batch with these rows only; dictionaries stay. */
+  /** Returns the same batch with only these rows; dictionaries stay. */
   private static TupleBatch rows(TupleBatch batch, boolean[] kept, int count) {
     TupleBatch.Builder filtered = batch.toBuilder().setRows(count).clearColumns();
     for (Column column : batch.getColumnsList()) {

@@ -6,9 +6,9 @@ import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.KeyList;
 
 /**
- * Brings a batch's rows into tables by group, a run of rows of one pane at a time, in steps over
- * the whole run rather than row by row: number the groups, look them all up, then add. Most rows
- * only move small arrays, and a large table's memory is waited for many groups at once.
+ * Adds a batch's rows to tables by group, one run of rows of the same pane at a time, in steps over
+ * the whole run rather than row by row: number the groups, look all of them up, then add. Most rows
+ * only touch small arrays, and cache misses of a large table overlap for many groups.
  */
 final class RowGroups {
   private final Rows rows;
@@ -20,13 +20,16 @@ final class RowGroups {
 
   private final double rate;
 
-  /** Null where they are not shown, or all are whole. */
+  /** Null if answers are not shown, or all are whole. */
   private final byte[] answers;
 
-  /** By slot: its key in the list + 1. */
+  /** Key in the list + 1 of each slot. */
   private final int[] keyOfSlot;
 
-  /** By slot: tuples in the run, its entry in the table, end of the last flow worth offering. */
+  /**
+   * For each slot: its tuples in the run, its entry in the table, and the end of the last flow
+   * worth offering.
+   */
   private final int[] tuples;
 
   private final int[] entryOfSlot;
@@ -40,7 +43,7 @@ final class RowGroups {
 
   /**
    * @param real whether values are bits of doubles
-   * @param keys used for this batch, cleared first
+   * @param keys list that is cleared and used for this batch
    */
   RowGroups(ProcessorSpec spec, Rows rows, boolean real, KeyList keys) {
     this.rows = rows;
@@ -60,7 +63,7 @@ final class RowGroups {
     found = new int[slots.count()];
   }
 
-  /** Adds rows of one pane, from one up to before another. */
+  /** Adds rows {@code from} (inclusive) to {@code to} (exclusive), all of one pane. */
   void addTo(GroupTable table, int from, int to) {
     int groups = number(from, to);
     table.findOrAdd(keys, wanted, groups, found);

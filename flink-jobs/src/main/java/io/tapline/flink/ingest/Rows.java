@@ -14,11 +14,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * One batch's columns, decoded once however many processors read them.
+ * The columns of one batch, decoded once for all processors that read them.
  *
- * <p>Everything that processors need is asked for first ({@link #require}), which may find the
- * batch malformed; reading what was required then can't fail, so that a batch counts wholly or not
- * at all.
+ * <p>Everything that processors need is required first ({@link #require}), which throws if the
+ * batch is malformed; reading what was required then can't fail, so that a batch counts wholly or
+ * not at all.
  */
 public final class Rows {
   /** The year 2043; keeps sums of times and windows from overflowing. */
@@ -37,7 +37,7 @@ public final class Rows {
   private final byte[] answers;
   private FlowColumns flow;
 
-  /** Checks what every batch must have. */
+  /** Validates what every batch must have. */
   public Rows(TupleBatch batch) throws BatchReaderException {
     this.batch = batch;
     this.columns = TupleColumns.of(batch);
@@ -77,7 +77,7 @@ public final class Rows {
     absent.put(field, columns.absent(column));
   }
 
-  /** Finds out which rows meet conditions; a batch that lacks a column of theirs is malformed. */
+  /** Evaluates conditions on the rows; throws if the batch lacks one of their columns. */
   void requireConditions(List<FieldCondition> conditions) throws BatchReaderException {
     if (!meeting.containsKey(conditions)) {
       boolean[] rows = RowConditions.meet(conditions, batch.getParser(), columns);
@@ -89,22 +89,28 @@ public final class Rows {
     }
   }
 
-  /** 1 for rows that meet them, 0 for others. REQUIRES: {@link #requireConditions} of them. */
+  /**
+   * Returns 1 for rows that meet the conditions, 0 for others. REQUIRES: {@link #requireConditions}
+   * was called with them.
+   */
   long[] meeting(List<FieldCondition> conditions) {
     return meeting.get(conditions);
   }
 
-  /** Rows without a value; null if all have one. REQUIRES: {@link #require} of it. */
+  /**
+   * Returns the rows without a value; null if all have one. REQUIRES: {@link #require} was called
+   * for the field.
+   */
   boolean[] absent(String field) {
     return absent.get(field);
   }
 
-  /** How each row was answered, see {@link AnswerColumns#read}; null if all are whole. */
+  /** Returns how each row was answered, see {@link AnswerColumns#read}; null if all are whole. */
   byte[] answers() {
     return answers;
   }
 
-  /** The same for a column that must hold numbers. */
+  /** Does the same for a column that must contain numbers. */
   void requireNumber(String field) throws BatchReaderException {
     require(field);
     if (!numbers.containsKey(field)) {
@@ -116,7 +122,7 @@ public final class Rows {
     return columns.index(field) >= 0;
   }
 
-  /** Rows in the batch. */
+  /** Returns the number of rows. */
   public int count() {
     return columns.rows();
   }
@@ -137,7 +143,7 @@ public final class Rows {
     return timesNs[row];
   }
 
-  /** REQUIRES: {@link #requireNumber} of it. */
+  /** REQUIRES: {@link #requireNumber} was called for the field. */
   long[] numbers(String field) {
     return numbers.get(field);
   }
@@ -147,8 +153,8 @@ public final class Rows {
   }
 
   /**
-   * Values to aggregate: bits of doubles, or whole numbers of which unsigned ones beyond 2^63-1 are
-   * cut to that.
+   * Returns the values to aggregate: bits of doubles, or whole numbers, with unsigned ones beyond
+   * 2^63-1 clamped to that.
    */
   long[] values(String field) {
     long[] values = numbers.get(field);
@@ -167,7 +173,10 @@ public final class Rows {
     return values;
   }
 
-  /** A hash of each row's value, whatever its type. REQUIRES: {@link #require} of it. */
+  /**
+   * Returns a hash of each row's value, whatever its type. REQUIRES: {@link #require} was called
+   * for the field.
+   */
   long[] hashes(String field) {
     long[] hashes = new long[count()];
     int[] dictionary = entries.get(field);
@@ -189,14 +198,16 @@ public final class Rows {
     return hashes;
   }
 
-  /** What tells flows apart; where a parser does not say, each tuple is taken for a flow. */
+  /**
+   * Returns what identifies each row's flow; if a parser lacks that, each tuple counts as a flow.
+   */
   long[] flows() {
     return flows;
   }
 
   /**
-   * Dictionary entry of each row, {@link #entryCount} if it has no value; null if the column holds
-   * numbers. REQUIRES: {@link #require} of it.
+   * Returns each row's dictionary entry, {@link #entryCount} if it has no value; null if the column
+   * has numbers. REQUIRES: {@link #require} was called for the field.
    */
   int[] entries(String field) {
     return entries.get(field);
@@ -206,7 +217,10 @@ public final class Rows {
     return columns.entries(columns.index(field));
   }
 
-  /** One field of a row as part of a key. REQUIRES: {@link #require} of it. */
+  /**
+   * Returns one field of a row as part of a key. REQUIRES: {@link #require} was called for the
+   * field.
+   */
   byte[] keyPart(String field, int row) {
     boolean[] none = absent.get(field);
     if (none != null && none[row]) {
@@ -219,7 +233,7 @@ public final class Rows {
         : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
   }
 
-  /** A field as part of many keys. REQUIRES: {@link #require} of it. */
+  /** Returns a field as part of many keys. REQUIRES: {@link #require} was called for the field. */
   KeyColumn keyColumn(String field) {
     return keyColumns.computeIfAbsent(
         field,
@@ -233,7 +247,8 @@ public final class Rows {
   }
 
   /**
-   * Which texts of a STRING column are among some given ones, by dictionary entry; no value is not.
+   * Returns, by dictionary entry, which strings of a STRING column are among the given ones; a
+   * missing value is not.
    */
   boolean[] entriesAmong(String field, Set<String> texts) {
     boolean[] among = new boolean[entryCount(field) + 1];
@@ -245,7 +260,10 @@ public final class Rows {
     return among;
   }
 
-  /** The flow behind a row; columns that the parser lacks, or that are damaged, are left empty. */
+  /**
+   * Returns the flow behind a row; columns that the parser lacks, or that are corrupt, are left
+   * empty.
+   */
   Exemplar exemplar(int row) {
     if (flow == null) {
       flow = new FlowColumns(columns);

@@ -3,7 +3,7 @@ package io.tapline.flink.ingest;
 import java.util.Arrays;
 
 /**
- * Which monitors of a partition say nothing, not even that they see nothing. Counted in rounds
+ * Finds the monitors of a partition that send nothing, not even heartbeats. Counted in rounds
  * rather than by a clock: a round is over once the broker has answered how long the partition is
  * and all of that was read. A broker that does not answer, and a reader that lags, say nothing
  * about monitors.
@@ -17,7 +17,7 @@ import java.util.Arrays;
  * <p>Not thread-safe.
  */
 final class Silence {
-  /** Rounds that end without a word before a monitor is silent; the first may be over at once. */
+  /** Rounds without a batch before a monitor is silent; the first round may be over at once. */
   static final int ROUNDS = 5;
 
   private final int[] rounds;
@@ -26,7 +26,7 @@ final class Silence {
     rounds = new int[monitors];
   }
 
-  /** A batch of the monitor came, whatever it was. */
+  /** A batch of the monitor arrived, whatever it was. */
   void heard(int monitor) {
     rounds[monitor] = 0;
   }

@@ -17,8 +17,8 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Asks the broker how long partitions are, in a thread of its own: once a period, and not again
- * before the last answer was done with.
+ * Asks the broker how long partitions are, in its own thread: once per period, and not again before
+ * the last answer was processed.
  *
  * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
  */
@@ -33,10 +33,10 @@ class TopicEnds implements AutoCloseable {
   private Thread thread;
 
   /**
-   * What the broker said.
+   * The broker's answer.
    *
-   * @param ends by partition, the offset behind all that must have been read; null if there was no
-   *     answer
+   * @param ends by partition, the offset up to which everything must have been read; null if there
+   *     was no answer
    */
   record Answer(Map<Integer, Long> ends) {}
 
@@ -46,7 +46,7 @@ class TopicEnds implements AutoCloseable {
     this.period = period;
   }
 
-  /** Begins to ask. */
+  /** Starts to ask. */
   void start(Collection<Integer> partitions) {
     thread = new Thread(() -> run(partitions), "ends of " + topic);
     thread.setDaemon(true);
@@ -78,7 +78,7 @@ class TopicEnds implements AutoCloseable {
       Map<Integer, Long> needed = new HashMap<>();
       ends.forEach(
           (partition, end) -> {
-            // Of what is not there any more nothing can be read.
+            // Deleted records can't be read.
             boolean empty = begins.get(partition).offset() == end.offset();
             needed.put(partition.partition(), empty ? 0 : end.offset());
           });
@@ -100,7 +100,7 @@ class TopicEnds implements AutoCloseable {
     return answer;
   }
 
-  /** The answer, once; null if there is none. */
+  /** Returns the answer, once; null if there is none. */
   Answer poll() {
     Answer taken = answer.getNow(null);
     if (taken != null) {
@@ -109,7 +109,7 @@ class TopicEnds implements AutoCloseable {
     return taken;
   }
 
-  /** The last answer is done with: the broker may be asked again a period from now. */
+  /** Marks the last answer as processed: the broker may be asked again one period from now. */
   void next() {
     wanted.release();
   }

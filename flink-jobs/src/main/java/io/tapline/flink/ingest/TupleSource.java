@@ -25,21 +25,25 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * A query's partitions from their beginning until every monitor of the plan has ended its stream.
+ * Reads a query's partitions from their beginning until every monitor of the plan has ended its
+ * stream.
  *
  * <p>Kafka has no end of its own, and the connector ends a partition only at an offset known
  * beforehand. So this is a {@link KafkaSource} declared bounded but without stopping offsets, which
- * makes its enumerator tell readers when they have all their partitions, around whose readers an
- * {@link EndingReader} watches for the ends of streams.
+ * makes its enumerator notify readers when they have all their partitions. An {@link EndingReader}
+ * around each of its readers watches for the ends of streams.
  */
 public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
   /**
-   * A broker that is frozen or cut off does not say so, and until its requests time out nobody asks
-   * who leads instead. Longer than the nine seconds after which brokers take another for dead.
+   * A frozen or disconnected broker gives no sign, and until its requests time out, clients do not
+   * look for the new leader. Longer than the nine seconds after which brokers consider another
+   * dead.
    */
   private static final String BROKER_ANSWERS_MS = "12000";
+
+  private static final String LAST_ANSWER_MS = "20";
 
   private final QuerySpec query;
   private final Endpoints endpoints;
@@ -47,7 +51,7 @@ public final class TupleSource
   private final KafkaSource<Record> kafka;
 
   /**
-   * @param options of which those about flows and silent monitors count
+   * @param options of which only those for flows and silent monitors are used
    */
   public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
     this.query = query;
@@ -55,21 +59,27 @@ public final class TupleSource
     this.options = options;
     this.kafka =
         KafkaSource.<Record>builder()
-            .setProperties(properties(endpoints))
+            .setProperties(properties(endpoints, options))
             .setPartitions(partitions(query))
             .setClientIdPrefix("tapline-" + query.query())
             .setStartingOffsets(OffsetsInitializer.earliest())
             .setBounded(new NoStoppingOffsetsInitializer())
             .setDeserializer(new RecordReader())
-            // Checkpoints hold the offsets; a group would only be left behind on the broker.
+            // Checkpoints hold the offsets; a group would only remain on the broker.
             .setProperty("commit.offsets.on.checkpoint", "false")
             .setProperty("partition.discovery.interval.ms", "-1")
             .build();
   }
 
-  private static Properties properties(Endpoints endpoints) {
+  private static Properties properties(Endpoints endpoints, JobOptions options) {
     Properties properties = KafkaClients.properties(endpoints.kafka());
     properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
+    if (options.silentAfter().isZero()) {
+      // A capture's tuples arrive without pauses, and a reader that has all of them can't close
+      // before the broker has answered that there are no more, which takes half a second by
+      // default.
+      properties.setProperty("fetch.max.wait.ms", LAST_ANSWER_MS);
+    }
     return properties;
   }
 
@@ -94,7 +104,7 @@ public final class TupleSource
         silenceMatters() ? listening() : null);
   }
 
-  /** For the only monitor windows wait. */
+  /** Windows always wait for the only monitor. */
   private boolean silenceMatters() {
     return !options.silentAfter().isZero() && query.monitors().size() > 1;
   }

@@ -4,14 +4,14 @@ import io.tapline.flink.ProcessorSpec;
 import io.tapline.schema.BatchReaderException;
 
 /**
- * What a processor takes of each row of a batch.
+ * The values that a processor takes from each row of a batch.
  *
- * @param bits whole numbers, bits of doubles or, where different values are counted, hashes; null
- *     where each tuple counts one
+ * @param bits whole numbers, bits of doubles or, if distinct values are counted, hashes; null if
+ *     each tuple counts as one
  * @param absent rows without a value; null if there are none, as in most batches
  */
 record TupleValues(long[] bits, boolean[] absent) {
-  /** Decodes what {@link #of} reads; finds out whether the batch is malformed. */
+  /** Decodes what {@link #of} reads; throws if the batch is malformed. */
   static void require(ProcessorSpec spec, Rows rows) throws BatchReaderException {
     if (!spec.conditions().isEmpty()) {
       rows.requireConditions(spec.conditions());
@@ -22,7 +22,7 @@ record TupleValues(long[] bits, boolean[] absent) {
     }
   }
 
-  /** REQUIRES: {@link #require} of the rows. */
+  /** REQUIRES: {@link #require} was called for the rows. */
   static TupleValues of(ProcessorSpec spec, Rows rows) {
     if (!spec.conditions().isEmpty()) {
       return new TupleValues(rows.meeting(spec.conditions()), null);
@@ -37,7 +37,7 @@ record TupleValues(long[] bits, boolean[] absent) {
     return new TupleValues(bits, rows.absent(field));
   }
 
-  /** 1 where tuples only count. */
+  /** Returns 1 if tuples are only counted. */
   long at(int row) {
     return bits == null ? 1 : bits[row];
   }

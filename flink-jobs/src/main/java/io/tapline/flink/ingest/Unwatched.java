@@ -9,11 +9,11 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * Packet times at which a monitor does not see all that its query wants.
+ * Packet times at which a monitor does not see everything that its query needs.
  *
  * <pre>
- *   first life               watched ──▶ ┐ its last watermark
- *   second life                                       watched ──▶
+ *   first run               watched ──▶ ┐ its last watermark
+ *   second run                                        watched ──▶
  *              ├── span ────┤            ├── span ───┤
  *             -∞          since                    since
  * </pre>
@@ -21,14 +21,14 @@ import java.util.TreeMap;
  * <p>Not thread-safe.
  */
 public final class Unwatched {
-  /** Beyond this many the earliest two become one, which windows of now don't reach. */
+  /** Beyond this many spans, the earliest two are merged; current windows don't reach them. */
   private static final int MAX_SPANS = 64;
 
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Nothing from {@code fromNs} on is watched before {@code untilNs}; replaces what was known of a
-   * span that begins there.
+   * Notes that nothing from {@code fromNs} on is watched before {@code untilNs}; replaces a span
+   * that begins there.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
@@ -43,12 +43,14 @@ public final class Unwatched {
     }
   }
 
-  /** Whether some of the time from {@code startNs} to before {@code endNs} is not watched. */
+  /**
+   * Returns true if some of the time from {@code startNs} to before {@code endNs} is not watched.
+   */
   public boolean overlaps(long startNs, long endNs) {
     return untilByFrom.headMap(endNs, false).values().stream().anyMatch(until -> until > startNs);
   }
 
-  /** The same of time after the monitor had begun to watch. */
+  /** Does the same for the time after the monitor had begun to watch. */
   public boolean interrupts(long endNs) {
     return !untilByFrom.subMap(Long.MIN_VALUE, false, endNs, false).isEmpty();
   }

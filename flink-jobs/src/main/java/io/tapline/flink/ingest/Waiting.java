@@ -6,7 +6,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 
-/** A value that waits for the watermark to pass the tuple that brought it. */
+/** A value that waits for the watermark to pass its tuple. */
 record Waiting(
     long timeNs, FlowId id, byte[][] keyParts, PairedValue value, double rate, Exemplar exemplar)
     implements Comparable<Waiting> {

@@ -7,8 +7,8 @@ import java.util.ArrayDeque;
 import java.util.PriorityQueue;
 
 /**
- * Values by time, the earliest first. Nearly all come in that order, since a monitor's lane has it:
- * only those that don't are sorted. Not thread-safe.
+ * Values by time, earliest first. Nearly all arrive in that order, since a monitor's lane has it:
+ * only the others are sorted. Not thread-safe.
  */
 final class WaitingValues {
   private final ArrayDeque<Waiting> inOrder = new ArrayDeque<>();
@@ -22,7 +22,7 @@ final class WaitingValues {
     }
   }
 
-  /** Removes the earliest if it is before that time; null if none is. */
+  /** Removes the earliest value if it is before that time; returns null if none is. */
   Waiting pollBefore(long timeNs) {
     Waiting first = inOrder.peekFirst();
     Waiting other = others.peek();

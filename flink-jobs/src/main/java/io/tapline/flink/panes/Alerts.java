@@ -29,9 +29,10 @@ import java.util.Set;
  *                                      └─┘
  * </pre>
  *
- * <p>A group without tuples, or without a value, meets nothing, nor does one that would meet {@code
- * <} or {@code <=} in a window of which a part was not watched: the rest may be there. Only groups
- * that are not quiet, or still in their cooldown, take memory. Not thread-safe.
+ * <p>A group without tuples or without a value does not meet any condition, nor does one that would
+ * meet {@code <} or {@code <=} in a window that was only partly watched: the rest may have gone
+ * unseen. Only groups that are not quiet, or are still in their cooldown, take memory. Not
+ * thread-safe.
  */
 final class Alerts {
   private static final class Watched {
@@ -45,22 +46,22 @@ final class Alerts {
   private final Map<ByteBuffer, Watched> groups = new HashMap<>();
 
   /**
-   * @param most groups watched; of more no alert begins
+   * @param most maximum number of watched groups; no alert begins for others
    */
   Alerts(ProcessorSpec spec, int most) {
     this.spec = spec;
     this.most = most;
   }
 
-  /** Whether a window without tuples would change anything. */
+  /** Returns true if a window without tuples would change anything. */
   boolean any() {
     return groups.values().stream().anyMatch(group -> group.onAlert || group.inARow > 0);
   }
 
   /**
-   * Alerts that begin or end with a window, by key.
+   * Returns the alerts that begin or end with a window, by key.
    *
-   * @param partial whether a part of the window was not watched
+   * @param partial whether part of the window was not watched
    */
   List<ResultRow> changes(
       GroupTable window,

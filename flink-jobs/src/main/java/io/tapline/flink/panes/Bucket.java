@@ -3,11 +3,11 @@ package io.tapline.flink.panes;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Shape;
 import io.tapline.flink.group.Wire;
 import io.tapline.flink.ingest.Mark;
 import io.tapline.flink.results.BucketReport;
-import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.flink.core.memory.DataInputDeserializer;
 
-/** One bucket's groups of all processors, and how far the monitors are as it has been told. */
+/** The groups of all processors in one bucket, and the monitors' progress as reported to it. */
 final class Bucket {
   /** A distribution takes about as much memory as this many counts. */
   private static final int COUNTS_PER_DISTRIBUTION = 16;
@@ -38,9 +38,9 @@ final class Bucket {
   }
 
   /**
-   * Takes one record of a flush.
+   * Processes one record of a flush.
    *
-   * @return what the results must know; null if nothing
+   * @return the report for the results operator; null if there is none
    */
   BucketReport take(int bucket, DataInputDeserializer in) throws IOException {
     List<Mark> marks = new ArrayList<>();

@@ -22,10 +22,10 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Panes by bucket: merges what the ingest subtasks combined, closes windows when the watermark
- * passes them, and reports each bucket's rows.
+ * Keeps panes by bucket: merges the partials of the ingest subtasks, closes windows when the
+ * watermark passes them, and reports each bucket's rows.
  *
- * <p>Works on plain arrays; the keyed state (bucket -> name -> bytes) is brought up to date at each
+ * <p>Works on plain arrays; the keyed state (bucket -> name -> bytes) is updated at each
  * checkpoint, with the panes that changed since the last one.
  */
 public final class PaneOperator extends AbstractStreamOperator<byte[]>

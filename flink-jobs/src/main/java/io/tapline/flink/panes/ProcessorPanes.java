@@ -1,9 +1,9 @@
 package io.tapline.flink.panes;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
@@ -27,11 +27,11 @@ import java.util.TreeMap;
  *   next                  [── size ─────────)        slide later; stretches without tuples are skipped
  * </pre>
  *
- * <p>Where a pane can't be subtracted (extremes, distributions, sampled tuples) the window is
- * summed anew. The whole query as one window only ever adds. Not thread-safe.
+ * <p>If panes can't be subtracted (extremes, distributions, sampled tuples), each window is summed
+ * afresh. The whole query as one window only ever adds. Not thread-safe.
  */
 final class ProcessorPanes {
-  /** Place of the whole query's sums in the state, which no pane has. */
+  /** Key of the whole query's sums in the state, which no pane has. */
   static final long WHOLE = Long.MIN_VALUE;
 
   private final ProcessorSpec spec;
@@ -43,7 +43,7 @@ final class ProcessorPanes {
   private final Set<Long> removed = new HashSet<>();
   private GroupTable window;
 
-  /** By pane within the window, the window's entry of each of its entries. */
+  /** For each pane within the window, the window's entry of each of the pane's entries. */
   private final Map<Long, int[]> places = new HashMap<>();
 
   private NavigableMap<Long, GroupTable> inWindow = new TreeMap<>();
@@ -60,7 +60,7 @@ final class ProcessorPanes {
     this.window = table();
   }
 
-  /** Takes one part of a flush: pane, real, count and the groups themselves. */
+  /** Adds one part of a flush: pane, real, count and the groups themselves. */
   void add(DataInput in, long watermarkNs, Ledger accounts) throws IOException {
     long pane = Wire.readSigned(in);
     boolean real = in.readBoolean();
@@ -70,7 +70,7 @@ final class ProcessorPanes {
     boolean mixed = known != null && known.real() != real;
     if (late || mixed) {
       long tuples = skip(in, real, count);
-      // Late ones count in the window that is open when they come: their own has been written.
+      // Late tuples count in the window that is open when they arrive: their own has been written.
       var own = accounts.at(late ? watermarkNs : pane * spec.paneNs()).processor(spec.index());
       own.addLate(late ? tuples : 0);
       own.drop("mixed_types", late ? 0 : tuples);
@@ -91,7 +91,7 @@ final class ProcessorPanes {
     return tuples;
   }
 
-  /** Returns the tuples of groups for which there was no room. */
+  /** Returns the number of tuples in groups for which there was no room. */
   private long merge(DataInput in, long pane, boolean real, long count) throws IOException {
     GroupTable table = panes.computeIfAbsent(pane, index -> table(real));
     int before = table.size();
@@ -118,7 +118,7 @@ final class ProcessorPanes {
     return table;
   }
 
-  /** Appends the windows that the progress has closed since the last call. */
+  /** Appends the windows that have closed since the last call. */
   void advance(Progress progress, List<WindowRows> closed) {
     if (spec.isWholeQuery()) {
       advanceWhole(progress, closed);
@@ -180,8 +180,8 @@ final class ProcessorPanes {
   }
 
   /**
-   * The next multiple of the slide, or the first one behind a stretch without tuples. REQUIRES:
-   * some pane.
+   * Returns the next multiple of the slide, or the first one after a stretch without tuples.
+   * REQUIRES: there is a pane.
    */
   private long nextEndNs() {
     long firstPaneEnd = (panes.firstKey() + 1) * spec.paneNs();
@@ -202,7 +202,7 @@ final class ProcessorPanes {
     }
     inWindow = now;
     lastEndNs = endNs;
-    // A pane is done with once no later window reaches it.
+    // A pane is dropped once no later window reaches it.
     panes
         .headMap(Math.floorDiv(endNs + spec.slideNs() - spec.sizeNs(), spec.paneNs()), false)
         .entrySet()
@@ -246,8 +246,8 @@ final class ProcessorPanes {
   }
 
   /**
-   * Snapshots at multiples of the slide where something changed, then the result once all have
-   * ended.
+   * Emits snapshots at multiples of the slide at which something changed, then the result once all
+   * have ended.
    */
   private void advanceWhole(Progress progress, List<WindowRows> closed) {
     long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
@@ -285,14 +285,14 @@ final class ProcessorPanes {
     return rows.of(window, all, firstPane * spec.paneNs(), endNs, partial);
   }
 
-  /** What must be removed from the state since the last call. */
+  /** Returns what must be removed from the state since the last call. */
   Set<Long> takeRemoved() {
     Set<Long> taken = Set.copyOf(removed);
     removed.clear();
     return taken;
   }
 
-  /** What must be written to the state since the last call. */
+  /** Returns what must be written to the state since the last call. */
   Set<Long> takeChanged() {
     changed.removeIf(pane -> pane != WHOLE && !panes.containsKey(pane));
     Set<Long> taken = Set.copyOf(changed);
@@ -333,7 +333,7 @@ final class ProcessorPanes {
       table.readEntry(in, true);
     }
     groups += table.size();
-    // A sliding window is summed anew from its panes when it next closes.
+    // A sliding window is summed afresh from its panes when it closes next.
     if (pane == WHOLE) {
       window = table;
     } else {

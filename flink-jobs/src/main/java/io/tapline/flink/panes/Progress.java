@@ -11,19 +11,19 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * How far each monitor of the plan has come, as one bucket has been told.
+ * The progress of each monitor of the plan, as reported to one bucket.
  *
- * <p>The watermark is the least of all; a monitor that was never heard holds it back, one that
- * ended does not. One that is silent does not either, unless no other is heard: when all say
- * nothing it is not they who are at fault. The watermark never goes back: what a monitor that is
- * heard again has from before it is late, and windows wait until it has come as far.
+ * <p>The watermark is the minimum over all monitors; one that was never heard holds it back, one
+ * that ended does not. A silent one does not either, unless no other is heard: if all are silent,
+ * the fault is elsewhere. The watermark never goes back: earlier tuples of a monitor that is heard
+ * again are late, and windows wait until it has caught up.
  */
 final class Progress {
   private final long[] marksNs;
   private final boolean[] ended;
   private final Unwatched[] unwatched;
 
-  /** No part of checkpoints: a job that starts again listens anew. */
+  /** Not checkpointed: a restarted job starts to listen afresh. */
   private final boolean[] silent;
 
   private long watermarkNs = Long.MIN_VALUE;
@@ -59,7 +59,7 @@ final class Progress {
     return anyHeard ? leastHeard : least;
   }
 
-  /** Tuples before this one are late; {@link Long#MAX_VALUE} once all have ended. */
+  /** Returns the time before which tuples are late; {@link Long#MAX_VALUE} once all have ended. */
   long watermarkNs() {
     return watermarkNs;
   }
@@ -68,7 +68,7 @@ final class Progress {
     return watermarkNs == Long.MAX_VALUE;
   }
 
-  /** Whether some monitor did not watch for all of a window that closes now. */
+  /** Returns true if some monitor did not watch for all of a window that closes now. */
   boolean isPartial(long windowStartNs, long windowEndNs) {
     return !silentBefore(windowEndNs).isEmpty()
         || IntStream.range(0, marksNs.length)
@@ -78,13 +78,15 @@ final class Progress {
                         || unwatched[i].overlaps(windowStartNs, windowEndNs));
   }
 
-  /** Whether some monitor's watch was interrupted between its beginning and {@code endNs}. */
+  /**
+   * Returns true if some monitor's watch was interrupted between its beginning and {@code endNs}.
+   */
   boolean wasInterrupted(long endNs) {
     return !silentBefore(endNs).isEmpty()
         || Arrays.stream(unwatched).anyMatch(each -> each.interrupts(endNs));
   }
 
-  /** Monitors of which nobody knows what they had for a window that ends now. */
+  /** Returns the monitors whose tuples for a window that ends now are unknown. */
   List<Integer> silentBefore(long windowEndNs) {
     return IntStream.range(0, marksNs.length)
         .filter(i -> silent[i] && !ended[i] && marksNs[i] < windowEndNs)
@@ -92,7 +94,7 @@ final class Progress {
         .toList();
   }
 
-  /** The end of all that was observed. REQUIRES: all ended. */
+  /** Returns the end of the observation. REQUIRES: all have ended. */
   long lastMarkNs() {
     return Arrays.stream(marksNs).max().orElse(Long.MIN_VALUE);
   }

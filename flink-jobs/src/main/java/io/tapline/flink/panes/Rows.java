@@ -18,8 +18,8 @@ import java.util.NavigableMap;
 import java.util.PriorityQueue;
 
 /**
- * Chooses and makes the rows of a closed window: the best of a ranking, or every group up to a
- * bound.
+ * Selects and builds the rows of a closed window: the best of a ranking, or every group up to a
+ * limit.
  */
 final class Rows {
   private final ProcessorSpec spec;
@@ -27,7 +27,7 @@ final class Rows {
   private final Comparator<ResultRow> order;
   private final Comparator<Value> valueOrder;
 
-  /** Of sampled values' bounds: a ranking is about all of its rows. */
+  /** Width of the bounds of sampled values: those of a ranking hold for all its rows together. */
   private final double width;
 
   Rows(ProcessorSpec spec, int maxRows) {
@@ -39,14 +39,14 @@ final class Rows {
     this.width = Student.quantile(spec.isRanking() ? spec.rows() : 1);
   }
 
-  /** A row with the entry that it is made of. */
+  /** A row with its entry in the table. */
   private record Candidate(ResultRow row, int entry) {}
 
   /**
-   * Rows of a bucket, best first.
+   * Returns the rows of a bucket, best first.
    *
    * @param window sums of all panes; entries without tuples are groups that have left
-   * @param panes the window's panes, where its exemplars are looked up
+   * @param panes the window's panes, in which its exemplars are looked up
    */
   WindowRows of(
       GroupTable window,
@@ -93,12 +93,12 @@ final class Rows {
         spec.isRanking() ? 0 : omitted);
   }
 
-  /** Most groups end here. Nothing is worse than what is not a number. */
+  /** Most groups are rejected here. Nothing is worse than NaN. */
   private boolean isWorse(double number, double worstKept) {
     return spec.isRanking() && spec.ascending() ? number > worstKept : number < worstKept;
   }
 
-  /** No row is made of these. Equal values are left to the order of keys. */
+  /** Rejects without building a row. Ties are decided by the order of keys. */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;
   }
@@ -142,8 +142,8 @@ final class Rows {
   }
 
   /**
-   * The earliest flows: panes are in order of time, so that the first ones that have enough will
-   * do.
+   * Returns the earliest flows: panes are in order of time, so the first ones with enough flows
+   * suffice.
    */
   static Exemplars exemplars(NavigableMap<Long, GroupTable> panes, byte[] key, long hash) {
     Exemplars earliest = new Exemplars();

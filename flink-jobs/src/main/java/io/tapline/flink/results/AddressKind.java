@@ -6,13 +6,15 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What kind of network an address is of (RFC 6890 and its registries). */
+/**
+ * Classifies addresses by the kind of network that they belong to (RFC 6890 and its registries).
+ */
 enum AddressKind {
   PUBLIC,
   PRIVATE,
   LOOPBACK,
   LINK_LOCAL,
-  /** Of no single host: unspecified, multicast, broadcast, reserved. */
+  /** No single host: unspecified, multicast, broadcast, reserved. */
   NO_HOST;
 
   private record Block(byte[] address, int bits) {
@@ -37,11 +39,11 @@ enum AddressKind {
 
   private static final Map<Block, AddressKind> BLOCKS = new LinkedHashMap<>();
 
-  /** IPv6 blocks whose addresses hold an IPv4 address, and its first byte. */
+  /** IPv6 blocks whose addresses contain an IPv4 address, with the position of its first byte. */
   private static final Map<Block, Integer> TRANSLATED = new LinkedHashMap<>();
 
   static {
-    // Blocks within others come before them.
+    // Blocks within others precede them.
     put(LOOPBACK, "127.0.0.0/8", "::1/128");
     put(LINK_LOCAL, "169.254.0.0/16", "fe80::/10");
     put(PRIVATE, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10");
@@ -58,7 +60,7 @@ enum AddressKind {
     Arrays.stream(blocks).forEach(block -> BLOCKS.put(Block.of(block), kind));
   }
 
-  /** ::ffff:0:0/96, which Java reads as IPv4. */
+  /** Returns ::ffff:0:0/96, which Java parses as IPv4. */
   private static byte[] mappedPrefix() {
     byte[] prefix = new byte[16];
     prefix[10] = (byte) 0xff;

@@ -11,7 +11,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * One alert on its way to one receiver.
  *
- * @param url where it is posted
+ * @param url URL to which it is posted
  * @param json the alert as in Redis
  */
 record AlertDelivery(String url, String json) {
@@ -24,7 +24,7 @@ record AlertDelivery(String url, String json) {
     return new AlertDelivery(Wire.readText(in), Wire.readText(in));
   }
 
-  /** For checkpoints. */
+  /** Serializes deliveries for checkpoints. */
   static final class Serializer implements SimpleVersionedSerializer<AlertDelivery> {
     @Override
     public int getVersion() {

@@ -13,13 +13,13 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
- * Carries alerts out of the calls that write them into Redis to webhooks and Kafka topics, at least
- * once: what a webhook has not answered is part of a checkpoint, and a topic has what came before
- * one.
+ * Delivers alerts from the calls that write them to Redis to webhooks and Kafka topics, at least
+ * once: deliveries that a webhook has not acknowledged are part of a checkpoint, and topics have
+ * everything from before one.
  */
 public final class AlertSink
     implements Sink<String[]>, SupportsWriterState<String[], AlertDelivery> {
-  /** Environment variable with the secret that signs webhooks: plans can be read, this can't. */
+  /** Environment variable with the secret that signs webhooks: unlike plans, it is not readable. */
   public static final String SECRET = "TAPLINE_WEBHOOK_SECRET";
 
   private final QuerySpec query;

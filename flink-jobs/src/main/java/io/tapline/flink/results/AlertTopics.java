@@ -21,9 +21,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Sends alerts to Kafka topics. A topic that is gone, or that the job may not write to, fails the
- * job for good within seconds, by an error that names the topic: no restart would mend it. Brokers
- * that don't answer are waited for. No call holds up an interrupted thread. For one thread, beside
- * the producer's own.
+ * job for good within seconds, with an error that names the topic: no restart would fix it. Calls
+ * wait for brokers that don't answer. An interrupt ends every call. Used by one thread, besides the
+ * producer's own.
  */
 final class AlertTopics implements AutoCloseable {
   /** Brokers learn of new topics and rights one after another. */
@@ -35,7 +35,7 @@ final class AlertTopics implements AutoCloseable {
 
   private final KafkaProducer<byte[], byte[]> producer;
 
-  /** Alerts that no broker has acknowledged, by topic. */
+  /** Number of alerts that no broker has acknowledged, by topic. */
   private final Map<String, Integer> unsent = new TreeMap<>();
 
   private String failedTopic;
@@ -50,7 +50,7 @@ final class AlertTopics implements AutoCloseable {
   }
 
   /**
-   * Sends an alert; {@link #flush} tells whether it arrived.
+   * Sends an alert; {@link #flush} verifies that it has arrived.
    *
    * @throws SuppressRestartsException if the topic can't be written to
    * @throws IOException if no broker answers
@@ -107,7 +107,7 @@ final class AlertTopics implements AutoCloseable {
     } else if (reason instanceof TopicAuthorizationException) {
       why = "the job may not write to it";
     }
-    // The innermost cause is what the query shows as its error.
+    // The query shows the innermost cause as its error.
     return new SuppressRestartsException(
         new IOException("alerts can't be sent to topic %s: %s".formatted(topic, why)));
   }
@@ -133,7 +133,7 @@ final class AlertTopics implements AutoCloseable {
     }
   }
 
-  /** Waits for a moment; the topics whose alerts have not all arrived then. */
+  /** Waits for a moment; returns the topics whose alerts have not all arrived. */
   private synchronized Map<String, Integer> awaitSent() throws IOException, InterruptedException {
     long deadline = System.nanoTime() + BLOCK_MS * 1_000_000L;
     long leftMs = BLOCK_MS;
@@ -149,7 +149,7 @@ final class AlertTopics implements AutoCloseable {
     return Map.copyOf(unsent);
   }
 
-  /** What has not arrived is not part of a checkpoint yet, and comes again. */
+  /** Alerts that have not arrived are not part of a checkpoint yet, and are sent again. */
   @Override
   public void close() {
     producer.close(Duration.ZERO);

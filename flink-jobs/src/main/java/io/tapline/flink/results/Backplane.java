@@ -11,8 +11,8 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.GlobalConfiguration;
 
 /**
- * The servers that the job itself runs on: Kafka, Redis, Flink, ZooKeeper, as far as the job and
- * its task manager's settings name them, and the task manager's own host.
+ * The servers that the job itself runs on: Kafka, Redis, Flink, ZooKeeper, as far as the settings
+ * of the job and its task manager name them, and the task manager's own host.
  *
  * @param servers {@code host:port} each, IPv6 in brackets
  */
@@ -36,7 +36,10 @@ record Backplane(List<String> servers) {
     return Arrays.stream(list.split(",")).map(String::strip).filter(s -> !s.isEmpty()).toList();
   }
 
-  /** Whether the address is a server's; on loopback, where others are too, the port decides. */
+  /**
+   * Returns true if the address is a server's; on loopback, which has other servers, too, the port
+   * decides.
+   */
   boolean holds(InetAddress address, int port, Resolver resolver) {
     for (String server : servers) {
       int colon = server.lastIndexOf(':');

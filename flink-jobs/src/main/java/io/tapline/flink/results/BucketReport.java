@@ -1,5 +1,6 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -8,11 +9,11 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
- * What one bucket tells the results operator.
+ * A bucket's report to the results operator.
  *
- * @param watermarkNs every window of this bucket that ends up to here has been told
- * @param observedNs end of all that was observed; {@link Long#MAX_VALUE} while some monitor goes on
- * @param accounts what came since its last report
+ * @param watermarkNs every window of this bucket that ends up to here has been reported
+ * @param observedNs end of the observation; {@link Long#MAX_VALUE} while some monitor has not ended
+ * @param accounts counts since the last report
  */
 public record BucketReport(
     int bucket, long watermarkNs, long observedNs, Ledger accounts, List<WindowRows> windows) {

@@ -22,9 +22,10 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * One POST over HTTP/1.1 on a connection of its own, to addresses that were looked up and checked
- * before: Java's HttpClient would look the name up again, and may get another answer. The name is
- * what TLS verifies and what Host says. Only the answer's status is read; no redirect is followed.
+ * One POST over HTTP/1.1 on its own connection, to addresses that were resolved and checked before:
+ * Java's HttpClient would resolve the name again, and may get other addresses. TLS verifies the
+ * name, and the Host header contains it. Only the response's status is read; redirects are not
+ * followed.
  */
 final class HttpPost implements Closeable {
   private static final int MOST_HEADER_BYTES = 16 << 10;
@@ -37,7 +38,7 @@ final class HttpPost implements Closeable {
   private boolean closed;
 
   /**
-   * @param timeout for all of it
+   * @param timeout timeout of the whole request
    */
   HttpPost(URI uri, SSLSocketFactory tls, Duration timeout) {
     this.uri = uri;
@@ -57,8 +58,8 @@ final class HttpPost implements Closeable {
   /**
    * Posts a body.
    *
-   * @param addresses the first that accepts a connection gets it
-   * @return the answer's status
+   * @param addresses the first one that accepts a connection gets the body
+   * @return the response's status
    */
   int send(List<InetAddress> addresses, Map<String, String> headers, byte[] body)
       throws IOException {
@@ -136,7 +137,7 @@ final class HttpPost implements Closeable {
     return request;
   }
 
-  /** Of the final answer; those before it (1xx) are passed over with their headers. */
+  /** Returns the status of the final response; skips those before it (1xx) with their headers. */
   private static int status(InputStream in) throws IOException {
     int[] left = {MOST_HEADER_BYTES};
     while (true) {
@@ -168,14 +169,14 @@ final class HttpPost implements Closeable {
     return line.toString().stripTrailing();
   }
 
-  /** Ends a request under way by an error. */
+  /** Fails a running request. */
   @Override
   public synchronized void close() {
     closed = true;
     try {
       socket.close();
     } catch (IOException e) {
-      // There is nobody else to tell.
+      // The error can't be reported to any caller.
     }
   }
 }

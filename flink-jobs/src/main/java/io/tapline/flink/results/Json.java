@@ -3,6 +3,8 @@ package io.tapline.flink.results;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Counters;
 import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
@@ -13,7 +15,7 @@ import java.io.StringWriter;
 import java.math.BigInteger;
 import java.util.List;
 
-/** Result rows and completeness as JSON, written as a stream. */
+/** Writes result rows and completeness as JSON. */
 final class Json {
   static final JsonFactory FACTORY = new JsonFactory();
 
@@ -24,7 +26,7 @@ final class Json {
   private final String severity;
   private final boolean answers;
 
-  /** Writes the rows of one processor. */
+  /** A writer for the rows of one processor. */
   Json(String query, ProcessorSpec spec) {
     this.query = query;
     this.processor = spec.name();
@@ -34,7 +36,10 @@ final class Json {
     this.severity = spec.trigger() == null ? "" : spec.trigger().severity();
   }
 
-  /** One result row. The completeness is JSON already: it is the same for all rows of a window. */
+  /**
+   * Returns one result row. The completeness is already JSON, since it is the same for all rows of
+   * a window.
+   */
   String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
       throws IOException {
     StringWriter text = new StringWriter(512);
@@ -100,7 +105,7 @@ final class Json {
     }
   }
 
-  /** JSON knows neither infinities nor NaN. */
+  /** JSON has neither infinities nor NaN. */
   private static void write(JsonGenerator json, double number) throws IOException {
     if (Double.isFinite(number)) {
       json.writeNumber(number);
@@ -128,7 +133,7 @@ final class Json {
     }
   }
 
-  /** What the two changes of an alert have in common is its ID. */
+  /** Both changes of an alert have the same ID. */
   private void writeAlert(JsonGenerator json, ResultRow row) throws IOException {
     long since = row.change().sinceNs();
     json.writeObjectFieldStart("alert");
@@ -140,7 +145,7 @@ final class Json {
     json.writeEndObject();
   }
 
-  /** What has no value is told apart only where answers don't explain all of it. */
+  /** Tuples without a value are shown separately only if answers don't explain all of them. */
   private void writeBeside(JsonGenerator json, ResultRow.Beside beside) throws IOException {
     if (answers) {
       writeNumber(json, "unanswered", beside.unanswered());
@@ -197,7 +202,7 @@ final class Json {
   }
 
   /**
-   * How complete a processor's rows are.
+   * Returns the completeness of a processor's rows.
    *
    * @param silent IDs of the monitors that were not waited for
    */
@@ -238,7 +243,7 @@ final class Json {
     return text.toString();
   }
 
-  /** {@code {"reason": count}}. */
+  /** Returns {@code {"reason": count}}. */
   static String dropped(Counters dropped) throws IOException {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {

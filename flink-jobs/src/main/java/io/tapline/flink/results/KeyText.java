@@ -7,7 +7,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** Keys as people and JSON see them. */
+/** Formats keys for people and JSON. */
 final class KeyText {
   /** Member of a ranking that has no key fields. */
   static final String ALL = "*";
@@ -15,8 +15,8 @@ final class KeyText {
   private KeyText() {}
 
   /**
-   * A single field's value as text; of several, or of one without a value, a JSON array, so that no
-   * two keys look alike.
+   * Returns a single field's value as a string; for several, or for one without a value, a JSON
+   * array, so that no two keys look alike.
    */
   static String of(byte[] key) {
     List<Object> fields = KeyFields.read(key);

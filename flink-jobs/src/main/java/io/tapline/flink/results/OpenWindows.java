@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Windows of which some buckets have reported rows and others may still. */
+/** Windows for which some buckets have reported rows and others may still do so. */
 final class OpenWindows {
   private record Id(long endNs, int processor) implements Comparable<Id> {
     private static final Comparator<Id> ORDER =
@@ -23,7 +23,7 @@ final class OpenWindows {
     }
   }
 
-  /** A window that is complete, with the rows of each bucket that had any. */
+  /** A complete window, with the rows of each bucket that had any. */
   record Closed(int processor, Map<Integer, WindowRows> byBucket) {}
 
   private final long[] marksNs;
@@ -42,12 +42,12 @@ final class OpenWindows {
     }
   }
 
-  /** Every bucket has reported its windows up to here. */
+  /** Returns the time up to which every bucket has reported its windows. */
   long watermarkNs() {
     return Arrays.stream(marksNs).min().orElseThrow();
   }
 
-  /** Removes the windows that every bucket has passed, the earliest first. */
+  /** Removes the windows that every bucket has passed, earliest first. */
   List<Closed> close() {
     List<Closed> closed = new ArrayList<>();
     long watermark = watermarkNs();

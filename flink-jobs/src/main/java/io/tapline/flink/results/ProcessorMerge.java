@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Makes one list of rows of the buckets' lists. Of a whole-query window buckets report only
+ * Merges the buckets' lists of rows into one. For a whole-query window, buckets report only
  * changes, so the last rows of each are kept here.
  */
 final class ProcessorMerge {

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * To which addresses alerts of a query may be posted, whatever a name server says of a receiver's
- * name:
+ * Restricts the addresses to which alerts of a query may be posted, whatever a receiver's name
+ * resolves to:
  *
  * <pre>
  * receiver in the inventory        public  private, loopback  link-local, backplane
@@ -21,13 +21,13 @@ import java.util.stream.Collectors;
  * an address                       yes     yes                yes
  * </pre>
  *
- * <p>All of a name's addresses have to be allowed, so that no answer of a name server that holds
- * one which is not is used at all. Immutable.
+ * <p>All of a name's addresses have to be allowed, so that an answer with a single disallowed
+ * address is rejected entirely. Immutable.
  *
  * @param privateUrls receivers that the inventory lists as private, or by their address
  */
 record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
-  /** A receiver that is not asked, now or later. */
+  /** A receiver that is not contacted, now or later. */
   static final class Refused extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -49,10 +49,10 @@ record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver
   }
 
   /**
-   * Looks a receiver up once.
+   * Resolves a receiver once.
    *
-   * @return its addresses, all of them allowed; to be connected to without asking again
-   * @throws Refused if one of them is not
+   * @return its addresses, all of them allowed; connect to them without resolving again
+   * @throws Refused if one of them is not allowed
    * @throws java.net.UnknownHostException if it has none
    */
   List<InetAddress> addresses(String url) throws IOException {

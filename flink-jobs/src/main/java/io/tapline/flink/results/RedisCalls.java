@@ -2,19 +2,21 @@ package io.tapline.flink.results;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Counters;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Results as calls of the Redis Functions in tapline.lua: function, number of keys, keys,
+ * Encodes results as calls of the Redis Functions in tapline.lua: function, number of keys, keys,
  * arguments. Keys, types and fields are described in schema/redis.md.
  */
 final class RedisCalls {
   private static final String WINDOW = "tapline_window";
   private static final String ALERTS = "tapline_alerts";
 
-  // Where both have the same arguments.
+  // Both functions have the processor at this position.
   private static final int PROCESSOR = 9;
   private static final int NAME = 10;
   private static final int FIRST_ROW = 14;
@@ -31,7 +33,7 @@ final class RedisCalls {
     return "tapline:query:" + query.query() + ":" + suffix;
   }
 
-  /** One window of one processor, whole and at once. */
+  /** Returns the call for one window of one processor, whole and at once. */
   String[] window(WindowRows window, Accounts accounts) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     String completeness = completeness(window, accounts);
@@ -65,7 +67,7 @@ final class RedisCalls {
     return Json.completeness(accounts, query.processors().get(window.processor()), silent);
   }
 
-  /** The alerts that begin and end with one window. */
+  /** Returns the call for the alerts that begin and end with one window. */
   String[] alerts(WindowRows window, Accounts accounts) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     String completeness = completeness(window, accounts);
@@ -92,7 +94,7 @@ final class RedisCalls {
     return call.toArray(String[]::new);
   }
 
-  /** Processor and JSON of each alert of such a call. */
+  /** Returns processor and JSON of each alert in such a call. */
   static List<String[]> alertsOf(String[] call) {
     List<String[]> alerts = new ArrayList<>();
     for (int i = FIRST_ROW; call[0].equals(ALERTS) && i < call.length; i += 3) {
@@ -101,12 +103,12 @@ final class RedisCalls {
     return alerts;
   }
 
-  /** The processor of a call that writes a window or alerts. */
+  /** Returns the processor of a call that writes a window or alerts. */
   static String processorOf(String[] call) {
     return call[PROCESSOR];
   }
 
-  /** A window or its alerts as one line of JSON; empty for other calls. */
+  /** Returns a window or its alerts as one line of JSON; empty for other calls. */
   static String line(String query, String[] call) {
     if (!call[0].equals(WINDOW) && !call[0].equals(ALERTS)) {
       return "";
@@ -125,13 +127,13 @@ final class RedisCalls {
     return line.append("]}").toString();
   }
 
-  /** Empty where there is no value: zero would be one. */
+  /** Returns an empty string if there is no value, since zero would be one. */
   private static String score(ResultRow row) {
     double number = row.value().number();
     return Double.isNaN(number) ? "" : Double.toString(number).replace("Infinity", "inf");
   }
 
-  /** What the query has seen so far. */
+  /** Returns the call for what the query has seen so far. */
   String[] totals(Accounts accounts) throws IOException {
     long late = 0;
     long reused = 0;
@@ -180,7 +182,7 @@ final class RedisCalls {
     };
   }
 
-  /** Twenty digits compare as text as the numbers do; Lua's own numbers end at 2^53. */
+  /** Twenty digits sort as strings as the numbers do; Lua's own integers are exact only to 2^53. */
   private static String padded(long number) {
     return "%020d".formatted(number);
   }

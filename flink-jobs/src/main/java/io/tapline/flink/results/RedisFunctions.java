@@ -15,8 +15,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * A connection to Redis that calls functions and outlives short outages. Not thread-safe.
  *
- * <p>With a login, the control plane loads the functions and makes the user; a Redis that was
- * restarted may lack both for a moment, which is an outage, too. Without one, this loads them.
+ * <p>With a login, the control plane loads the functions and creates the user; a restarted Redis
+ * may lack both for a moment, which counts as an outage, too. Without a login, this class loads the
+ * functions.
  */
 final class RedisFunctions {
   private static final int TIMEOUT_MS = 5_000;
@@ -32,14 +33,14 @@ final class RedisFunctions {
 
   /**
    * @param patience how long to try
-   * @throws IOException if Redis can't be reached for so long, or is none that has functions
+   * @throws IOException if Redis can't be reached for so long, or does not support functions
    */
   void connect(Duration patience) throws IOException, InterruptedException {
     retry(patience, () -> {});
   }
 
   /**
-   * Calls a function until it was called once.
+   * Calls a function exactly until one call succeeds.
    *
    * @param call function, number of keys, keys, arguments
    */
@@ -78,7 +79,9 @@ final class RedisFunctions {
     }
   }
 
-  /** Outages, start-up, and a server that came back without its functions or users. */
+  /**
+   * Returns true for outages, startup, and a server that came back without its functions or users.
+   */
   private static boolean passes(JedisException e) {
     String message = String.valueOf(e.getMessage());
     return e instanceof JedisConnectionException

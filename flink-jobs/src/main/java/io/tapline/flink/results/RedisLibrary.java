@@ -12,12 +12,12 @@ public final class RedisLibrary {
 
   private RedisLibrary() {}
 
-  /** Loads it in place of the one that is there, of whatever version. */
+  /** Loads the library in place of an existing one of any version. */
   public static void load(Jedis redis) {
     redis.functionLoadReplace(text());
   }
 
-  /** Whether some version of it is there. */
+  /** Returns true if some version of it is loaded. */
   public static boolean isLoaded(Jedis redis) {
     return !redis.functionList(NAME).isEmpty();
   }

@@ -9,12 +9,12 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 
 /**
- * Calls the Redis Functions that the results operator asks for, one after another.
+ * Calls the Redis Functions that the results operator requests, one after another.
  *
  * <p>A write is done when {@code write} returns, so that a checkpoint has nothing to wait for;
- * after a failure calls come again and change nothing. A lost connection is tried again for a
- * while; then the job fails and starts again from its last checkpoint. A Redis that is not there at
- * the very start is taken for a mistake: the job fails for good.
+ * after a failure, calls are repeated and change nothing. A lost connection is retried for a while;
+ * then the job fails and restarts from its last checkpoint. If Redis is unreachable at the very
+ * start, that counts as a configuration error: the job fails for good.
  */
 public final class RedisSink implements Sink<String[]> {
   private static final Duration PATIENCE_AT_START = Duration.ofSeconds(5);

@@ -10,13 +10,13 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * Finds the windows that only repeat the one before them. When all monitors have ended, every
  * window that still holds a tuple closes at once: {@code w=1h, s=1m} over five seconds would be
- * sixty tables with the same rows. Of those that end after the observation, each one whose rows are
- * the same as those of the window before it is a repeat.
+ * sixty tables with the same rows. A window that ends after the observation is a repeat if its rows
+ * equal those of the window before it.
  *
- * <p>No part of checkpoints, since these windows all close within one call. Not thread-safe.
+ * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** Stands in for exemplars: a difference in them alone does not make a window new. */
+  /** Replaces exemplars: a difference only in them does not make a window new. */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;
@@ -32,7 +32,7 @@ final class Repeats {
     lastRows = new byte[lastEndNs.length][];
   }
 
-  /** Returns whether this window repeats the previous window of its processor, and remembers it. */
+  /** Returns true if this window repeats the previous window of its processor, and remembers it. */
   boolean take(WindowRows window) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     if (window.endNs() <= observedNs || spec.isWholeQuery() || spec.trigger() != null) {

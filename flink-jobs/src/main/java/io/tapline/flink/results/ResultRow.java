@@ -13,9 +13,9 @@ import java.util.Comparator;
 /**
  * One group's result in one window.
  *
- * @param spread null but for distributions and histograms
- * @param beside null but for rows that show it
- * @param change null but for triggers
+ * @param spread null except for distributions and histograms
+ * @param beside null except for rows that show it
+ * @param change null except for triggers
  */
 public record ResultRow(
     byte[] key, Value value, Spread spread, Beside beside, Exemplars exemplars, Change change) {
@@ -26,12 +26,12 @@ public record ResultRow(
    */
   public record Change(boolean begins, long sinceNs) {}
 
-  /** A row that may still be left out, with nothing but what its place depends on. */
+  /** Returns a row that may still be dropped, with only what its rank depends on. */
   public static ResultRow candidate(byte[] key, Value value) {
     return new ResultRow(key, value, null, null, null, null);
   }
 
-  /** A row that is an alert. */
+  /** Returns a row that is an alert. */
   public static ResultRow alert(byte[] key, Value value, Exemplars exemplars, Change change) {
     return new ResultRow(key, value, null, null, exemplars, change);
   }
@@ -39,7 +39,7 @@ public record ResultRow(
   /**
    * Tuples of the group that are counted beside its value.
    *
-   * @param absent without a value
+   * @param absent tuples without a value
    */
   public record Beside(Value absent, Value unanswered, Value halfSeen) {
     private void write(DataOutput out) throws IOException {
@@ -56,7 +56,7 @@ public record ResultRow(
   }
 
   /**
-   * What a distribution shows.
+   * The statistics of a distribution.
    *
    * @param quantiles at {@link #SHARES}
    * @param histogram values per bucket of {@link Distribution#bound}
@@ -98,7 +98,8 @@ public record ResultRow(
   }
 
   /**
-   * Largest value first, or smallest; equal values by key, so that ranks are the same in every run.
+   * Orders by the largest value first, or the smallest; equal values by key, so that ranks are the
+   * same in every run.
    */
   public static Comparator<ResultRow> order(boolean ascending) {
     return Comparator.comparing(ResultRow::value, Value.order(ascending))

@@ -3,6 +3,7 @@ package io.tapline.flink.results;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.ingest.Buckets;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,9 +20,9 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Reports of all buckets in, calls of Redis Functions out: merges the buckets' rows of a window
- * into one ranking once every bucket has passed the window's end. One subtask, since a ranking is
- * one thing; what reaches it is small.
+ * Turns the reports of all buckets into calls of Redis Functions: merges the buckets' rows of a
+ * window into one ranking once every bucket has passed the window's end. It has one subtask, since
+ * a ranking can't be split; its input is small.
  */
 public final class ResultsOperator extends AbstractStreamOperator<String[]>
     implements OneInputStreamOperator<byte[], String[]> {
@@ -77,7 +78,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
       WindowRows merged = merges.get(window.processor()).merge(window);
       tellOfUnseen(merged.endNs() - 1);
       if (repeats.take(merged)) {
-        // Its accounts are taken all the same, so that tellOfUnseen regards it as written.
+        // Takes its accounts nevertheless, so that tellOfUnseen regards it as written.
         accounts.get(merged.processor()).of(merged.startNs(), merged.endNs());
       } else {
         write(merged);
@@ -98,9 +99,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
         new StreamRecord<>(alerts ? calls.alerts(window, own) : calls.window(window, own)));
   }
 
-  /**
-   * Windows without tuples in which there may have been some that nobody saw; the earliest first.
-   */
+  /** Reports windows without tuples in which some may have gone unseen, earliest first. */
   private void tellOfUnseen(long limitNs) throws Exception {
     WindowRows next;
     do {
@@ -127,7 +126,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     }
   }
 
-  /** What came about in a window; the whole query is all that was seen so far. */
+  /** Returns the accounts of a window; for the whole query, everything seen so far. */
   private Accounts accountsOf(WindowRows rows) {
     ProcessorSpec spec = query.processors().get(rows.processor());
     Accounts own = new Accounts(query.processors().size());

@@ -15,10 +15,10 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Sends each window that is written into Redis to a Kafka topic, too, as one line of JSON.
+ * Sends each window that is written to Redis to a Kafka topic, too, as one line of JSON.
  *
- * <p>At least once: after a failure windows come again, the same and in order, so that a reader who
- * skips those that end no later than what he has sees each once.
+ * <p>Delivery is at least once: after a failure, windows are sent again, the same and in order, so
+ * that a reader that skips those that end no later than its last one sees each once.
  */
 public final class ResultsTopic implements Sink<String[]> {
   private final String query;

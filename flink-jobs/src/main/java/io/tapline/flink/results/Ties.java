@@ -3,11 +3,11 @@ package io.tapline.flink.results;
 import io.tapline.flink.group.Value;
 import java.util.List;
 
-/** Which ranks the bounds of estimates leave open. */
+/** Finds the ranks that the bounds of estimates leave undecided. */
 final class Ties {
   private Ties() {}
 
-  /** Whether each row's bounds reach those of the row before or after it. */
+  /** Returns whether each row's bounds overlap those of the row before or after it. */
   static boolean[] of(List<ResultRow> rows) {
     boolean[] tied = new boolean[rows.size()];
     for (int i = 1; i < tied.length; i++) {
@@ -19,7 +19,7 @@ final class Ties {
     return tied;
   }
 
-  /** Exact values are what they are: equal ones are in the order of their keys. */
+  /** Exact values never tie: equal ones are in the order of their keys. */
   private static boolean touch(Value a, Value b) {
     boolean estimated = a.low() != a.high() || b.low() != b.high();
     return estimated && !(a.high() < b.low()) && !(b.high() < a.low());

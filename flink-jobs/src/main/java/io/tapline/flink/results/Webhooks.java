@@ -20,13 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Posts alerts from a thread of its own, one after another, each until its receiver has answered
- * with 2xx or attempts are used up. Where a receiver is decides {@link Receivers}, at each attempt
- * anew. Thread-safe.
+ * Posts alerts from its own thread, one after another, each until its receiver has responded with
+ * 2xx or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
+ * Thread-safe.
  *
  * <p>Each request carries the time and, if there is a secret, HMAC-SHA256 of {@code time + "." +
- * body} in hexadecimal, so that a receiver knows the sender and refuses old ones. A request may
- * come twice: alerts have IDs.
+ * body} in hexadecimal, so that a receiver can authenticate the sender and reject old requests. A
+ * request may arrive twice: alerts have IDs.
  */
 final class Webhooks implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Webhooks.class);
@@ -66,7 +66,7 @@ final class Webhooks implements AutoCloseable {
     thread.start();
   }
 
-  /** Takes an alert; the oldest waiting one makes room if need be. */
+  /** Adds an alert; drops the oldest waiting one if there is no room. */
   synchronized void add(AlertDelivery delivery) {
     if (pending.size() == MOST_PENDING) {
       pending.removeFirst();
@@ -76,12 +76,12 @@ final class Webhooks implements AutoCloseable {
     notifyAll();
   }
 
-  /** What has not been answered. */
+  /** Returns the alerts that have not been acknowledged. */
   synchronized List<AlertDelivery> pending() {
     return new ArrayList<>(pending);
   }
 
-  /** One line a power of two. */
+  /** Logs one line per power of two. */
   private void giveUp(String reason) {
     given++;
     if (Long.bitCount(given) == 1) {
@@ -98,7 +98,7 @@ final class Webhooks implements AutoCloseable {
         }
         String fault = deliver(first);
         synchronized (this) {
-          // Another may have made room for a new one meanwhile.
+          // It may have been dropped for a new one meanwhile.
           pending.removeFirstOccurrence(first);
           if (!fault.isEmpty()) {
             giveUp(fault);
@@ -117,7 +117,7 @@ final class Webhooks implements AutoCloseable {
     return closed ? null : pending.getFirst();
   }
 
-  /** Empty, or why it can't be delivered. */
+  /** Returns why the alert can't be delivered; empty if it was. */
   private String deliver(AlertDelivery delivery) throws InterruptedException {
     String fault = "";
     long pause = FIRST_PAUSE_MS;

@@ -1,6 +1,8 @@
 package io.tapline.flink.results;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -11,20 +13,18 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What came about in each window of one processor.
+ * The accounts of each window of one processor.
  *
  * <pre>
- *   panes     |  p  | p+1 | p+2 | p+3 | p+4 |      accounts of each, as they are told
+ *   panes     |  p  | p+1 | p+2 | p+3 | p+4 |      accounts of each, as reported
  *   window          [from ──────── to)            sum of its panes; a slide adds and takes away
  * </pre>
  *
- * <p>Windows are asked for in order of their ends. What is told of a time that no later window
+ * <p>Windows are requested in order of their ends. What is reported for a time that no later window
  * reaches counts in the next one: it happened while that was open. Not thread-safe.
  */
 final class WindowAccounts {
-  /**
-   * Losses of which nobody knows how many tuples they were: a window without any may have had some.
-   */
+  /** Losses of an unknown number of tuples: a window without tuples may have had some. */
   private static final Set<String> UNSEEN =
       Set.of("missing_batch", "monitor_replaced", "kernel_missed");
 
@@ -59,7 +59,10 @@ final class WindowAccounts {
     return panes.computeIfAbsent(pane, index -> new Accounts(processors));
   }
 
-  /** A copy of the accounts of a window. REQUIRES: it ends after all that were asked for before. */
+  /**
+   * Returns a copy of the accounts of a window. REQUIRES: it ends after all that were requested
+   * before.
+   */
   Accounts of(long startNs, long endNs) {
     long first = spec.paneOf(startNs);
     if (!undated.isEmpty()) {
@@ -74,9 +77,8 @@ final class WindowAccounts {
   }
 
   /**
-   * End of the first window behind the last that was asked for, up to {@code limitNs}, in which
-   * there may have been what nobody saw. Windows of the whole query and those of triggers have
-   * none.
+   * Returns the end of the first window after the last requested one, up to {@code limitNs}, in
+   * which tuples may have gone unseen. Windows of the whole query and those of triggers have none.
    */
   OptionalLong firstUnseenEnd(long limitNs) {
     if (spec.isWholeQuery() || spec.trigger() != null) {
@@ -92,7 +94,7 @@ final class WindowAccounts {
     return OptionalLong.empty();
   }
 
-  /** The earliest that can still be asked for and does not end before the pane does. */
+  /** Returns the earliest end that can still be requested and is not before the pane's. */
   private long firstEndOf(long pane) {
     long paneEnd = (pane + 1) * spec.paneNs();
     long end = -Math.floorDiv(-paneEnd, spec.slideNs()) * spec.slideNs();

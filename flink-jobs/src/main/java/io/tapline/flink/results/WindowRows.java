@@ -12,9 +12,9 @@ import java.util.List;
  *
  * @param startNs first nanosecond of the window
  * @param endNs first nanosecond after it
- * @param partial whether some monitor did not watch for all of it, or the window goes on
- * @param omitted rows that the bound on their number left out
- * @param silent indexes of the monitors that said nothing and were not waited for
+ * @param partial whether some monitor did not watch for all of it, or the window is not over
+ * @param omitted number of rows beyond the limit
+ * @param silent indexes of the silent monitors that were not waited for
  */
 public record WindowRows(
     int processor,
@@ -25,7 +25,7 @@ public record WindowRows(
     long omitted,
     List<Integer> silent) {
 
-  /** A window of all monitors. */
+  /** A window that waited for all monitors. */
   public WindowRows(
       int processor,
       long startNs,
@@ -36,7 +36,7 @@ public record WindowRows(
     this(processor, startNs, endNs, partial, rows, omitted, List.of());
   }
 
-  /** The same window, which did not wait for some monitors. */
+  /** Returns the same window, which did not wait for some monitors. */
   public WindowRows without(List<Integer> monitors) {
     return monitors.isEmpty()
         ? this

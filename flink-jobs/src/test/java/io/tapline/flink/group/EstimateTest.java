@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whether bounds hold as often as said, over windows of flows by Zipf's law. */
+/** Tests that bounds hold as often as claimed, over windows of flows by Zipf's law. */
 class EstimateTest {
   private static final int WINDOWS = 300;
   private static final int FLOWS = 6_000;
@@ -28,7 +28,7 @@ class EstimateTest {
     assertThat(Student.quantile(50)).isCloseTo(4.07277, near);
   }
 
-  /** Of the first ten by estimate, which are the luckier ones of those alike. */
+  /** The first ten by estimate are the luckier ones among equals. */
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
   void allRowsOfARankingAreWithinTheirBoundsIn95OfAHundredWindows(double rate) {

@@ -12,14 +12,14 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Rounds as the broker answers and the reader gets on; both are told what to do here. */
+/** Tests the rounds of the broker's answers and the reader's progress; the test controls both. */
 class ListeningTest {
   private final Broker broker = new Broker();
   private final Listening listening = new Listening(broker);
   private final PartitionState state =
       new PartitionState(QuerySpec.of(Plans.plan("q", 1, Plans.topK(3, "1s", "1s"))), 0, 10);
 
-  /** Answers when it is told to. */
+  /** Answers when the test says so. */
   private static final class Broker extends TopicEnds {
     private Answer answer;
     private boolean asked = true;

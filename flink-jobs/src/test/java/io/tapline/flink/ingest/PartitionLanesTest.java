@@ -58,7 +58,7 @@ class PartitionLanesTest {
         .build();
   }
 
-  /** The host that goes on may have started its monitor long before the one that died. */
+  /** The host that takes over may have started its monitor long before the one that died. */
   @Test
   void aHigherEpochBeginsAnewWhateverItsIncarnationAndFencesTheLowerOne() throws IOException {
     lanes.admit(of(1, 9, 0, 100));
@@ -81,7 +81,7 @@ class PartitionLanesTest {
     }
   }
 
-  /** Parts of a query are placed anew one by one. */
+  /** Parts of a query are reassigned one by one. */
   @Test
   void anEpochFencesItsOwnMonitorOnly() {
     QuerySpec two =

@@ -103,7 +103,7 @@ public final class Pipeline implements AutoCloseable {
   }
 
   /**
-   * What the source does after so many rounds in which all that a partition held was read, or after
+   * Simulates the source after so many rounds in which everything in a partition was read, or after
    * one without an answer of the broker.
    */
   public void listen(int partition, int rounds, boolean answered) throws Exception {
@@ -115,7 +115,7 @@ public final class Pipeline implements AutoCloseable {
     }
   }
 
-  /** Whether the source of this partition would end now. */
+  /** Returns true if the source of this partition would end now. */
   public boolean ended(int partition) {
     return partitions.containsKey(partition) && partitions.get(partition).allEnded();
   }
@@ -161,7 +161,7 @@ public final class Pipeline implements AutoCloseable {
     windows.add(window);
   }
 
-  /** Takes a checkpoint, throws everything away and goes on from it. */
+  /** Takes a checkpoint, discards everything and resumes from it. */
   public void restart(int parallelism) throws Exception {
     checkpoints++;
     for (var source : ingest) {

@@ -59,7 +59,7 @@ class AddressKindTest {
     assertThat(AddressKind.of(InetAddress.getByName(address))).isEqualTo(kind);
   }
 
-  /** As a name server may answer, in 16 bytes. */
+  /** A name server may answer with such addresses in 16 bytes. */
   @Test
   void mappedAddressesAreThoseOfIpv4() throws Exception {
     byte[] mapped = new byte[16];

@@ -26,7 +26,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What a query's job may do in a real Redis, by the rules of schema/redis.acl. */
+/** Tests the rights of a query's job in a real Redis, by the rules of schema/redis.acl. */
 class JobRightsTest {
   private static final Duration NO_PATIENCE = Duration.ZERO;
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -147,7 +147,7 @@ class JobRightsTest {
     assertRefused(window("a-1", "b-1", 10));
     assertRefused(new String[] {"tapline_totals", "1", "tapline:query:a-1", "10", "state", "x"});
     assertRefused(new String[] {"tapline_totals", "1", "tapline:queries", "10", "state", "x"});
-    // Of its own query, but no totals.
+    // A key of its own query, but not its totals.
     assertRefused(new String[] {"tapline_totals", "1", key("a-1", "windows"), "10", "a", "x"});
     try (Jedis admin = redis.client();
         Jedis job = RedisClients.connect(endpoint())) {

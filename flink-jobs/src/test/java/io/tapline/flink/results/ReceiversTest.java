@@ -41,11 +41,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Where alerts get to, with receivers on loopback and name servers that are not to be trusted. */
+/** Tests where alerts go, with receivers on loopback and untrusted name servers. */
 class ReceiversTest {
   private static final Backplane NONE = new Backplane(List.of());
 
-  /** Of documentation: nothing answers there. */
+  /** An address for documentation: nothing answers there. */
   private static final String PUBLIC = "192.0.2.1";
 
   private final List<String> requests = new CopyOnWriteArrayList<>();
@@ -197,7 +197,7 @@ class ReceiversTest {
     assertThat(asked).hasValue(1);
   }
 
-  /** What was checked is what is connected to, and the next attempt is checked anew. */
+  /** The job connects to the checked address, and checks again for the next attempt. */
   @Test
   void aNameThatIsReboundLeadsNowhere() throws Exception {
     String url = "http://receiver.test:" + port + "/";

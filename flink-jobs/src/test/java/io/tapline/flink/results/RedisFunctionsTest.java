@@ -78,7 +78,7 @@ class RedisFunctionsTest {
     }
   }
 
-  /** What a foreign dashboard knows: the document. */
+  /** A foreign dashboard knows only the document. */
   @Test
   void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {
     Path document = Path.of(System.getProperty("tapline.root", "..")).resolve("schema/redis.md");

@@ -74,7 +74,7 @@ class WebhooksTest {
     }
   }
 
-  /** As `printf '1700000000.{}' | openssl dgst -sha256 -hmac secret` has it. */
+  /** `printf '1700000000.{}' | openssl dgst -sha256 -hmac secret` prints the same. */
   @Test
   void theSignatureIsWhatOtherToolsCompute() {
     assertThat(Webhooks.signature("secret", "1700000000", "{}")).isEqualTo(OPENSSL);

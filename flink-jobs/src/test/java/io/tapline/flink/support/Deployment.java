@@ -51,12 +51,12 @@ public final class Deployment implements AutoCloseable {
         directory.resolve("ha").toUri().toString(),
         "high-availability.zookeeper.client.session-timeout",
         "4s",
-        // What is not noticed by a broken connection is by silence.
+        // Failures without a broken connection are detected by silence.
         "heartbeat.interval",
         "1s",
         "heartbeat.timeout",
         "10s",
-        // Of jobs that have ended: how many are told of, and for how many seconds their jar stays.
+        // For ended jobs: how many are remembered, and for how many seconds their jar stays.
         "jobstore.max-capacity",
         "4",
         "blob.service.cleanup.interval",
@@ -95,7 +95,9 @@ public final class Deployment implements AutoCloseable {
     }
   }
 
-  /** What Flink leaves of an ended job: folders, which it empties but does not remove. */
+  /**
+   * Deletes the folders that Flink leaves of an ended job, which it empties but does not remove.
+   */
   public void deleteCheckpoints(String id) throws IOException {
     Path folder = directory.resolve("checkpoints").resolve(id);
     if (Files.exists(folder)) {

@@ -35,7 +35,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     client.send(topic, partition, value);
   }
 
-  /** So many values of partition 0 of a topic, once they are there. */
+  /** Returns so many values of partition 0 of a topic, once they are there. */
   public List<String> read(String topic, int count) throws Exception {
     return client.read(topic, count);
   }

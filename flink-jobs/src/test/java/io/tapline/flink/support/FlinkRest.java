@@ -51,7 +51,7 @@ public final class FlinkRest {
     var body =
         MAPPER
             .createObjectNode()
-            .put("entryClass", "io.tapline.flink.QueryJob")
+            .put("entryClass", "io.tapline.flink.job.QueryJob")
             .put("jobId", jobId);
     arguments.forEach(body.putArray("programArgsList")::add);
     return send(
@@ -60,7 +60,7 @@ public final class FlinkRest {
             .POST(HttpRequest.BodyPublishers.ofString(body.toString())));
   }
 
-  /** Empty while nobody answers, or nobody knows the job. */
+  /** Returns an empty string while nothing answers, or the job is unknown. */
   public String state(String jobId) throws Exception {
     return get("/jobs/" + jobId).path("state").asText();
   }
@@ -78,7 +78,7 @@ public final class FlinkRest {
     return get("/overview").path("slots-total").asInt();
   }
 
-  /** An answer; empty while nobody answers. */
+  /** Returns a response; empty while nothing answers. */
   public JsonNode get(String path) throws Exception {
     try {
       return send(request(path).GET());

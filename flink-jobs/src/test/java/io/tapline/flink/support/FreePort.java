@@ -5,7 +5,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 
-/** A port that nobody listens on at the moment. */
+/** Finds a port on which no process listens at the moment. */
 public final class FreePort {
   private FreePort() {}
 

@@ -48,7 +48,10 @@ public final class Kills {
     this.connections = connections;
   }
 
-  /** What a kill takes until the job that reads from Kafka has written its next window. */
+  /**
+   * Returns the time from each kill until the job that reads from Kafka has written its next
+   * window.
+   */
   public List<String> log() {
     return log;
   }

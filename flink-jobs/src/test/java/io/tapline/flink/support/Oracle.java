@@ -289,7 +289,10 @@ public final class Oracle {
             quantile(sorted, 0.99).longValue());
   }
 
-  /** Where more values differ than are kept apart, what all of them, one after the other, give. */
+  /**
+   * If there are more distinct values than are kept, computes what all of them give one after the
+   * other.
+   */
   private static Number quantile(List<Long> sorted, double share) {
     if (sorted.stream().distinct().count() <= Distribution.EXACT) {
       return sorted.get((int) Math.ceil(share * sorted.size()) - 1);
@@ -333,7 +336,7 @@ public final class Oracle {
     return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
   }
 
-  /** What the job wrote, in the same form. */
+  /** Returns what the job wrote, in the same form. */
   public static List<String> actual(List<JsonNode> windows) {
     List<String> texts = new ArrayList<>();
     for (JsonNode window : windows) {

@@ -51,7 +51,7 @@ public final class Plans {
         .formatted(aggregate.toLowerCase(), key, aggregate, window);
   }
 
-  /** The same with whatever else a processor can have: {@code ,"share":0.9…}. */
+  /** Returns the same with any other members of a processor: {@code ,"share":0.9…}. */
   public static String with(String processor, String more) {
     return processor.substring(0, processor.lastIndexOf('}')) + more + "}";
   }

@@ -73,7 +73,7 @@ public final class ServerProcess implements AutoCloseable {
     }
   }
 
-  /** Of a Java program: collects garbage, so that what is left is what is held. */
+  /** Collects the garbage of a Java program, so that only live objects remain. */
   public void collectGarbage() throws IOException, InterruptedException {
     new ProcessBuilder("jcmd", Long.toString(process.pid()), "GC.run")
         .redirectErrorStream(true)

@@ -94,7 +94,7 @@ public final class SessionCluster implements AutoCloseable {
   public static Path jobJar(Path directory) throws Exception {
     Path classes =
         Path.of(
-            io.tapline.flink.QueryJob.class
+            io.tapline.flink.job.QueryJob.class
                 .getProtectionDomain()
                 .getCodeSource()
                 .getLocation()

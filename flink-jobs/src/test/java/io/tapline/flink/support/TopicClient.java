@@ -20,7 +20,7 @@ import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** What tests ask of a broker. */
+/** Requests that tests make to a broker. */
 public final class TopicClient implements AutoCloseable {
   private final String brokers;
   private final Admin admin;
@@ -81,7 +81,7 @@ public final class TopicClient implements AutoCloseable {
     producer.send(new ProducerRecord<>(topic, partition, null, value)).get();
   }
 
-  /** So many values of partition 0 of a topic, once they are there. */
+  /** Returns so many values of partition 0 of a topic, once they are there. */
   public List<String> read(String topic, int count) throws Exception {
     List<String> values = new ArrayList<>();
     var deserializer = new StringDeserializer();

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the servers of a deployment hold. */
+/** The memory and files of a deployment's servers. */
 public final class Usage {
   private static final String METASPACE = "Status.JVM.Memory.Metaspace.Used";
   private static final String THREADS = "Status.JVM.Threads.Count";

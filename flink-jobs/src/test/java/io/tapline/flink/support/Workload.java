@@ -130,7 +130,7 @@ public final class Workload {
     return records;
   }
 
-  /** Requests of connections that nobody else knows of, half an hour too late. */
+  /** Returns requests of connections without other tuples, half an hour too late. */
   private List<Tuple> late(Random random) {
     List<Tuple> late = new ArrayList<>();
     for (int i = 1 + random.nextInt(5); i > 0; i--) {

@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * A topology with the addresses of its hosts, as the inventory's section {@code network} gives it:
+ * A topology with the addresses of its hosts, from the inventory's section {@code network}:
  *
  * <pre>
  * network:
@@ -41,7 +41,7 @@ import java.util.stream.IntStream;
  * Beside them may stand what hosts were last seen to send and receive, {@code rates_mbps: {h1:
  * 250}}.
  *
- * @param addresses by host number of the topology; none where the inventory has no such host
+ * @param addresses addresses by host number of the topology; none if the inventory has no such host
  */
 public record Network(Topology topology, List<List<Prefix>> addresses, Rates rates) {
   private static final int CPUS = 16;
@@ -54,7 +54,7 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
   /**
    * Reads an inventory file's network; empty if it has none.
    *
-   * @throws IllegalArgumentException if it is wrong; the message says what and where
+   * @throws IllegalArgumentException if it is invalid; the message says what and where
    */
   public static Optional<Network> fromYaml(String yaml, Inventory inventory) {
     JsonNode section;
@@ -94,7 +94,7 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
     }
   }
 
-  /** A host's number in the topology. REQUIRES: there is one of this name. */
+  /** Returns a host's number in the topology. REQUIRES: there is one of this name. */
   int number(String host) {
     return IntStream.range(0, topology.hostCount())
         .filter(number -> topology.host(number).name().equals(host))
@@ -102,7 +102,7 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
         .orElseThrow();
   }
 
-  /** Name of the host that is called so or has this address. */
+  /** Returns the name of the host that has this name or address. */
   public Optional<String> hostOf(String nameOrAddress) {
     Optional<Prefix> address = IpPrefix.parse(nameOrAddress).map(Prefix::of);
     for (int host = 0; host < topology.hostCount(); host++) {
@@ -116,17 +116,20 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
     return Optional.empty();
   }
 
-  /** The same with rates that somebody has counted. */
+  /** Returns this network with measured rates. */
   public Network with(Rates counted) {
     return new Network(topology, addresses, counted);
   }
 
-  /** Whether somebody has counted what a host sends and receives. */
+  /** Returns true if the traffic of a host was measured. */
   boolean isCounted(int host) {
     return rates.bps(topology.host(host).name()).isPresent();
   }
 
-  /** Flows from hosts to themselves: what is to be monitored at their edge switches. */
+  /**
+   * Returns flows from hosts to themselves, which stand for what is monitored at their edge
+   * switches.
+   */
   Flows flows(int[] hosts) {
     Flows.Builder flows = new Flows.Builder(hosts.length);
     for (int host : hosts) {
@@ -161,7 +164,7 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
     }
   }
 
-  /** The edge switches with the addresses below them. */
+  /** Returns the edge switches with the addresses below them. */
   List<EdgeSwitch> edges() {
     List<List<Prefix>> below = new ArrayList<>();
     for (int edge = 0; edge < topology.edgeCount(); edge++) {

@@ -11,11 +11,11 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** A {@link NetworkPlan} for people, for programs, and as a drawing. */
+/** Formats a {@link NetworkPlan} for people, for programs, and as a drawing. */
 public final class NetworkExplain {
   private NetworkExplain() {}
 
-  /** Several lines, each ended by a line feed. */
+  /** Returns several lines, each ended by a line feed. */
   public static String text(NetworkPlan plan) {
     StringBuilder out = new StringBuilder("placement\n");
     line(out, "network", plan.network().topology().kind());
@@ -123,7 +123,7 @@ public final class NetworkExplain {
     return String.format(Locale.ROOT, "%.4g Gbit/s", value);
   }
 
-  /** What the plan's own JSON does not say. */
+  /** Returns what the plan's own JSON does not contain. */
   public static ObjectNode json(NetworkPlan plan) {
     ObjectNode node = new ObjectMapper().createObjectNode();
     node.put("network", plan.network().topology().kind());

@@ -27,18 +27,18 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * What a query's match becomes in a network: the flows to be placed, their layout, and the mirror
- * table of each switch. A function of its input.
+ * A query's match in a network: the flows to be placed, their layout, and the mirror table of each
+ * switch. A pure function of its input.
  *
- * <p>Each host that a named side stands for is expected to have as much wanted traffic as was
- * counted there last, or {@link Rates#DEFAULT_BPS}. Where both sides are named, both are tried and
- * the one that needs fewer processes, then less traffic, is taken.
+ * <p>Each host of a named side is expected to have as much matching traffic as its last measured
+ * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, both are tried and the one that
+ * needs fewer processes, then less traffic, is taken.
  *
  * @param side whose edge switches mirror
- * @param hosts of that side
- * @param monitorIds of all monitors of the layout, in its order
- * @param monitorOfHost by position in {@code hosts}, the monitor that its packets go to
- * @param tables by switch
+ * @param hosts hosts of that side
+ * @param monitorIds IDs of all monitors of the layout, in its order
+ * @param monitorOfHost for each of {@code hosts}, the monitor that its packets go to
+ * @param tables mirror tables by switch
  */
 public record NetworkPlan(
     Network network,
@@ -52,16 +52,16 @@ public record NetworkPlan(
     List<String> monitorIds,
     List<String> monitorOfHost,
     Map<String, RuleTable> tables) {
-  /** Rules that a switch is taken to have room for in its mirror table. */
+  /** Assumed capacity of a switch's mirror table, in rules. */
   public static final int TABLE_CAPACITY = 2000;
 
-  /** What a process is worth in bits per second times weight: a tenth of a full monitor. */
+  /** Cost of a process in bits per second times weight: a tenth of a full monitor. */
   private static final double PRICE = 1e9;
 
   /**
    * Plans a match.
    *
-   * @throws PlacementException if no host has room, or no host of the network is meant
+   * @throws PlacementException if no host has room, or the match has no host of the network
    */
   public static NetworkPlan of(Network network, String query, Match match) {
     NetworkPlan best = null;
@@ -89,7 +89,7 @@ public record NetworkPlan(
     return fewer != 0 ? fewer < 0 : cost.processorWeighted() < other.cost.processorWeighted();
   }
 
-  /** The sides that may mirror. */
+  /** Returns the sides that may mirror. */
   static List<MirrorPlanner.Side> sides(Match match) {
     MirrorPlanner.Side first = MirrorPlanner.side(match);
     boolean both =
@@ -103,7 +103,7 @@ public record NetworkPlan(
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  /** The hosts that a side of a match means. */
+  /** Returns the hosts of a side of a match. */
   static int[] hosts(Network network, Match match, MirrorPlanner.Side named) {
     List<Address> side = sideOf(match, named);
     List<Integer> hosts = new ArrayList<>();
@@ -144,7 +144,7 @@ public record NetworkPlan(
         tables(network, parts(network, query, match, side, hosts, monitors, edges, 0)));
   }
 
-  /** The mirror tables of what is wanted. */
+  /** Returns the mirror tables for these queries. */
   static Map<String, RuleTable> tables(Network network, List<MirrorPlanner.Query> parts) {
     Map<String, RuleTable> tables = new LinkedHashMap<>();
     MirrorPlanner.wanted(parts, network.edges())
@@ -153,11 +153,11 @@ public record NetworkPlan(
   }
 
   /**
-   * The query's match for each monitor: that of the hosts which it has.
+   * Returns the query's match for each monitor, restricted to the monitor's hosts.
    *
-   * @param monitors by host
-   * @param edges by monitor, the edge switch that it is under
-   * @param zeros of far ports (MirrorPlanner.Query)
+   * @param monitors monitor of each host
+   * @param edges edge switch of each monitor
+   * @param zeros zeros of far ports (MirrorPlanner.Query)
    */
   static List<MirrorPlanner.Query> parts(
       Network network,
@@ -192,16 +192,15 @@ public record NetworkPlan(
     return side == MirrorPlanner.Side.TO ? match.getToList() : match.getFromList();
   }
 
-  /** The monitors that the query's packets go to. */
+  /** Returns the monitors that the query's packets go to. */
   public Set<String> ownMonitors() {
     return Set.copyOf(monitorOfHost);
   }
 
   /**
-   * By name of a host that a monitor of the query is on, what it counts: the connections of those
-   * hosts which are mirrored to it. What other queries have mirrored there is no matter of this
-   * one. Connections between hosts of two of them are those of the one under the switch that comes
-   * first, which mirrors them.
+   * Returns, by name of each host with a monitor of the query, what it counts: the connections of
+   * those hosts that are mirrored to it, whatever other queries mirror there. Connections between
+   * hosts of two of them belong to the one under the first switch, which mirrors them.
    */
   public Map<String, Match> parts() {
     Map<String, List<Address>> own = new LinkedHashMap<>();
@@ -240,7 +239,7 @@ public record NetworkPlan(
         .toList();
   }
 
-  /** Whether one of these could be at either end of a connection. */
+  /** Returns true if one of these could be at either end of a connection. */
   private boolean otherSideMeans(List<Address> addresses) {
     List<Address> other = side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
     return addresses.stream()
@@ -258,7 +257,7 @@ public record NetworkPlan(
         : part.clearFrom().addAllFrom(addresses).build();
   }
 
-  /** What the query wants of a host. */
+  /** Returns the part of a host's addresses that the query matches. */
   private static List<Address> addresses(List<Prefix> host, List<Address> side) {
     List<Address> addresses = new ArrayList<>();
     for (Prefix own : host) {
@@ -275,7 +274,7 @@ public record NetworkPlan(
     return addresses;
   }
 
-  /** The same in another layout, whose monitors are as they were. */
+  /** Returns the plan in another layout with the same monitors. */
   NetworkPlan with(Layout other) {
     return new NetworkPlan(
         network,
@@ -291,7 +290,7 @@ public record NetworkPlan(
         tables);
   }
 
-  /** What the monitor of a number is called. */
+  /** Returns the ID of the monitor with a number. */
   static String id(int monitor) {
     return "monitor-" + monitor;
   }
@@ -304,7 +303,7 @@ public record NetworkPlan(
     return tables.values().stream().mapToInt(table -> table.rules().size()).sum();
   }
 
-  /** The query's own monitors and rules, for its plan. */
+  /** Returns the query's own monitors and rules, for its plan. */
   public Placement.Placed placed() {
     List<Monitor> monitors = new ArrayList<>();
     for (int m = 0; m < layout.monitors().size(); m++) {

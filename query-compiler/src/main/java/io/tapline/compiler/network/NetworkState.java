@@ -20,9 +20,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What a network does for all queries at once, as an immutable value: which processes run where,
- * and one mirror table for each switch. A change gives a new one and the steps that lead to it;
- * what need not change stays.
+ * The network's state for all queries together, as an immutable value: the hosts of processes, and
+ * one mirror table per switch. A change returns a new state and the steps that lead to it; what
+ * need not change stays.
  */
 public final class NetworkState {
   private final Network network;
@@ -30,15 +30,18 @@ public final class NetworkState {
   private final Map<String, Part> queries;
   private final Map<String, RuleTable> tables;
 
-  /** A query, the hosts at whose edge switches it is mirrored, and how far it is narrowed. */
+  /**
+   * A query, the hosts at whose edge switches it is mirrored, and the extent to which it is
+   * narrowed.
+   */
   private record Part(Match match, MirrorPlanner.Side side, int[] hosts, int zeros) {}
 
   /**
-   * What a change does.
+   * A change.
    *
-   * @param steps by switch, in this order; none for a switch whose table stays
-   * @param started processes
-   * @param stopped processes
+   * @param steps steps by switch, in this order; none for a switch whose table stays
+   * @param started number of started processes
+   * @param stopped number of stopped processes
    */
   public record Change(
       NetworkState after, Map<String, List<Transition.Step>> steps, int started, int stopped) {}
@@ -54,15 +57,15 @@ public final class NetworkState {
     this.tables = tables;
   }
 
-  /** No query runs. */
+  /** Returns the state without queries. */
   public static NetworkState empty(Network network) {
     return new NetworkState(
         network, Deployment.empty(network.topology(), Sizes.PAPER), Map.of(), Map.of());
   }
 
   /**
-   * The same, which from now on uses these hosts only; what runs elsewhere stays until its queries
-   * end.
+   * Returns the same state, which from now on uses only these hosts; what runs elsewhere stays
+   * until its queries end.
    */
   public NetworkState using(Set<String> hosts) {
     Set<Integer> numbers = new HashSet<>();
@@ -78,12 +81,12 @@ public final class NetworkState {
     return queries.keySet();
   }
 
-  /** By switch; none where nothing is mirrored. */
+  /** Returns the tables by switch; none for a switch that mirrors nothing. */
   public Map<String, RuleTable> tables() {
     return tables;
   }
 
-  /** By ID of a monitor, the name of the host that it is on. */
+  /** Returns the name of each monitor's host, by the monitor's ID. */
   public Map<String, String> monitorHosts() {
     List<Layout.Process> monitors = deployment.layout().monitors();
     List<Integer> numbers = deployment.monitorNumbers();
@@ -96,10 +99,10 @@ public final class NetworkState {
   }
 
   /**
-   * Adds a query: first with what running processes have room for. Of two named sides the one that
-   * needs fewer processes, then less traffic, mirrors.
+   * Adds a query, first with the spare capacity of running processes. If both sides are named, the
+   * one that needs fewer processes, then less traffic, mirrors.
    *
-   * @throws PlacementException if no host has room, or no host of the network is meant
+   * @throws PlacementException if no host has room, or the match has no host of the network
    * @throws TooManyRules if a switch has no room
    */
   public Change add(String query, Match match) {
@@ -135,7 +138,7 @@ public final class NetworkState {
   }
 
   /**
-   * Has switches copy of a query only the connections whose far port has so many zeros: half of
+   * Makes switches copy only those connections of a query whose far port has so many zeros: half of
    * them with one, a quarter with two. REQUIRES: it was added, and {@link
    * MirrorPlanner#canBeNarrowed}.
    *
@@ -148,7 +151,7 @@ public final class NetworkState {
     return change(deployment, with, 0, 0);
   }
 
-  /** Ends a query: processes and rules that nothing needs any more go. */
+  /** Ends a query: removes processes and rules that are no longer needed. */
   public Change remove(String query) {
     Map<String, Part> without = new LinkedHashMap<>(queries);
     without.remove(query);
@@ -156,7 +159,7 @@ public final class NetworkState {
   }
 
   /**
-   * Takes a host out of use because it was lost: what runs there runs elsewhere, the rest stays.
+   * Takes a lost host out of use: its processes move elsewhere, the rest stays.
    *
    * @throws PlacementException if there is no room elsewhere
    * @throws TooManyRules if a switch has no room
@@ -207,7 +210,7 @@ public final class NetworkState {
     return steps;
   }
 
-  /** By flow of a query, which is by host, its monitor. */
+  /** Returns the monitor of each flow of a query, which is one per host. */
   private static String[] monitors(Deployment deployment, String query) {
     return Arrays.stream(deployment.monitorOfFlow(query))
         .mapToObj(NetworkPlan::id)
@@ -224,7 +227,7 @@ public final class NetworkState {
     return edges;
   }
 
-  /** A query's part, beside all that runs with it. REQUIRES: it was added. */
+  /** Returns a query's plan, beside everything that runs with it. REQUIRES: it was added. */
   public NetworkPlan plan(String query) {
     Part part = queries.get(query);
     Problem problem = deployment.problem();

@@ -6,25 +6,25 @@ import java.util.Map;
 import java.util.OptionalLong;
 
 /**
- * How much hosts send and receive, as far as somebody has counted: the best that is known of what a
- * query will make its switches copy. Whoever reads switches' counters gives an implementation to
- * {@link Network#with}; an inventory may hold what was read last.
+ * The traffic of hosts, as far as it was measured: the best estimate of what a query will make its
+ * switches copy. A component that reads switches' counters passes an implementation to {@link
+ * Network#with}; an inventory may contain the last measurements.
  */
 @FunctionalInterface
 public interface Rates {
-  /** What is expected of a host of which nothing is known, both directions: 100 Mb/s. */
+  /** The assumed traffic of a host without a measurement, both directions: 100 Mb/s. */
   long DEFAULT_BPS = 100_000_000L;
 
-  /** Nobody has counted. */
+  /** No measurements. */
   Rates NONE = host -> OptionalLong.empty();
 
-  /** Both directions together, bits per second; empty if not known. */
+  /** Returns both directions together in bits per second; empty if unknown. */
   OptionalLong bps(String host);
 
   /**
    * Reads {@code {h1: 250, h2: 1.5}}, megabits per second.
    *
-   * @throws IllegalArgumentException if a value is no number or negative
+   * @throws IllegalArgumentException if a value is not a number or is negative
    */
   static Rates ofMegabits(JsonNode section) {
     Map<String, Long> known = new HashMap<>();

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A plan whose query's aggregators and processors are where its stream's services are, with what
- * that costs the network; those of other queries are as planned.
+ * Moves a query's aggregators and processors in a plan to the hosts of its stream's services, with
+ * the resulting cost; those of other queries stay as planned.
  */
 public final class StreamLayout {
   private final NetworkPlan plan;
@@ -27,9 +27,9 @@ public final class StreamLayout {
   }
 
   /**
-   * The plan as its stream was chosen.
+   * Returns the plan for the chosen stream.
    *
-   * @return the same plan where the stream's brokers or task managers are on no host of the network
+   * @return the same plan if the stream's brokers or task managers are on no host of the network
    */
   public static NetworkPlan of(NetworkPlan plan, Stream stream) {
     List<String> writers = List.copyOf(plan.parts().keySet());
@@ -82,7 +82,7 @@ public final class StreamLayout {
     return plan.problem().sizes().extractedBps(before.monitors().get(monitor).inputBps());
   }
 
-  /** Aggregators of other queries' monitors, with their share of what processors read. */
+  /** Keeps the aggregators of other queries' monitors, with their share of what processors read. */
   private void keepOthers(boolean[] own) {
     Map<Integer, Integer> processorNumbers = new LinkedHashMap<>();
     long[] inputs = new long[before.processors().size()];

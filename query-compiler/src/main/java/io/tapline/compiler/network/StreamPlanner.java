@@ -10,29 +10,29 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * Chooses, of the brokers and Flink clusters that there are, those that a query's tuples have the
- * shortest way to: aggregators and processors of NetAlytics (Middleware 2016, 4.1), where services
- * are not started for a query but run already. Exact: with few of both all are tried. A function of
- * its input.
+ * Chooses the existing brokers and Flink clusters to which a query's tuples have the shortest path:
+ * aggregators and processors of NetAlytics (Middleware 2016, 4.1), except that services are not
+ * started for a query but are already running. The choice is optimal: since there are few of both,
+ * all combinations are tried. A pure function of its input.
  *
- * <p>A way is as long as its links weigh: from the monitor to the broker that leads its partition,
- * and from there to a host of the cluster, in the mean over its hosts.
+ * <p>The length of a path is the weight of its links: from the monitor to the broker that leads its
+ * partition, and from there to the cluster, on average over its hosts.
  */
 public final class StreamPlanner {
-  /** Farther than any host of a network is from another. */
+  /** Larger than any distance within a network. */
   private static final double UNKNOWN = 1e6;
 
   /**
    * A broker.
    *
-   * @param host empty: on none of the network
+   * @param host empty if it is on no host of the network
    */
   public record Broker(int id, String host) {}
 
   /**
    * A Flink cluster.
    *
-   * @param hosts of its task managers, those on none of the network left out
+   * @param hosts hosts of its task managers, except those outside the network
    */
   public record Cluster(String address, List<String> hosts, int freeSlots) {}
 
@@ -48,10 +48,10 @@ public final class StreamPlanner {
   }
 
   /**
-   * Chooses for one query. Clusters without a free slot are taken only if none has one; of equally
-   * long ways different queries and partitions take different ones.
+   * Chooses for one query. Clusters without a free slot are used only if none has one; ties are
+   * broken differently for different queries and partitions.
    *
-   * @param monitors by partition, the host of who writes to it
+   * @param monitors host of each partition's writer
    * @param brokers if none of them is on a host of the network, none is chosen
    */
   public static Stream choose(

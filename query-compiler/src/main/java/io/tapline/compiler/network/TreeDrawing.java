@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.TreeSet;
 
 /**
- * The part of the tree that a plan uses, as SVG: groups of edge switches, edge switches with their
- * rules, hosts with their processes, and the ways of the tuples.
+ * Draws the part of the tree that a plan uses, as SVG: groups of edge switches, edge switches with
+ * their rules, hosts with their processes, and the paths of the tuples.
  */
 public final class TreeDrawing {
   private static final int COLUMN = 190;
@@ -34,7 +34,7 @@ public final class TreeDrawing {
     this.hosts = List.copyOf(used);
   }
 
-  /** The drawing. */
+  /** Returns the drawing. */
   public static String svg(NetworkPlan plan) {
     return new TreeDrawing(plan).draw();
   }
@@ -115,7 +115,7 @@ public final class TreeDrawing {
     }
   }
 
-  /** Below the hosts, bent, so that it can be told from links. */
+  /** Curves below the hosts, to be distinguishable from links. */
   private void way(int from, int to) {
     if (from != to) {
       svg.append(

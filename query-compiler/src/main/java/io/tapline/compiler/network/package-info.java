@@ -1,2 +1,5 @@
-/** A query in a known network: which switches mirror what, and where everything runs. */
+/**
+ * Places a query in a known network: the switches that mirror, and the hosts of everything that
+ * runs.
+ */
 package io.tapline.compiler.network;

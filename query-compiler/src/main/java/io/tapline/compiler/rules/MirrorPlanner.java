@@ -9,10 +9,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Which switch mirrors what for whom. A query's connections are mirrored for both directions by the
- * edge switch of one of their ends: the named one, or TO's. A packet that fits a query both ways
- * round would be mirrored at both ends; of these the switch that comes first in the list does it,
- * the other makes an exception.
+ * Decides which switch mirrors what to which monitor. Both directions of a query's connections are
+ * mirrored by the edge switch at one of their ends: that of the named side, or TO's. A packet that
+ * matches a query in both directions would be mirrored at both ends; the switch that comes first in
+ * the list mirrors it, the other makes an exception.
  */
 public final class MirrorPlanner {
   /** TCP, UDP. */
@@ -25,23 +25,24 @@ public final class MirrorPlanner {
    */
   public record EdgeSwitch(String id, List<Prefix> hosts) {}
 
-  /** Whose edge switches mirror. */
+  /** The side whose edge switches mirror. */
   public enum Side {
     FROM,
     TO
   }
 
   /**
-   * Zeros that a far port can be asked for: as many of its bits decide on sampling (plan.proto).
+   * Maximum number of zeros that can be required of a far port: as many of its bits decide on
+   * sampling (plan.proto).
    */
   public static final int MOST_ZEROS = 6;
 
   /**
    * A query to be mirrored.
    *
-   * @param monitors by switch ID: a monitor gets copies of one switch only
+   * @param monitors monitors by switch ID: a monitor gets copies from one switch only
    * @param zeros only connections whose far port, which FROM does not name, has so many zeros after
-   *     its lowest bit; more than 0 only where {@link #canBeNarrowed}
+   *     its lowest bit; more than 0 only if {@link #canBeNarrowed}
    */
   public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
 
@@ -53,19 +54,19 @@ public final class MirrorPlanner {
     this.switches = switches;
   }
 
-  /** Which side's switches cover a match: the named one; TO if both or none are. */
+  /** Returns the side whose switches cover a match: the named one; TO if both or none are. */
   public static Side side(Match match) {
     boolean to = isNamed(match.getToList());
     return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
-  /** Linux gives clients ports from here on, others from higher up. */
+  /** Linux assigns client ports from here on, other systems from higher up. */
   private static final int FIRST_CLIENT_PORT = 32_768;
 
   /**
-   * Whether switches can leave out a part of a match's connections by their far ports: TO names
-   * ports, FROM none, and packets are looked at as they are. Ports that clients have, too, don't
-   * do: of a connection that fits both ways round nobody knows the far one.
+   * Returns true if switches can skip part of a match's connections by their far ports: TO names
+   * ports, FROM does not, and packets are matched as they are. Ports that clients also use are
+   * excluded: if a connection matches in both directions, its far port is ambiguous.
    */
   public static boolean canBeNarrowed(Match match) {
     return match.getToCount() > 0
@@ -83,7 +84,7 @@ public final class MirrorPlanner {
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  /** What is wanted at each switch that has to mirror anything, by its ID. */
+  /** Returns what is wanted at each switch that has to mirror anything, by its ID. */
   public static Map<String, List<Wanted>> wanted(List<Query> queries, List<EdgeSwitch> switches) {
     Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
     for (int i = 0; i < switches.size(); i++) {
@@ -116,7 +117,10 @@ public final class MirrorPlanner {
     }
   }
 
-  /** Packets between hosts of an earlier switch and of this one that fit both ways round. */
+  /**
+   * Excludes packets between hosts of an earlier switch and of this one that match in both
+   * directions.
+   */
   private void except(
       Query query,
       String monitor,
@@ -189,7 +193,7 @@ public final class MirrorPlanner {
     return entries.isEmpty() ? List.of(new Entry(Prefix.ANY, unnamed)) : entries;
   }
 
-  /** The part of addresses that is under a switch. */
+  /** Returns the part of addresses that is under a switch. */
   private List<Entry> under(List<Entry> entries, int number) {
     List<Entry> under = new ArrayList<>();
     for (Entry entry : entries) {

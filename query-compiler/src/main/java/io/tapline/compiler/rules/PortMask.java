@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * Ports that agree with a value in the bits of a mask, as OpenFlow switches match them.
  *
- * @param mask 16 bits; 0 is any port
+ * @param mask 16 bits; 0 matches any port
  */
 public record PortMask(int value, int mask) {
   public static final PortMask ANY = new PortMask(0, 0);
@@ -20,7 +20,7 @@ public record PortMask(int value, int mask) {
     return new PortMask(port, ALL_BITS);
   }
 
-  /** The fewest masks that are together the ports from first to last. */
+  /** Returns the fewest masks that together cover exactly the ports from first to last. */
   public static List<PortMask> range(int first, int last) {
     List<PortMask> masks = new ArrayList<>();
     int at = first;
@@ -36,8 +36,8 @@ public record PortMask(int value, int mask) {
   }
 
   /**
-   * Half of all ports, a quarter, …: those with so many zeros from the second lowest bit on. Linux
-   * gives clients even ports first, so that the lowest tells little.
+   * Returns half of all ports, a quarter, …: those with so many zeros from the second lowest bit
+   * on. Linux gives clients even ports first, so the lowest bit carries little information.
    */
   static PortMask zeros(int count) {
     return new PortMask(0, ((1 << count) - 1) << 1);
@@ -64,14 +64,14 @@ public record PortMask(int value, int mask) {
     return new PortMask(value | other.value, mask | other.mask);
   }
 
-  /** The mask that is both together, if they differ in one bit; else null. */
+  /** Returns the union of both as one mask, if they differ in one bit; else null. */
   PortMask joined(PortMask other) {
     int difference = value ^ other.value;
     boolean siblings = mask == other.mask && Integer.bitCount(difference) == 1;
     return siblings ? new PortMask(value, mask & ~difference) : null;
   }
 
-  /** As ovs-ofctl writes it. */
+  /** Returns the mask as ovs-ofctl writes it. */
   @Override
   public String toString() {
     return mask == ALL_BITS ? String.valueOf(value) : "0x%x/0x%x".formatted(value, mask);

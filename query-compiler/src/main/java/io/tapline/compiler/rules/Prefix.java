@@ -24,9 +24,9 @@ public record Prefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Reads "10.0.0.0/8", "10.0.0.1" or, if empty, any address.
+   * Parses "10.0.0.0/8", "10.0.0.1" or, if empty, any address.
    *
-   * @throws IllegalArgumentException if it is not that
+   * @throws IllegalArgumentException if the text is none of these
    */
   public static Prefix parse(String text) {
     if (text.isEmpty()) {
@@ -39,7 +39,7 @@ public record Prefix(int family, long high, long low, int length) {
     return of(slash < 0 ? ip : ip.shortened(Integer.parseInt(text.substring(slash + 1))));
   }
 
-  /** The first bits of 64 as ones; none if fewer than 1 are asked for. */
+  /** Returns the first bits of 64 as ones; none for fewer than 1. */
   private static long ones(int bits) {
     return bits <= 0 ? 0 : -1L << (64 - Math.min(64, bits));
   }
@@ -60,12 +60,12 @@ public record Prefix(int family, long high, long low, int length) {
     return covers(other) || other.covers(this);
   }
 
-  /** The narrower of the two. REQUIRES: they overlap. */
+  /** Returns the narrower of the two. REQUIRES: they overlap. */
   public Prefix and(Prefix other) {
     return covers(other) ? other : this;
   }
 
-  /** The prefix of which these two are the halves, or null. */
+  /** Returns the prefix whose halves these two are, or null. */
   Prefix joined(Prefix other) {
     boolean same = family == other.family && family != 0 && length == other.length && length > 0;
     if (!same) {
@@ -78,7 +78,7 @@ public record Prefix(int family, long high, long low, int length) {
         : null;
   }
 
-  /** "10.0.0.0/8"; empty if any address. */
+  /** Returns "10.0.0.0/8"; empty for any address. */
   @Override
   public String toString() {
     if (length == 0) {

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Fewer matches for the same packets: matches inside of others go, neighbouring prefixes and port
- * masks become one. Per query, monitor and kind, so that what a query wants stays the same.
+ * Reduces the number of matches for the same packets: removes matches that others contain, and
+ * merges adjacent prefixes and port masks. Works per query, monitor and kind, so that what a query
+ * wants stays the same.
  */
 final class Reduction {
   private Reduction() {}
@@ -32,7 +33,7 @@ final class Reduction {
     return reduced;
   }
 
-  /** The union of matches in fewer. */
+  /** Returns the same union with fewer matches. */
   static List<RuleMatch> matches(Collection<RuleMatch> matches) {
     List<RuleMatch> all = new ArrayList<>(new LinkedHashSet<>(matches));
     boolean changed = true;
@@ -56,7 +57,7 @@ final class Reduction {
     return kept;
   }
 
-  /** Joins halves until none is left; each by a key that its other half has, too. */
+  /** Merges halves until none is left; each by a key that it shares with its other half. */
   private static List<RuleMatch> joined(List<RuleMatch> matches) {
     List<RuleMatch> result = new ArrayList<>();
     Map<RuleMatch, Boolean> gone = new HashMap<>();

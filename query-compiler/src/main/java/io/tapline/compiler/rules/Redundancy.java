@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 
-/** Leaves out rules without which every packet is treated the same. */
+/** Removes rules without which every packet is treated the same. */
 final class Redundancy {
   private Redundancy() {}
 
@@ -20,7 +20,10 @@ final class Redundancy {
     return kept;
   }
 
-  /** Whether all of its packets fall to a rule around it, or to none, that says the same. */
+  /**
+   * Returns true if all of its packets would otherwise match an enclosing rule, or none, with the
+   * same effect.
+   */
   private static boolean isRedundant(MirrorRule rule, List<MirrorRule> rules) {
     MirrorRule around = null;
     for (MirrorRule other : rules) {

@@ -1,11 +1,11 @@
 package io.tapline.compiler.rules;
 
 /**
- * Which packets a flow of a switch matches.
+ * The packets that a flow of a switch matches.
  *
- * @param protocol IP protocol; 0 any. Ports need one.
- * @param vlan 0 any
- * @param tenant tunnel ID; 0 any
+ * @param protocol IP protocol; 0 for any. Ports require one.
+ * @param vlan 0 for any
+ * @param tenant tunnel ID; 0 for any
  */
 public record RuleMatch(
     Prefix from,
@@ -21,18 +21,18 @@ public record RuleMatch(
   private static final int VLAN_BITS = 12;
   private static final int TENANT_BITS = 24;
 
-  /** One of the two addresses of a family means the other of that family, too. */
+  /** If one of the two addresses has a family, the other gets the same family. */
   public RuleMatch {
     int family = Math.max(from.family(), to.family());
     from = from.family() == family ? from : Prefix.all(family);
     to = to.family() == family ? to : Prefix.all(family);
   }
 
-  /** A packet's header, as far as rules look at it. */
+  /** The part of a packet's header that rules look at. */
   public record Header(
       Prefix from, Prefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {}
 
-  /** The packets of the other direction. */
+  /** Returns the match for the other direction. */
   public RuleMatch reversed() {
     return new RuleMatch(to, from, protocol, toPort, fromPort, vlan, tenant);
   }
@@ -77,7 +77,7 @@ public record RuleMatch(
         && overlaps(tenant, other.tenant);
   }
 
-  /** 4, 6, or 0 if it matches both. */
+  /** Returns 4, 6, or 0 if it matches both. */
   int family() {
     return Math.max(from.family(), to.family());
   }
@@ -94,7 +94,7 @@ public record RuleMatch(
         Math.max(tenant, other.tenant));
   }
 
-  /** The match that is these two together, if there is one; else null. */
+  /** Returns the union of these two as one match, if there is one; else null. */
   RuleMatch joined(RuleMatch other) {
     boolean same = protocol == other.protocol && vlan == other.vlan && tenant == other.tenant;
     if (!same || family() != other.family()) {
@@ -123,7 +123,7 @@ public record RuleMatch(
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
   }
 
-  /** How many bits are fixed: a match inside of another has more. */
+  /** Returns the number of fixed bits: a match that another contains has more. */
   int bits() {
     return from.bits()
         + to.bits()
@@ -135,7 +135,7 @@ public record RuleMatch(
         + (tenant == 0 ? 0 : TENANT_BITS);
   }
 
-  /** As ovs-ofctl writes it. */
+  /** Returns the match as ovs-ofctl writes it. */
   @Override
   public String toString() {
     boolean v6 = family() == 6;

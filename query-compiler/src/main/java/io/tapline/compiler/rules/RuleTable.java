@@ -14,16 +14,16 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * The mirror table of one switch, as an immutable value: of the rules that match a packet the one
- * of highest priority says where copies go; no rule, no copy. Every packet then goes on to
- * forwarding as it came.
+ * The mirror table of one switch, as an immutable value: of the rules that match a packet, the one
+ * of highest priority decides where copies go; without a rule there is no copy. Every packet then
+ * continues to forwarding unchanged.
  *
- * <p>The table is made of what queries want: equal and neighbouring matches become one; where two
- * rules overlap and say different things their common part becomes a rule of its own, which says
- * both. A rule's priority is the number of bits that it fixes, so the narrowest decides.
+ * <p>The table is derived from what queries want: equal and adjacent matches are merged; if two
+ * rules overlap and differ, their intersection becomes a separate rule with the copies of both. A
+ * rule's priority is the number of bits that it fixes, so the most specific one decides.
  */
 public final class RuleTable {
-  /** Rules of which no switch that we know takes more, and what we are ready to work out. */
+  /** No known switch supports more rules, and computing more would take too long. */
   public static final int MOST_RULES = 65_536;
 
   private static final Comparator<MirrorRule> ORDER =
@@ -42,22 +42,22 @@ public final class RuleTable {
     return new RuleTable(List.of());
   }
 
-  /** This table with a rule instead of that of the same match. */
+  /** Returns this table with a rule that replaces the one with the same match. */
   RuleTable with(MirrorRule rule) {
     List<MirrorRule> changed = new ArrayList<>(without(rule.match()).rules);
     changed.add(-1 - Collections.binarySearch(changed, rule, ORDER), rule);
     return new RuleTable(changed);
   }
 
-  /** This table without the rule of a match. */
+  /** Returns this table without the rule of a match. */
   RuleTable without(RuleMatch match) {
     return new RuleTable(rules.stream().filter(rule -> !rule.match().equals(match)).toList());
   }
 
   /**
-   * The table for what is wanted at a switch.
+   * Returns the table for what is wanted at a switch.
    *
-   * @param capacity rules that it takes
+   * @param capacity maximum number of rules
    * @throws TooManyRules if it would need more
    */
   public static RuleTable of(Collection<Wanted> wanted, int capacity) {
@@ -117,17 +117,17 @@ public final class RuleTable {
     return new MirrorRule(match.bits() + 1, match, monitors, owners);
   }
 
-  /** By priority, the highest first. */
+  /** Returns the rules, highest priority first. */
   public List<MirrorRule> rules() {
     return rules;
   }
 
-  /** The rule that decides on a packet. */
+  /** Returns the rule that decides on a packet. */
   public Optional<MirrorRule> lookUp(RuleMatch.Header header) {
     return rules.stream().filter(rule -> rule.match().matches(header)).findFirst();
   }
 
-  /** Where copies of a packet go. */
+  /** Returns the monitors that get copies of a packet. */
   public Set<String> monitors(RuleMatch.Header header) {
     return lookUp(header).map(rule -> (Set<String>) rule.monitors()).orElse(Set.of());
   }

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The way from one table to another in single steps. After each of them every packet is treated as
- * before the change or as after it, never in a third way: what is new comes first, the narrowest
- * rules foremost, for until a packet's last rule is there its old one decides; what is old goes
- * last, the widest rules foremost, so that a packet's old rule outlives those behind it.
+ * Changes one table to another in single steps. After each step, every packet is treated either as
+ * before the change or as after it: new rules are added first, the most specific ones first, since
+ * a packet's old rule decides until its last rule is there; old rules are deleted last, the least
+ * specific ones first, so that a packet's old rule outlives those below it.
  */
 public final class Transition {
-  /** What a step does with a rule. */
+  /** The kind of a step. */
   public enum Kind {
     ADD,
     /** Same match and priority, other monitors or owners. */
@@ -27,10 +27,10 @@ public final class Transition {
   private Transition() {}
 
   /**
-   * The steps.
+   * Returns the steps.
    *
-   * @param capacity rules that the switch takes
-   * @throws TooManyRules if old and new rules together have no room
+   * @param capacity maximum number of rules of the switch
+   * @throws TooManyRules if there is no room for old and new rules together
    */
   public static List<Step> steps(RuleTable before, RuleTable after, int capacity) {
     Map<RuleMatch, MirrorRule> old = new HashMap<>();
@@ -57,7 +57,7 @@ public final class Transition {
     return steps;
   }
 
-  /** The table after a step. */
+  /** Returns the table after a step. */
   public static RuleTable apply(RuleTable table, Step step) {
     return step.kind() == Kind.DELETE
         ? table.without(step.rule().match())

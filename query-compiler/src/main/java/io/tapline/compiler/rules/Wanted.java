@@ -1,11 +1,11 @@
 package io.tapline.compiler.rules;
 
 /**
- * That a query wants packets at a monitor, or, as an exception from that, does not.
+ * Packets that a query wants at a monitor or, as an exception from that, does not want.
  *
  * @param owner the query
- * @param except whether these packets are left out of what the query wants here, because another
- *     switch mirrors them
+ * @param except whether the query does not want these packets here, because another switch mirrors
+ *     them
  */
 public record Wanted(String owner, String monitor, RuleMatch match, boolean except) {
   public Wanted(String owner, String monitor, RuleMatch match) {

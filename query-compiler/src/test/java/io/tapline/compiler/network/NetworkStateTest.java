@@ -118,7 +118,7 @@ class NetworkStateTest {
         .isInstanceOf(PlacementException.class);
   }
 
-  /** What a monitor counts for a query is what the query's rules mirror to it. */
+  /** A monitor counts for a query exactly what the query's rules mirror to it. */
   @Test
   void partsAreOfTheHostsUnderEachMonitorsSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
@@ -155,7 +155,9 @@ class NetworkStateTest {
         .forEach(part -> assertThat(part.hasExcept()).as("no host is on both sides").isFalse());
   }
 
-  /** The steps of each change, one after the other, are what a switch would have been told. */
+  /**
+   * Applied one after the other, the steps of each change are what a switch would have received.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
   void stepsLeadToTheTablesAndBack(long seed) {

@@ -105,7 +105,7 @@ class RulesTest {
           random.nextInt(3) == 0 ? 7 : 0);
     }
 
-    /** Of a host of a switch, or of nobody here. */
+    /** Returns an address of a switch's host, or of no host here. */
     private Prefix address(boolean v6) {
       return v6
           ? Prefix.parse("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
@@ -251,8 +251,8 @@ class RulesTest {
   }
 
   /**
-   * What a monitor keeps of a narrowed query comes to it, what has a far port without zeros either
-   * way round is not copied, and another query gets what it got.
+   * A monitor receives what it keeps of a narrowed query, packets whose far port lacks the zeros in
+   * both directions are not copied, and other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsWhatItsMonitorsKeep() {

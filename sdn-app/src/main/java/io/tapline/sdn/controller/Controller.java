@@ -11,6 +11,12 @@ import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
 import io.tapline.sdn.openflow.OpenFlowServer;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.PortCounters;
+import io.tapline.sdn.switches.PortState;
+import io.tapline.sdn.switches.SwitchConnection;
+import io.tapline.sdn.switches.SwitchListener;
 import io.tapline.sdn.topology.Lldp;
 import io.tapline.sdn.topology.SwitchPort;
 import java.io.IOException;
@@ -24,11 +30,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tapline's OpenFlow controller. All of its state belongs to one thread, that of {@link
- * OpenFlowServer}; its public methods may be called from any other.
+ * Tapline's OpenFlow controller. All of its state is confined to one thread, that of {@link
+ * OpenFlowServer}; its public methods may be called from any other thread.
  *
- * <p>It keeps nothing on disk: what it must know after a restart it reads from the switches' own
- * flows, and until links are heard of again it leaves forwarding as it finds it.
+ * <p>It stores nothing on disk: after a restart it recovers its state from the switches' flows, and
+ * leaves forwarding unchanged until links are discovered again.
  */
 public final class Controller implements NetworkAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Controller.class);
@@ -62,7 +68,7 @@ public final class Controller implements NetworkAdapter {
             options.address(), options.tls(), new Events(), counters, options.limits());
   }
 
-  /** Starts one. */
+  /** Starts a controller. */
   public static Controller start(ControllerOptions options) throws IOException {
     return new Controller(options);
   }
@@ -132,12 +138,12 @@ public final class Controller implements NetworkAdapter {
     return Optional.of(status());
   }
 
-  /** The ports by which a packet from a switch goes to a host; empty if it does not. */
+  /** Returns the ports by which a packet from a switch goes to a host; empty if it does not. */
   public List<SwitchPort> route(long datapath, long mac) {
     return server.ask(() -> forwarder.trees().route(datapath, mac));
   }
 
-  /** Ends it; switches keep their flows and forward as before. */
+  /** Ends the controller; switches keep their flows and forward as before. */
   @Override
   public void close() {
     server.close();
@@ -156,7 +162,7 @@ public final class Controller implements NetworkAdapter {
     forwarder.changed();
   }
 
-  /** Says hello out of every port, and asks for hosts that the inventory knows and nobody saw. */
+  /** Sends LLDP out of every port, and asks for hosts of the inventory that have not been seen. */
   private void discover() {
     if (view.nowNs - lastHelloNs < options.helloNs()) {
       return;
@@ -182,7 +188,7 @@ public final class Controller implements NetworkAdapter {
         : edges.stream().filter(port -> port.datapath() == pinned).toList();
   }
 
-  /** Hosts that were known before this controller began: their flows are there. */
+  /** Recovers hosts that an earlier controller knew, from their flows. */
   private void recoverHosts() {
     Predicate<Flow> toPort =
         flow ->
@@ -203,11 +209,11 @@ public final class Controller implements NetworkAdapter {
     }
   }
 
-  /** What switches say. */
+  /** Handles the switches' messages. */
   private final class Events implements SwitchListener {
     private boolean recovered;
 
-    /** Hosts are elsewhere, maybe monitors', too. */
+    /** True if hosts have moved, possibly those of monitors. */
     private boolean mirrorStale;
 
     @Override

@@ -1,19 +1,21 @@
 package io.tapline.sdn.controller;
 
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.SwitchTls;
 import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.Optional;
 
 /**
- * How a controller runs.
+ * Settings of a controller.
  *
- * @param address to listen on; port 0 takes a free one
- * @param epoch in the cookies of what it installs: later controllers have higher ones
- * @param settleNs how long after a new switch routes are worked out, and a port is up before hosts
- *     are believed to be behind it
- * @param readNs how often a switch's flows and counters are read
- * @param keepNs how long the links of a switch that is gone are taken to work on
- * @param tls switches then need a certificate; empty for none of it
+ * @param address address to listen on; port 0 selects a free one
+ * @param epoch epoch in the cookies of its flows: later controllers have higher ones
+ * @param settleNs delay between a new switch and the computation of routes, and how long a port
+ *     must be up before hosts are expected behind it
+ * @param readNs interval of reading a switch's flows and counters
+ * @param keepNs how long the links of a disconnected switch are assumed to work
+ * @param tls requires a certificate of switches; empty for no TLS
  */
 public record ControllerOptions(
     InetSocketAddress address,
@@ -44,13 +46,13 @@ public record ControllerOptions(
         address, map, other, epoch, settleNs, helloNs, readNs, keepNs, tls);
   }
 
-  /** For switches that come over TLS, where there is any. */
+  /** Returns these options with TLS for switches, if any. */
   public ControllerOptions with(Optional<SwitchTls> switches) {
     return new ControllerOptions(
         address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, switches);
   }
 
-  /** For tests and benchmarks: other times. */
+  /** Returns these options with other times, for tests and benchmarks. */
   public ControllerOptions withTimes(long settle, long hello, long read) {
     return new ControllerOptions(address, map, limits, epoch, settle, hello, read, keepNs, tls);
   }

@@ -2,6 +2,9 @@ package io.tapline.sdn.controller;
 
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.SwitchMessage.PacketOut;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.TokenBucket;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.Host;
 import io.tapline.sdn.topology.HostTable;
@@ -17,11 +20,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * What frames tell of the network, and the frames that answer them. ARP never crosses a link: it is
- * answered from what is known, or asked at all edge ports. Sends nothing itself.
+ * Learns the network from frames, and creates the frames that answer them. ARP never crosses a
+ * link: it is answered from what is known, or asked at all edge ports. Sends nothing itself.
  */
 public final class Discovery {
-  /** Who asks for hosts in the controller's name; locally administered. */
+  /** Source of ARP requests by the controller; locally administered. */
   private static final long OWN_MAC = 0x0e7a_9100_0001L;
 
   private static final int ETHER_TYPE_AT = 12;
@@ -44,9 +47,9 @@ public final class Discovery {
       };
 
   /**
-   * What came of a frame.
+   * The result of a frame.
    *
-   * @param changed whether routes may be others now
+   * @param changed whether routes may have changed
    */
   public record Result(List<Order> orders, boolean changed) {
     private static final Result NOTHING = new Result(List.of(), false);
@@ -62,7 +65,7 @@ public final class Discovery {
     this.floods = new TokenBucket(FLOODS_TO_SWITCHES_PER_SECOND, nowNs);
   }
 
-  /** A frame that arrived at a port. */
+  /** Handles a frame that arrived at a port. */
   public Result packetIn(SwitchPort at, byte[] frame, long nowNs) {
     int etherType =
         frame.length < ETHER_TYPE_AT + 2
@@ -102,8 +105,8 @@ public final class Discovery {
   }
 
   /**
-   * A host has spoken at one of the ports: it carried the frame there, or it was never behind that
-   * port, which nobody knew to be a link then. Who answers is there.
+   * A host was learned at one of the ports: either it relayed the frame, or it was never behind
+   * that port, which was not known to be a link then. A host that answers is really there.
    */
   private Result doubted(SwitchPort at, SwitchPort from, long nowNs) {
     List<Order> probes = new ArrayList<>();
@@ -122,7 +125,8 @@ public final class Discovery {
 
   private Result arp(SwitchPort at, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
-      // A question of ours has come round: there is a switch between here and where it left.
+      // Our own request came back: there is a switch between this port and the one that it left
+      // from.
       counters.add(Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
@@ -213,7 +217,7 @@ public final class Discovery {
     return orders;
   }
 
-  /** The frame by which the switch behind a port is found. */
+  /** Returns the frame that discovers the switch behind a port. */
   public Order hello(SwitchPort port, long nowNs) {
     return out(port, lldp.frame(port, nowNs));
   }

@@ -6,6 +6,9 @@ import io.tapline.sdn.flow.SwitchMessage.FlowMod;
 import io.tapline.sdn.forwarding.Rollout;
 import io.tapline.sdn.forwarding.Trees;
 import io.tapline.sdn.mirror.MirrorFlows;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.SwitchConnection;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
 import java.util.ArrayDeque;
@@ -17,7 +20,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 
-/** Keeps forwarding as the trees say: one change at a time, round after round. */
+/** Keeps forwarding in line with the trees: one change at a time, round after round. */
 final class Forwarder {
   private static final long ROUND_NS = 5_000_000_000L;
 
@@ -30,10 +33,10 @@ final class Forwarder {
   private Trees trees = Trees.of(List.of(), List.of());
   private int round;
 
-  /** Those that have not done what the round told them. */
+  /** Switches that have not completed the round yet. */
   private final Set<SwitchConnection> waiting = new HashSet<>();
 
-  /** Those that did not in time: nobody waits for them until they have. */
+  /** Switches that did not complete it in time: others do not wait for them until they have. */
   private final Set<SwitchConnection> late = new HashSet<>();
 
   private long roundBeganNs;
@@ -52,7 +55,7 @@ final class Forwarder {
     this.epoch = epoch;
   }
 
-  /** Links, hosts or a switch's flows are not as they were. */
+  /** Notes that links, hosts or a switch's flows have changed. */
   void changed() {
     stale = true;
   }
@@ -65,7 +68,7 @@ final class Forwarder {
     return trees;
   }
 
-  /** Begins what is to do, or goes on with it. */
+  /** Starts or continues the work to be done. */
   void advance(long nowNs) {
     if (!waiting.isEmpty() && nowNs - roundBeganNs > ROUND_NS) {
       counters.add(Counter.BARRIER_TIMEOUTS, waiting.size());
@@ -92,7 +95,7 @@ final class Forwarder {
     return flows;
   }
 
-  /** Ours for forwarding, and whatever else is in that table. */
+  /** Returns true for our forwarding flows, and for anything else in that table. */
   static boolean isOwn(Flow flow) {
     return Cookie.isOurs(flow.cookie())
         ? Cookie.is(Cookie.Kind.FORWARD, flow.cookie())

@@ -23,7 +23,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Keeps the first table of each switch: what all have, and what is mirrored. */
+/** Maintains the first table of each switch: the flows that all have, and the mirror flows. */
 final class Mirroring {
   private final NetworkView view;
   private final NetworkMap map;
@@ -38,7 +38,7 @@ final class Mirroring {
     map.datapaths().forEach((name, datapath) -> names.put(datapath, name));
   }
 
-  /** As the inventory calls it, or its number. */
+  /** Returns the name in the inventory, or the datapath ID. */
   String name(long datapath) {
     return names.getOrDefault(datapath, "%016x".formatted(datapath));
   }
@@ -49,9 +49,9 @@ final class Mirroring {
   }
 
   /**
-   * Makes a switch's first table what it should be.
+   * Repairs a switch's first table.
    *
-   * @return whether it was not
+   * @return whether it was wrong
    */
   boolean repair(SwitchState each) {
     if (!each.isReady()) {
@@ -96,7 +96,7 @@ final class Mirroring {
         .findFirst();
   }
 
-  /** What flows have copied to the hosts of monitors that are wanted. */
+  /** Returns what flows have copied to the hosts of wanted monitors. */
   List<MirrorCount> counts() {
     List<MirrorCount> counts = new ArrayList<>();
     for (SwitchState each : view.switches.values()) {

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an inventory says of a network beyond its topology:
+ * The parts of an inventory's network beyond its topology:
  *
  * <pre>
  * network:
@@ -23,13 +23,13 @@ import java.util.Map;
  *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}}
  * </pre>
  *
- * {@code monitor_ports} is only needed where a monitor's host is not behind a port of that switch
- * itself, or never speaks.
+ * {@code monitor_ports} is needed only if a monitor's host is not behind a port of that switch
+ * itself, or never sends.
  *
- * @param datapaths by switch; if there are any, other switches are refused
+ * @param datapaths datapath IDs by switch; if there are any, other switches are refused
  * @param addresses IPv4 addresses by host
- * @param switchOfAddress the datapath of the edge switch that an IPv4 address is under
- * @param monitorPorts by switch and host
+ * @param switchOfAddress datapath of the edge switch above each IPv4 address
+ * @param monitorPorts ports by switch and host
  */
 public record NetworkMap(
     Map<String, Long> datapaths,
@@ -43,7 +43,7 @@ public record NetworkMap(
   /**
    * Reads the map of a network whose inventory this is.
    *
-   * @throws IllegalArgumentException if it is wrong; the message says what and where
+   * @throws IllegalArgumentException if it is invalid; the message says what and where
    */
   public static NetworkMap of(Network network, String inventory) {
     JsonNode section;

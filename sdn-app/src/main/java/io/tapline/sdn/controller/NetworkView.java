@@ -1,5 +1,7 @@
 package io.tapline.sdn.controller;
 
+import io.tapline.sdn.switches.PortState;
+import io.tapline.sdn.switches.SwitchConnection;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
 import io.tapline.sdn.topology.SwitchPort;
@@ -11,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Switches, links and hosts, as far as known. On the controller's thread only. */
+/** Switches, links and hosts, as far as known. Confined to the controller's thread. */
 final class NetworkView implements Ports {
   private static final long MOST_READING_NS = 5_000_000_000L;
 
@@ -29,27 +31,32 @@ final class NetworkView implements Ports {
     this.lastNewNs = nowNs;
   }
 
-  /** Whether links had time to be heard of since the last new switch came and was read. */
+  /**
+   * Returns true if there was time to discover links since the last new switch arrived and was
+   * read.
+   */
   boolean isSettled() {
     return nowNs - lastNewNs >= options.settleNs();
   }
 
-  /** Whether the flows of all are known, but of those that do not tell. */
+  /**
+   * Returns true if the flows of all switches are known, except of those that do not report them.
+   */
   boolean isRead() {
     return switches.values().stream()
         .filter(SwitchState::isConnected)
         .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MOST_READING_NS);
   }
 
-  /** Whether every switch is here and has done what it was told. */
+  /** Returns true if every switch is connected and has confirmed everything that it was sent. */
   boolean isConfirmed() {
     return switches.values().stream().allMatch(each -> each.isReady() && each.isConfirmed());
   }
 
   /**
-   * A switch that has come, or come back.
+   * Adds a switch that has connected, or reconnected.
    *
-   * @return null if it is here already
+   * @return null if it is already connected
    */
   SwitchState arrive(SwitchConnection connection, List<PortState> ports) {
     SwitchState state = switches.get(connection.datapath());
@@ -75,7 +82,7 @@ final class NetworkView implements Ports {
     return state;
   }
 
-  /** A switch's flows are known, so it has what it needs to take part in finding links. */
+  /** A switch's flows are known, so it has what discovery of its links requires. */
   void wasRead(SwitchState state) {
     if (!state.everRead) {
       state.everRead = true;
@@ -83,7 +90,7 @@ final class NetworkView implements Ports {
     }
   }
 
-  /** Returns whether links or hosts went with it. */
+  /** Returns true if links or hosts went with it. */
   boolean portChanged(SwitchState state, PortState port) {
     if (!state.ports.containsKey(port.number())
         && state.ports.size() >= options.limits().mostFlows()) {
@@ -98,7 +105,10 @@ final class NetworkView implements Ports {
     return hosts.forget(gone) || link;
   }
 
-  /** Forgets links that are silent and switches that are gone for long; whether there were any. */
+  /**
+   * Forgets silent links and switches that were disconnected for long; returns true if there were
+   * any.
+   */
   boolean expire() {
     Set<Long> excused = new HashSet<>();
     boolean changed = false;
@@ -118,8 +128,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * A link that nobody could hear of yet must not be taken for a host: both of its ends have to be
-   * up, and told to hand on LLDP, for the time in which links settle.
+   * A link that could not be discovered yet must not be mistaken for a host: both of its ends must
+   * have been up, with flows for LLDP, for the time in which links settle.
    */
   @Override
   public boolean isEdge(SwitchPort port) {
@@ -143,7 +153,7 @@ final class NetworkView implements Ports {
     return edges;
   }
 
-  /** All ports of connected switches that are up. */
+  /** Returns all ports of connected switches that are up. */
   List<SwitchPort> up() {
     List<SwitchPort> up = new ArrayList<>();
     for (SwitchState each : switches.values()) {

@@ -5,7 +5,10 @@ import java.util.Collection;
 
 /** The ports of connected switches that hosts may be behind. */
 public interface Ports {
-  /** Whether a port is up, and since long enough that a switch behind it would have been heard. */
+  /**
+   * Returns true if a port has been up long enough that a switch behind it would have been
+   * discovered.
+   */
   boolean isEdge(SwitchPort port);
 
   Collection<SwitchPort> edges();

@@ -4,6 +4,7 @@ import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Mac;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.mirror.NetworkStatus;
+import io.tapline.sdn.switches.PortCounters;
 import io.tapline.sdn.topology.Host;
 import io.tapline.sdn.topology.SwitchPort;
 import java.util.Comparator;
@@ -11,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** What a controller knows, for others. */
+/** Reports the controller's knowledge of the network. */
 final class StatusReport {
   private StatusReport() {}
 
@@ -32,7 +33,7 @@ final class StatusReport {
         counters);
   }
 
-  /** Each once, though both of its directions are known. */
+  /** Returns each cable once, though both of its directions are known. */
   private static List<NetworkStatus.LinkStatus> cables(NetworkView view, Mirroring mirroring) {
     return view.links.links().stream()
         .map(link -> List.of(port(link.from(), mirroring), port(link.to(), mirroring)))

@@ -6,23 +6,27 @@ import io.tapline.sdn.flow.FlowDifference;
 import io.tapline.sdn.flow.FlowKey;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.flow.SwitchMessage;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.PortCounters;
+import io.tapline.sdn.switches.PortState;
+import io.tapline.sdn.switches.SwitchConnection;
+import io.tapline.sdn.switches.TokenBucket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A switch as the controller knows it. On the controller's thread only. */
+/** The controller's state of a switch. Confined to the controller's thread. */
 final class SwitchState {
   private static final double PORTS_SHARE = 0.1;
 
   /**
-   * How long a switch may still do as before after it has confirmed a change: Open vSwitch's
-   * datapath goes by what it has cached until its revalidators have looked it through, and these
-   * wait for 500 ms at most before they begin (max-revalidator). Seen: 15 ms on a machine that had
-   * more to do than it could.
+   * How long a switch may still behave as before after it has confirmed a change: Open vSwitch's
+   * datapath follows its cache until its revalidators have checked it, and these wait for up to 500
+   * ms before they begin (max-revalidator). Observed: 15 ms on an overloaded machine.
    */
   private static final long DATAPATH_FOLLOWS_NS = 500_000_000;
 
-  /** A port and since when it is up. */
+  /** A port and when it came up. */
   static final class Port {
     PortState state;
     long upSinceNs;
@@ -40,34 +44,32 @@ final class SwitchState {
   final Map<Integer, Port> ports = new HashMap<>();
   final Map<FlowKey, ObservedFlow> observed = new HashMap<>();
 
-  /** What it has, others' flows too: as last read, and what it was told since. */
+  /** Its flows, including those of others: as last read, with the changes sent since. */
   private Map<FlowKey, Flow> flows = new HashMap<>();
 
-  /** Null while it is not there. */
+  /** Null while it is disconnected. */
   SwitchConnection connection;
 
-  /** Since when its flows are not known, however often it has come since. */
+  /** Since when its flows are unknown, however often it has reconnected since. */
   long unreadSinceNs;
 
   long goneSinceNs;
   long nextReadNs;
   boolean read;
 
-  /**
-   * Whether its flows were read at all since it is known: only then it was told to hand on LLDP.
-   */
+  /** Whether its flows were ever read: only then did it get flows for LLDP. */
   boolean everRead;
 
   boolean asked;
   List<Flow> blocked = List.of();
   String lastError = "";
 
-  /** Its own flows with their counters, read after all that it was told; and when. */
+  /** Its own flows with their counters, read after everything sent to it; and when. */
   List<ObservedFlow> counted = List.of();
 
   long countedNs;
 
-  /** By mirror flow, which change of this switch was its last. */
+  /** The sequence number of each mirror flow's last change on this switch. */
   private final Map<FlowKey, Long> changed = new HashMap<>();
 
   private boolean known;
@@ -84,7 +86,7 @@ final class SwitchState {
     return connection != null;
   }
 
-  /** Whether its flows are known. */
+  /** Returns true if its flows are known. */
   boolean isReady() {
     return connection != null && read;
   }
@@ -117,7 +119,7 @@ final class SwitchState {
     port.state = state;
   }
 
-  /** Tells it something. REQUIRES: it is connected. */
+  /** Sends messages. REQUIRES: it is connected. */
   void send(List<? extends SwitchMessage> messages) {
     boolean changes = false;
     for (SwitchMessage message : messages) {
@@ -152,7 +154,10 @@ final class SwitchState {
     }
   }
 
-  /** Which change of this switch was a mirror flow's last; 0: one that was there before. */
+  /**
+   * Returns the sequence number of a mirror flow's last change on this switch; 0 for a flow that
+   * was there before.
+   */
   long lastChange(FlowKey flow) {
     return changed.getOrDefault(flow, 0L);
   }
@@ -165,9 +170,9 @@ final class SwitchState {
   }
 
   /**
-   * Takes what it says to have.
+   * Takes the flows that it reports.
    *
-   * @return whether that is how it is now: it may have been told something since it was asked
+   * @return whether they are current: changes may have been sent since they were requested
    */
   boolean take(List<ObservedFlow> all) {
     asked = false;
@@ -187,12 +192,12 @@ final class SwitchState {
     return true;
   }
 
-  /** Whether it does all that it was told. */
+  /** Returns true if it has confirmed everything that it was sent. */
   boolean isConfirmed() {
     return unconfirmed == 0 && System.nanoTime() - confirmedNs >= DATAPATH_FOLLOWS_NS;
   }
 
-  /** Flows of a kind. */
+  /** Returns the number of flows of a kind. */
   long count(Cookie.Kind kind) {
     return flows.values().stream().filter(flow -> Cookie.is(kind, flow.cookie())).count();
   }

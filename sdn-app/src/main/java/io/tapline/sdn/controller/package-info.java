@@ -1,2 +1,2 @@
-/** The controller: keeps what is known of a network, and its switches as they should be. */
+/** The controller: tracks the state of a network and keeps its switches as they should be. */
 package io.tapline.sdn.controller;

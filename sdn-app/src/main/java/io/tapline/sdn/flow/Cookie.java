@@ -1,21 +1,21 @@
 package io.tapline.sdn.flow;
 
 /**
- * A flow's cookie: 16 bits that mark Tapline, 8 that say what for, 40 of the epoch in which it was
+ * A flow's cookie: 16 bits that mark Tapline, 8 for the kind, 40 for the epoch in which it was
  * installed.
  */
 public final class Cookie {
   /** Bits of the mark. */
   public static final long MARK_MASK = 0xffff_0000_0000_0000L;
 
-  /** Bits of the mark and of what for. */
+  /** Bits of the mark and the kind. */
   public static final long KIND_MASK = 0xffff_ff00_0000_0000L;
 
   private static final long MARK = 0x7a91_0000_0000_0000L;
   private static final long EPOCH_MASK = 0xff_ffff_ffffL;
   private static final int KIND_SHIFT = 40;
 
-  /** What a flow is for. */
+  /** The purpose of a flow. */
   public enum Kind {
     /** LLDP and ARP to the controller, everything else to forwarding. */
     BASE,

@@ -7,8 +7,8 @@ import java.util.stream.Stream;
 /**
  * A flow of a switch.
  *
- * @param next table that goes on with the packet; {@link #NO_TABLE} none
- * @param cookie whose it is: {@link Cookie}
+ * @param next table at which the packet continues; {@link #NO_TABLE} for none
+ * @param cookie identifies the owner: {@link Cookie}
  */
 public record Flow(
     int table, int priority, FlowMatch match, List<FlowAction> actions, int next, long cookie) {
@@ -22,12 +22,12 @@ public record Flow(
     return new FlowKey(table, priority, match);
   }
 
-  /** Whether both do the same; the cookie is of no account to packets. */
+  /** Returns true if both have the same effect; cookies have none on packets. */
   public boolean doesLike(Flow other) {
     return actions.equals(other.actions) && next == other.next;
   }
 
-  /** As ovs-ofctl reads it. */
+  /** Returns the flow as ovs-ofctl reads it. */
   @Override
   public String toString() {
     String text = match.toString();

@@ -1,11 +1,11 @@
 package io.tapline.sdn.flow;
 
-/** What a flow does with a packet beside handing it on to a table. */
+/** What a flow does with a packet besides passing it to a table. */
 public sealed interface FlowAction {
   /** The controller as a port. */
   int CONTROLLER = 0xffff_fffd;
 
-  /** Sends it out. */
+  /** Sends the packet out of a port. */
   record Output(int port) implements FlowAction {
     @Override
     public String toString() {
@@ -13,7 +13,7 @@ public sealed interface FlowAction {
     }
   }
 
-  /** Says which tunnel it goes through, for an output to a tunnel port. */
+  /** Sets the tunnel for an output to a tunnel port. */
   record SetTunnel(long id) implements FlowAction {
     @Override
     public String toString() {
@@ -21,7 +21,7 @@ public sealed interface FlowAction {
     }
   }
 
-  /** Anything else that a switch tells of. */
+  /** Any other action that a switch reports. */
   record Other(String text) implements FlowAction {
     @Override
     public String toString() {

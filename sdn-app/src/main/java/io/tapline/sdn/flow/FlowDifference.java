@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * From the flows that a switch has to those that it should have. What is new or different comes
- * first, the highest priority foremost; what is wrong goes last, the lowest foremost; with a
- * barrier wherever the order matters. So after each message every packet is treated as before the
- * change or as after it. Flows of others are no matter of ours, and one that has the key of a
- * wanted one keeps its place.
+ * The messages that turn a switch's actual flows into the wanted ones. New or different flows come
+ * first, highest priority first; wrong ones go last, lowest priority first; with a barrier wherever
+ * the order matters. So after each message, every packet is treated either as before the change or
+ * as after it. Flows of others are never touched, and one that has the key of a wanted flow keeps
+ * its place.
  *
- * @param messages in order; none if nothing is to do
- * @param blocked wanted flows whose place somebody else's flow takes
+ * @param messages messages in order; none if there is nothing to do
+ * @param blocked wanted flows whose key belongs to another owner's flow
  */
 public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
 
@@ -67,7 +67,7 @@ public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
     return ends || before.flow().priority() != mod.flow().priority();
   }
 
-  /** The flows of a switch after a change. */
+  /** Applies a change to the flows of a switch. */
   public static void apply(Map<FlowKey, Flow> flows, FlowMod mod) {
     Flow flow = mod.flow();
     switch (mod.kind()) {
@@ -82,7 +82,7 @@ public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
         flow.table(), flow.priority(), flow.match(), flow.actions(), flow.next(), was.cookie());
   }
 
-  /** An index of flows by key. */
+  /** Returns an index of flows by key. */
   public static Map<FlowKey, Flow> byKey(Collection<Flow> flows) {
     Map<FlowKey, Flow> map = new LinkedHashMap<>();
     flows.forEach(flow -> map.put(flow.key(), flow));

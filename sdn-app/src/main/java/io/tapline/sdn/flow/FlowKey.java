@@ -1,4 +1,4 @@
 package io.tapline.sdn.flow;
 
-/** What makes a flow of a switch that flow: there is one of each. */
+/** The identity of a flow on a switch: keys are unique. */
 public record FlowKey(int table, int priority, FlowMatch match) {}

@@ -3,11 +3,11 @@ package io.tapline.sdn.flow;
 import io.tapline.compiler.rules.RuleMatch;
 
 /**
- * Which packets a flow matches.
+ * The packets that a flow matches.
  *
- * @param ethType 0 any; that of the family if {@code ip} is given
- * @param ethDst {@link #ANY_MAC} any
- * @param ip null any
+ * @param ethType 0 for any; that of the family if {@code ip} is given
+ * @param ethDst {@link #ANY_MAC} for any
+ * @param ip null for any
  * @param rest fields that only others' flows have, as text; empty for ours
  */
 public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
@@ -35,7 +35,7 @@ public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
     return new FlowMatch(family == 6 ? IPV6 : IPV4, ANY_MAC, ip, "");
   }
 
-  /** As ovs-ofctl writes it; empty for all packets. */
+  /** Returns the match as ovs-ofctl writes it; empty for all packets. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();

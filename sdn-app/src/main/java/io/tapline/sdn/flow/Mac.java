@@ -15,7 +15,7 @@ public final class Mac {
     return text.toString();
   }
 
-  /** Whether it may be that of one host: neither a group's nor all zero. */
+  /** Returns true if it can belong to one host: neither multicast nor all zero. */
   public static boolean isHost(long mac) {
     return mac != 0 && (mac >> 40 & 1) == 0;
   }

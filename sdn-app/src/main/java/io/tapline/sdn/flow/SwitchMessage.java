@@ -2,22 +2,22 @@ package io.tapline.sdn.flow;
 
 import java.util.List;
 
-/** What the controller decides that a switch be told. */
+/** A message that the controller decides to send to a switch. */
 public sealed interface SwitchMessage {
-  /** What is done with a flow; all strictly, the flow of this key alone. */
+  /** The kind of a change; all are strict and affect only the flow with this key. */
   enum Kind {
-    /** Also replaces a flow of the same key. */
+    /** Adds a flow or replaces one with the same key. */
     ADD,
-    /** Other actions; counters stay, and so does the cookie. */
+    /** Replaces the actions; counters and cookie stay. */
     MODIFY,
-    /** Only if the cookie is of the same kind. */
+    /** Deletes a flow if its cookie is of the same kind. */
     DELETE
   }
 
   /** A change of the flow table. */
   record FlowMod(Kind kind, Flow flow) implements SwitchMessage {}
 
-  /** All before it is done before anything behind it. */
+  /** Completes everything before it before anything after it begins. */
   record Barrier() implements SwitchMessage {}
 
   /** Sends a frame out of ports. */

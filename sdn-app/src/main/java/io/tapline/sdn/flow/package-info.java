@@ -1,2 +1,2 @@
-/** Flows of a switch as values, and the messages that lead from some to others. */
+/** Flows of a switch as values, and the messages that turn some into others. */
 package io.tapline.sdn.flow;

@@ -7,7 +7,10 @@ import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.mirror.MirrorFlows;
 import java.util.List;
 
-/** What every switch has: LLDP and ARP go to the controller, all else on to forwarding. */
+/**
+ * The flows that every switch has: they send LLDP and ARP to the controller, everything else on to
+ * forwarding.
+ */
 public final class BaseFlows {
   private static final int CONTROL_PRIORITY = 50_000;
 

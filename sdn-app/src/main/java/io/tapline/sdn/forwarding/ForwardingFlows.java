@@ -8,7 +8,7 @@ import io.tapline.sdn.mirror.MirrorFlows;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A switch's part of all trees: one flow for each host. */
+/** A switch's part of all trees: one flow per host. */
 public final class ForwardingFlows {
   static final int PRIORITY = 1000;
 

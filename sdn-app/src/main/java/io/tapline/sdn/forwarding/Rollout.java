@@ -11,22 +11,21 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How forwarding changes in a network whose switches can't all change at once: in rounds, each of
- * which begins when all switches have done the one before. For each host the switches nearest to it
- * change first. So a packet follows its old tree until it comes to a switch that has changed, and
- * from there on the new one, of which all the rest has changed: there is never a loop, and where
- * old and new way both lead to the host all those between do. Flows for hosts that are gone go
- * last.
+ * Changes forwarding in a network whose switches can't all change at once: in rounds, each of which
+ * begins when all switches have completed the previous one. For each host, the switches nearest to
+ * it change first. So a packet follows its old tree until it reaches a switch that has changed, and
+ * from there the new one, of which the entire rest has changed: there is never a loop, and if both
+ * the old and the new path lead to the host, so do all intermediate ones. Flows for hosts that are
+ * gone are deleted last.
  */
 public final class Rollout {
   private Rollout() {}
 
   /**
-   * The rounds.
+   * Returns the rounds.
    *
-   * @param actual by switch, the forwarding flows that it has; a switch that is not here can't be
-   *     told anything
-   * @return by switch, what it is told in each round
+   * @param actual forwarding flows by switch; missing switches can't be reached
+   * @return by switch, the changes in each round
    */
   public static List<Map<Long, List<FlowMod>>> rounds(
       Map<Long, ? extends Collection<Flow>> actual, Trees trees, long epoch) {

@@ -13,13 +13,13 @@ import java.util.Map;
 
 /**
  * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
- * 2012), so that a packet's route is known from its destination address, and hosts' trees together
- * use all links. Of the neighbours that are nearer to the root a switch takes the one whose hash
- * with the host is highest: where a link fails only the hosts that were reached over it go another
- * way. A function of its input.
+ * 2012), so that a packet's route follows from its destination address, and the trees of all hosts
+ * together use all links. Among the neighbors closer to the root, a switch chooses the one whose
+ * hash with the host is highest: if a link fails, only the hosts that were reached over it are
+ * rerouted. A pure function of its input.
  */
 public final class Trees {
-  /** Where a switch sends packets for a host, and how many switches are behind that port. */
+  /** A switch's port towards a host, and the number of switches behind that port. */
   public record Hop(int port, int distance) {}
 
   private record Neighbour(long datapath, int port) {}
@@ -30,7 +30,7 @@ public final class Trees {
 
   private Trees() {}
 
-  /** The trees to hosts over links, each of which is given in both directions. */
+  /** Returns the trees to hosts over links, each of which is given in both directions. */
   public static Trees of(Collection<Link> links, Collection<Host> hosts) {
     Trees trees = new Trees();
     for (Link link : links) {
@@ -91,19 +91,22 @@ public final class Trees {
     return mix(mix(mixed ^ neighbour.datapath()) ^ neighbour.port());
   }
 
-  /** The finaliser of MurmurHash3. */
+  /** Computes MurmurHash3's finalizer. */
   private static long mix(long value) {
     long mixed = (value ^ value >>> 33) * 0xff51afd7ed558ccdL;
     mixed = (mixed ^ mixed >>> 33) * 0xc4ceb9fe1a85ec53L;
     return mixed ^ mixed >>> 33;
   }
 
-  /** By host's address, what a switch does with packets for it. */
+  /** Returns, by host address, what a switch does with packets for it. */
   public Map<Long, Hop> hops(long datapath) {
     return hops.getOrDefault(datapath, Map.of());
   }
 
-  /** The ports by which a packet leaves switch after switch on its way to a host; empty if none. */
+  /**
+   * Returns the ports by which a packet leaves switch after switch on its way to a host; empty if
+   * there is no path.
+   */
   public List<SwitchPort> route(long from, long mac) {
     Host host = hosts.get(mac);
     List<SwitchPort> route = new ArrayList<>();

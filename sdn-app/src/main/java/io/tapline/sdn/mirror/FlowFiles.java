@@ -22,11 +22,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Writes what would be told to switches into files, for whoever installs flows by other means: for
- * each switch {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.000001.change},
- * {@code SWITCH.000002.change}… the ways there from the table before each: whoever has given one to
- * {@code ovs-ofctl --bundle add-flows BRIDGE} removes it. The first that a process writes begins
- * with nothing, whatever was there. Thread-safe.
+ * Writes the flows to files, for networks whose flows are installed by other means: for each switch
+ * {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.000001.change}, {@code
+ * SWITCH.000002.change}…, the changes from the table before each. A reader applies each with {@code
+ * ovs-ofctl --bundle add-flows BRIDGE} and then removes it. The first change that a process writes
+ * starts from an empty table, whatever was there. Thread-safe.
  */
 public final class FlowFiles implements NetworkAdapter {
   private static final Pattern FILE =
@@ -38,14 +38,14 @@ public final class FlowFiles implements NetworkAdapter {
   private final Map<String, List<Flow>> written = new TreeMap<>();
   private final SortedMap<String, List<String>> missing = new TreeMap<>();
 
-  /** By switch that an earlier process or this one wrote for, the number of its last change. */
+  /** Number of the last change of each switch for which this or an earlier process has written. */
   private final Map<String, Integer> changes = new TreeMap<>();
 
   /**
-   * Files in a folder, which must be there.
+   * Files in a folder, which must exist.
    *
    * @param ports by switch and host
-   * @throws IOException if it can't be read
+   * @throws IOException if the folder can't be read
    */
   public FlowFiles(Path folder, Map<String, Map<String, MirrorPort>> ports, long epoch)
       throws IOException {
@@ -107,7 +107,7 @@ public final class FlowFiles implements NetworkAdapter {
     written.put(name, List.copyOf(after.values()));
   }
 
-  /** Of mirror flows. */
+  /** Returns the change that deletes all mirror flows. */
   private static String deleteAll() {
     return "delete table=0,cookie=0x%x/0x%x"
         .formatted(Cookie.of(Cookie.Kind.MIRROR, 0), Cookie.KIND_MASK);
@@ -127,7 +127,7 @@ public final class FlowFiles implements NetworkAdapter {
             ",cookie=0x[0-9a-f]+", ",cookie=0x%x/0x%x".formatted(flow.cookie(), Cookie.KIND_MASK));
   }
 
-  /** Whoever reads it sees all of it or what was there before. */
+  /** Replaces a file atomically: readers see all of it or its previous contents. */
   private void replace(String file, List<String> lines) throws IOException {
     Path fresh = folder.resolve(file + ".new");
     Files.write(fresh, lines);

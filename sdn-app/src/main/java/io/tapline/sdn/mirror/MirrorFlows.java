@@ -15,36 +15,41 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The flows of a mirror table: a copy to each monitor, then on to forwarding as it came. */
+/**
+ * Converts a mirror table to flows, which send a copy to each monitor and pass the packet on to
+ * forwarding unchanged.
+ */
 public final class MirrorFlows {
-  /** What comes before forwarding. */
+  /** The table before forwarding. */
   public static final int MIRROR_TABLE = 0;
 
-  /** What packets are forwarded by. */
+  /** The table that forwards packets. */
   public static final int FORWARDING_TABLE = 1;
 
-  /** Mirror flows' priorities lie above it by the bits that their matches fix: up to 340. */
+  /**
+   * The priority of a mirror flow is this plus the number of bits that its match fixes: up to 340.
+   */
   public static final int LOWEST_PRIORITY = 1000;
 
   /**
    * The flows of a switch.
    *
-   * @param unresolved monitors whose port is not known: no copies go to them yet
+   * @param unresolved monitors whose port is unknown: they get no copies yet
    */
   public record Result(List<Flow> flows, TreeSet<String> unresolved) {}
 
   private MirrorFlows() {}
 
   /**
-   * What a table is in flows.
+   * Converts a table to flows.
    *
-   * @param ports by monitor
+   * @param ports ports by monitor
    */
   public static Result of(RuleTable table, Map<String, MirrorPort> ports, long epoch) {
     List<Flow> flows = new ArrayList<>();
     TreeSet<String> unresolved = new TreeSet<>();
     for (MirrorRule rule : table.rules()) {
-      // Two monitors on one host are one process there: it gets one copy.
+      // Two monitors on one host are one process there, so it gets one copy.
       Set<MirrorPort> copies = new LinkedHashSet<>();
       for (String monitor : rule.monitors()) {
         MirrorPort port = ports.get(monitor);
@@ -69,7 +74,7 @@ public final class MirrorFlows {
     return new Result(flows, unresolved);
   }
 
-  /** A match without addresses is of IPv4 and of IPv6. */
+  /** A match without addresses applies to IPv4 and IPv6. */
   private static List<RuleMatch> families(RuleMatch match) {
     if (match.from().family() != 0) {
       return List.of(match);

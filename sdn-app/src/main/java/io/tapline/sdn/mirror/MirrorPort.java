@@ -7,15 +7,14 @@ import java.util.List;
 /**
  * Where a switch sends the copies for a monitor.
  *
- * @param tunnel 0: the monitor is behind the port itself; otherwise the ID that the tunnel port
- *     gives its packets
+ * @param tunnel 0 if the monitor is behind the port itself; otherwise the tunnel ID of the packets
  */
 public record MirrorPort(int port, long tunnel) {
   public static MirrorPort direct(int port) {
     return new MirrorPort(port, 0);
   }
 
-  /** Where actions send copies. */
+  /** Returns where actions send copies. */
   public static List<MirrorPort> of(List<FlowAction> actions) {
     List<MirrorPort> ports = new ArrayList<>();
     long tunnel = 0;

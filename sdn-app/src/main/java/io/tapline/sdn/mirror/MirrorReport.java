@@ -7,10 +7,10 @@ import java.util.SortedMap;
 import java.util.stream.Stream;
 
 /**
- * How far switches are with what is wanted of them.
+ * The switches' progress towards the wanted state.
  *
- * @param rules flows in place by switch, as far as the adapter knows
- * @param missing by switch, what is not there, and why, for people; only switches with something
+ * @param rules number of installed flows by switch, as far as the adapter knows
+ * @param missing what is missing on each switch, and why, for users; only incomplete switches
  */
 public record MirrorReport(
     SortedMap<String, Integer> rules, SortedMap<String, List<String>> missing) {
@@ -18,7 +18,7 @@ public record MirrorReport(
     return missing.isEmpty();
   }
 
-  /** What is missing of some switches, each named. */
+  /** Returns what is missing on some switches, prefixed with their names. */
   public List<String> missing(Collection<String> switches) {
     return missing.entrySet().stream()
         .filter(each -> switches.contains(each.getKey()))

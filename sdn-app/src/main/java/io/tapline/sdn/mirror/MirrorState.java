@@ -4,10 +4,10 @@ import io.tapline.compiler.rules.RuleTable;
 import java.util.Map;
 
 /**
- * What a network shall mirror: all of it, not a change.
+ * Everything that a network should mirror, rather than a change.
  *
- * @param tables by name of the switch; no rules where there is none
- * @param monitors by ID, the name of the host that each is on
+ * @param tables by name of the switch; a missing switch has no rules
+ * @param monitors name of each monitor's host, by the monitor's ID
  */
 public record MirrorState(Map<String, RuleTable> tables, Map<String, String> monitors) {
   public static final MirrorState NOTHING = new MirrorState(Map.of(), Map.of());

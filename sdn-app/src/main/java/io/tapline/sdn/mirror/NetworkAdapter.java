@@ -5,45 +5,46 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The way from Tapline to a network's switches. Tapline's own controller is one; whoever has
- * another writes one more. Implementations are thread-safe.
+ * Tapline's interface to a network's switches. Tapline's own controller implements it; other
+ * controllers need an adapter. Implementations are thread-safe.
  */
 public interface NetworkAdapter extends AutoCloseable {
   /**
-   * Says what the network shall mirror from now on; returns at once. Called again with the same it
-   * changes nothing. Each step of the change must be complete or harmless: no packet is forwarded
-   * differently, and each is copied as before or as after.
+   * Sets what the network should mirror from now on; returns at once. Idempotent. Each step of the
+   * change must be complete or harmless: forwarding never changes, and each packet is copied as
+   * before or as after.
    *
-   * @throws IOException if it can't even be noted
+   * @throws IOException if the state can't even be recorded
    */
   void mirror(MirrorState wanted) throws IOException;
 
-  /** How far it is. */
+  /** Returns the progress. */
   MirrorReport report();
 
   /**
-   * What mirror flows have copied, as far as their switches are here and have said so since each
-   * flow was last changed. Whoever asks every few seconds is kept up to date to a second. None from
-   * an adapter that can't tell: then nobody knows what was lost on the way to monitors.
+   * Returns what mirror flows have copied, for connected switches that have reported since each
+   * flow was last changed. For callers that ask every few seconds, counts are at most a second old.
+   * None if the adapter can't count: losses on the way to monitors are then unknown.
    */
   default List<MirrorCount> counts() {
     return List.of();
   }
 
   /**
-   * Whether {@link #report} knows what switches hold, and not only what they were told. Then rules
-   * may leave out flows that a query does without, since it is known when they copy all again.
+   * Returns true if {@link #report} is based on what switches have, not only on what they were
+   * sent. Rules may then skip flows that a query does not need, since it is known when they copy
+   * all again.
    */
   default boolean seesSwitches() {
     return false;
   }
 
-  /** What it knows of switches, links and hosts; empty from an adapter that can't tell. */
+  /** Returns the known switches, links and hosts; empty if the adapter can't report them. */
   default Optional<NetworkStatus> seen() {
     return Optional.empty();
   }
 
-  /** Has counters read at once; returns at once. */
+  /** Triggers an immediate read of the counters; returns at once. */
   default void recount() {}
 
   /** Ends the adapter; flows stay. */

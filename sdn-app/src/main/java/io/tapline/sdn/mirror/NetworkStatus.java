@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a controller knows of its network.
+ * A controller's knowledge of its network.
  *
- * @param links between switches that work both ways
- * @param cables which those are
- * @param settled whether all is as it should be: nothing is under way
+ * @param links number of links between switches that work in both directions
+ * @param cables those links
+ * @param settled whether everything is as it should be, with no change in progress
  */
 public record NetworkStatus(
     List<SwitchStatus> switches,
@@ -18,7 +18,7 @@ public record NetworkStatus(
     boolean settled,
     Map<String, Long> counters) {
 
-  /** A switch; its flows are those of ours. */
+  /** A switch; its flows are only ours. */
   public record SwitchStatus(
       String name,
       String datapath,
@@ -31,7 +31,7 @@ public record NetworkStatus(
       long mirroredPackets,
       List<PortStatus> portCounters) {}
 
-  /** A port that has told what it has counted since it is there. */
+  /** A port with its counters since it exists. */
   public record PortStatus(
       int port,
       long rxPackets,
@@ -41,7 +41,7 @@ public record NetworkStatus(
       long rxDropped,
       long txDropped) {}
 
-  /** A link, by its two ports, as SWITCH:PORT. */
+  /** A link, given by its two ports as SWITCH:PORT. */
   public record LinkStatus(String from, String to) {}
 
   /** A host. */

@@ -1,2 +1,2 @@
-/** Mirror tables as flows, and where other controllers fit in. */
+/** Mirror tables as flows, and the interface for other controllers. */
 package io.tapline.sdn.mirror;

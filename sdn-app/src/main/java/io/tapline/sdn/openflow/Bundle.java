@@ -12,14 +12,14 @@ import org.projectfloodlight.openflow.protocol.OFFactory;
 import org.projectfloodlight.openflow.protocol.OFMessage;
 import org.projectfloodlight.openflow.types.BundleId;
 
-/** Flow changes that a switch makes all at once or not at all (OpenFlow 1.4, 6.8). */
+/** Flow changes that a switch applies atomically (OpenFlow 1.4, 6.8). */
 final class Bundle {
   private static final Set<OFBundleFlags> FLAGS =
       EnumSet.of(OFBundleFlags.ATOMIC, OFBundleFlags.ORDERED);
 
   private Bundle() {}
 
-  /** The messages as one bundle: barriers are of no use within it, and frames go behind it. */
+  /** Returns the messages as one bundle: barriers are useless within it, and frames follow it. */
   static List<OFMessage> of(
       OFFactory factory,
       FlowCodec codec,

@@ -24,7 +24,7 @@ import org.projectfloodlight.openflow.types.OFPort;
 import org.projectfloodlight.openflow.types.TableId;
 import org.projectfloodlight.openflow.types.U64;
 
-/** Flows and messages in OpenFlow. */
+/** Encodes and decodes flows and messages in OpenFlow. */
 final class FlowCodec {
   private static final int WHOLE_FRAME = 0xffff;
 

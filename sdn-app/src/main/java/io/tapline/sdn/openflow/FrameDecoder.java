@@ -3,17 +3,17 @@ package io.tapline.sdn.openflow;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Counters;
-import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.TokenBucket;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.TokenBucket;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Cuts a connection's bytes into messages: version (1 byte), type (1), length (2, of all), xid (4).
- * Packet-ins beyond the switch's allowance go here, before they cost anything; whoever sends many
- * of those is not read from for a moment.
+ * Splits a connection's bytes into messages: version (1 byte), type (1), length (2, of all), xid
+ * (4). Packet-ins beyond the switch's rate limit are dropped here, before they cost anything;
+ * reading from a switch that sends many of those pauses for a moment.
  */
 final class FrameDecoder extends ByteToMessageDecoder {
   private static final int HEADER_BYTES = 8;

@@ -20,7 +20,7 @@ import org.projectfloodlight.openflow.types.OFVlanVidMatch;
 import org.projectfloodlight.openflow.types.TransportPort;
 import org.projectfloodlight.openflow.types.U64;
 
-/** Matches in OpenFlow. */
+/** Encodes and decodes matches in OpenFlow. */
 final class MatchCodec {
   private static final int TCP = 6;
   private static final int UDP = 17;
@@ -103,7 +103,7 @@ final class MatchCodec {
     }
   }
 
-  /** A match as a switch tells it; fields that ours do not have go into the rest. */
+  /** Decodes a match that a switch reports; fields that ours do not have go into the rest. */
   static FlowMatch decode(Match match) {
     Decoded decoded = new Decoded();
     TreeSet<String> rest = new TreeSet<>();
@@ -121,7 +121,7 @@ final class MatchCodec {
         + (match.isExact(field) ? match.get(field) : String.valueOf(match.getMasked(field)));
   }
 
-  /** What has been read of a match. */
+  /** The fields decoded so far. */
   private static final class Decoded {
     private int ethType;
     private long ethDst = FlowMatch.ANY_MAC;

@@ -3,13 +3,13 @@ package io.tapline.sdn.openflow;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Counters;
-import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.SwitchConnection;
-import io.tapline.sdn.controller.SwitchListener;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.flow.SwitchMessage;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.SwitchConnection;
+import io.tapline.sdn.switches.SwitchListener;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,7 +24,7 @@ import org.projectfloodlight.openflow.types.OFPort;
 import org.projectfloodlight.openflow.types.TableId;
 import org.projectfloodlight.openflow.types.U64;
 
-/** The controller's end of a connection. On the event loop only. */
+/** The controller's end of a connection. Confined to the event loop. */
 final class NettySwitch implements SwitchConnection {
   private final Channel channel;
   private final OFFactory factory;
@@ -106,7 +106,7 @@ final class NettySwitch implements SwitchConnection {
     return buffer == null ? 0 : buffer.totalPendingWriteBytes();
   }
 
-  /** Cuts off who has not taken anything for long. */
+  /** Disconnects a switch that has not read anything for long. */
   void cutIfSlow(long nowNs) {
     if (channel.isWritable()) {
       fullSinceNs = 0;
@@ -134,7 +134,7 @@ final class NettySwitch implements SwitchConnection {
     }
   }
 
-  /** Nobody is there any more: nobody shall wait. */
+  /** Completes all waits after the switch has disconnected. */
   void gone() {
     gone = true;
     List.copyOf(barriers.keySet()).forEach(this::barrierDone);

@@ -14,12 +14,12 @@ import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Counters;
-import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.LogLimit;
-import io.tapline.sdn.controller.SwitchListener;
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.LogLimit;
+import io.tapline.sdn.switches.SwitchListener;
+import io.tapline.sdn.switches.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Optional;
@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens for switches. One thread reads, decides and writes: nothing waits in a queue between, and
- * what a switch sends faster than that waits in its own socket.
+ * Listens for switches. A single thread reads, decides and writes: there are no queues in between,
+ * and what a switch sends faster than that waits in its own socket.
  */
 public final class OpenFlowServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OpenFlowServer.class);
@@ -53,10 +53,10 @@ public final class OpenFlowServer implements AutoCloseable {
   }
 
   /**
-   * Starts.
+   * Starts the server.
    *
-   * @param address port 0 takes a free one
-   * @param tls switches then need a certificate that names their datapath IDs
+   * @param address port 0 selects a free one
+   * @param tls requires a certificate of switches that names their datapath IDs
    */
   public static OpenFlowServer start(
       InetSocketAddress address,
@@ -130,7 +130,10 @@ public final class OpenFlowServer implements AutoCloseable {
     return engine;
   }
 
-  /** A task that fails is never run again, so none may: whose turn it was is cut off. */
+  /**
+   * A scheduled task that throws is never run again, so exceptions are caught here: the connection
+   * whose turn it was is closed.
+   */
   private static void tick(ChannelGroup connections, SwitchListener listener, Counters counters) {
     long nowNs = System.nanoTime();
     for (Channel channel : connections) {
@@ -158,12 +161,12 @@ public final class OpenFlowServer implements AutoCloseable {
     return ((InetSocketAddress) listening.localAddress()).getPort();
   }
 
-  /** Has the controller's thread do something; done before the next if on that thread already. */
+  /** Runs a task on the controller's thread; runs it immediately if already on that thread. */
   public <T> Future<T> call(Callable<T> task) {
     return loop.next().submit(task);
   }
 
-  /** Does something on the controller's thread and waits for it. */
+  /** Runs a task on the controller's thread and waits for it. */
   public <T> T ask(Callable<T> task) {
     try {
       return call(task).get();

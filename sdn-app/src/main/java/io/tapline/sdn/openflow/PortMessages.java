@@ -1,7 +1,7 @@
 package io.tapline.sdn.openflow;
 
-import io.tapline.sdn.controller.PortCounters;
-import io.tapline.sdn.controller.PortState;
+import io.tapline.sdn.switches.PortCounters;
+import io.tapline.sdn.switches.PortState;
 import java.util.List;
 import org.projectfloodlight.openflow.protocol.OFErrorMsg;
 import org.projectfloodlight.openflow.protocol.OFPortConfig;
@@ -10,11 +10,11 @@ import org.projectfloodlight.openflow.protocol.OFPortDescStatsReply;
 import org.projectfloodlight.openflow.protocol.OFPortState;
 import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
 
-/** What switches say of ports, and of what they could not do. */
+/** Decodes what switches report about ports and errors. */
 final class PortMessages {
   private static final int MOST_TEXT = 300;
 
-  /** Ports with numbers from here on are none of wires. */
+  /** Port numbers from here on do not belong to physical ports. */
   private static final int RESERVED = 0xffff_ff00;
 
   private PortMessages() {}

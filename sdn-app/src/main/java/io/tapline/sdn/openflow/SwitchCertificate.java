@@ -11,17 +11,17 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
 /**
- * Whom a switch's certificate may speak for: the datapath IDs that its subjectAltName lists as
- * URIs, {@code tapline:datapath:0x1f} or {@code tapline:datapath:31}.
+ * The datapath IDs that a switch's certificate is valid for: its subjectAltName lists them as URIs,
+ * {@code tapline:datapath:0x1f} or {@code tapline:datapath:31}.
  *
- * @param names the URIs that are about datapaths, also those that name none
+ * @param names the URIs with this prefix, including those without a valid ID
  */
 record SwitchCertificate(String subject, Set<String> names, Set<Long> datapaths) {
   private static final String PREFIX = "tapline:datapath:";
   private static final String HEX = "0x";
   private static final int URI = 6;
 
-  /** Of a connection whose handshake is done. */
+  /** Returns the peer's certificate after a completed handshake. */
   static SwitchCertificate of(SSLSession session) throws SSLPeerUnverifiedException {
     X509Certificate certificate = (X509Certificate) session.getPeerCertificates()[0];
     Set<String> names =
@@ -51,11 +51,11 @@ record SwitchCertificate(String subject, Set<String> names, Set<Long> datapaths)
               ? Long.parseUnsignedLong(text.substring(HEX.length()), 16)
               : Long.parseUnsignedLong(text));
     } catch (NumberFormatException e) {
-      // It names no datapath, so nobody may be that one.
+      // The name contains no valid datapath ID, so it matches none.
     }
   }
 
-  /** Why the switch may not have this datapath ID; empty if it may. */
+  /** Returns why the switch may not have this datapath ID; empty if it may. */
   String refusal(long datapath, boolean anyDatapath) {
     if (datapaths.contains(datapath) || names.isEmpty() && anyDatapath) {
       return "";

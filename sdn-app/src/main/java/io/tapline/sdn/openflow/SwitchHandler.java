@@ -4,15 +4,15 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.handler.ssl.SslHandler;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Counters;
-import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.LogLimit;
-import io.tapline.sdn.controller.PortCounters;
-import io.tapline.sdn.controller.PortState;
-import io.tapline.sdn.controller.SwitchListener;
-import io.tapline.sdn.controller.SwitchTls;
 import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.LogLimit;
+import io.tapline.sdn.switches.PortCounters;
+import io.tapline.sdn.switches.PortState;
+import io.tapline.sdn.switches.SwitchListener;
+import io.tapline.sdn.switches.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -43,7 +43,7 @@ import org.projectfloodlight.openflow.protocol.match.MatchField;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One connection: hello, features, ports, and from then on what the switch says. */
+/** One connection: hello, features, ports, and from then on the switch's messages. */
 final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   private static final Logger LOG = LoggerFactory.getLogger(SwitchHandler.class);
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
@@ -104,7 +104,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    // Also of a peer that speaks no TLS, or shows no certificate, where it is wanted.
+    // Also thrown for a peer that does not use TLS, or presents no certificate although one is
+    // required.
     if (cause.getCause() instanceof SSLException refused) {
       counters.add(Counter.TLS_FAILURES);
       String host = host(context);
@@ -116,7 +117,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     context.close();
   }
 
-  /** Cuts off whom nothing is heard of; asks before. */
+  /** Closes connections that have been silent too long, after one echo request. */
   void tick(ChannelHandlerContext context, long nowNs) {
     if (phase != Phase.READY) {
       if (nowNs - beganNs > limits.handshakeNs()) {
@@ -170,7 +171,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  /** What a message leads to: all of it is read by now. */
+  /** Returns the action for a message, which is completely decoded by now. */
   private Runnable understood(ChannelHandlerContext context, OFMessage message) {
     if (message instanceof OFHello hello && phase == Phase.HELLO) {
       Optional<OFVersion> version = Versions.common(hello);
@@ -206,7 +207,10 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     connection.askPorts();
   }
 
-  /** Whether the connection's certificate names that datapath ID, where there are certificates. */
+  /**
+   * Returns true if the connection's certificate is valid for that datapath ID, or certificates are
+   * not required.
+   */
   private boolean mayBe(ChannelHandlerContext context, long number) {
     if (tls.isEmpty()) {
       return true;
@@ -220,7 +224,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
       }
       return refusal.isEmpty();
     } catch (SSLPeerUnverifiedException e) {
-      // The handshake asks for a certificate.
+      // The handshake requires a certificate.
       throw new IllegalStateException(e);
     }
   }

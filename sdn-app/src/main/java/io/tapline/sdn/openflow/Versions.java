@@ -11,7 +11,9 @@ import org.projectfloodlight.openflow.protocol.OFHelloElemVersionbitmap;
 import org.projectfloodlight.openflow.protocol.OFVersion;
 import org.projectfloodlight.openflow.types.U32;
 
-/** Which version of OpenFlow is spoken: the highest that both know (OpenFlow 1.3.1, 6.3.1). */
+/**
+ * Negotiates the version of OpenFlow: the highest that both sides support (OpenFlow 1.3.1, 6.3.1).
+ */
 final class Versions {
   static final List<OFVersion> SPOKEN = List.of(OFVersion.OF_14, OFVersion.OF_13);
 
@@ -32,7 +34,7 @@ final class Versions {
         .build();
   }
 
-  /** The version to speak with whoever said this. */
+  /** Returns the version to use with the sender of this hello. */
   static Optional<OFVersion> common(OFHello hello) {
     Set<OFVersion> theirs = EnumSet.noneOf(OFVersion.class);
     boolean told = false;
@@ -50,7 +52,7 @@ final class Versions {
       }
     }
     if (!told) {
-      // Who sends no list knows every version up to the one that it sends.
+      // A peer without a list supports every version up to the one that it sends.
       theirs.addAll(EnumSet.range(OFVersion.OF_10, hello.getVersion()));
     }
     return SPOKEN.stream().filter(theirs::contains).findFirst();

@@ -26,9 +26,9 @@ import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /**
- * Rules installed and reconciled at many simulated switches, beside a bare loop that writes the
- * bytes of the installation to as many. Workload: the same table for each switch, its rules TCP to
- * one address each, from all.
+ * Installs and reconciles rules on many simulated switches, compared with a bare loop that writes
+ * the bytes of the installation to as many. Workload: the same table for each switch, whose rules
+ * match TCP from any address to one address each.
  */
 public final class ControllerBenchmark {
   private static final long MOST_NS = 300_000_000_000L;
@@ -39,9 +39,9 @@ public final class ControllerBenchmark {
   /**
    * A phase.
    *
-   * @param rules that it was about
-   * @param messages flow changes that switches got
-   * @param cpuSeconds of the one thread that decides and writes
+   * @param rules number of rules
+   * @param messages number of flow changes that switches received
+   * @param cpuSeconds CPU time of the single thread that decides and writes
    */
   public record Row(String phase, long rules, long messages, double seconds, double cpuSeconds) {
     public double perSecond() {
@@ -62,7 +62,7 @@ public final class ControllerBenchmark {
   /**
    * A benchmark.
    *
-   * @param rules of each switch
+   * @param rules number of rules per switch
    */
   public ControllerBenchmark(int switches, int rules) {
     this.switches = switches;
@@ -80,7 +80,7 @@ public final class ControllerBenchmark {
     this.map = new NetworkMap(datapaths, Map.of(), Map.of(), ports);
   }
 
-  /** Addresses of which no two are halves of one prefix. */
+  /** Returns rules for addresses no two of which are halves of one prefix. */
   private static RuleTable table(int rules) {
     List<Wanted> wants = new ArrayList<>();
     for (int i = 0; i < rules; i++) {
@@ -192,7 +192,7 @@ public final class ControllerBenchmark {
     }
   }
 
-  /** The recorded bytes to fresh switches, each in one write. */
+  /** Writes the recorded bytes to fresh switches, each in one write. */
   private Row bare(SimulatedSwitches recorded) throws IOException {
     List<ByteBuffer> bytes = new ArrayList<>();
     for (int i = 0; i < switches; i++) {

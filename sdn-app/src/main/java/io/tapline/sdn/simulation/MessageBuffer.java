@@ -3,13 +3,13 @@ package io.tapline.sdn.simulation;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
 
-/** Cuts what a connection brings into messages, and keeps the part of one whose rest is to come. */
+/** Splits a connection's bytes into messages, and keeps an incomplete one. */
 final class MessageBuffer {
   private static final int HEADER_BYTES = 8;
 
   private ByteBuffer kept = ByteBuffer.allocate(256);
 
-  /** Whole messages are taken where they lie. */
+  /** Passes on whole messages without copying. */
   void take(ByteBuffer fresh, Consumer<ByteBuffer> taker) {
     ByteBuffer bytes = fresh;
     if (kept.position() > 0) {

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a switch answers, in bytes of OpenFlow 1.3: written from the specification and without the
- * library that the controller uses, so that each checks the other. Flows are kept as the entries by
- * which they are told. Not thread-safe.
+ * A simulated switch that answers in bytes of OpenFlow 1.3, implemented from the specification and
+ * without the controller's library, so that each checks the other. Flows are stored as the encoded
+ * entries of reports. Not thread-safe.
  */
 final class SimulatedSwitch {
   static final int VERSION = 4;
@@ -20,7 +20,7 @@ final class SimulatedSwitch {
   private static final int FLOW_MOD = 14;
   private static final int BARRIER = 20;
 
-  /** Where answers and frames go. */
+  /** Receives answers and frames. */
   interface Output {
     void send(ByteBuffer message);
 
@@ -43,18 +43,21 @@ final class SimulatedSwitch {
     return flows.size();
   }
 
-  /** As after losing power. */
+  /** Simulates a power loss. */
   void forgetFlows() {
     flows.clear();
   }
 
-  /** Drops a flow of the controller's, as if somebody had deleted it; whether there was one. */
+  /**
+   * Drops one of the controller's flows, as if another program had deleted it; returns true if
+   * there was one.
+   */
   boolean loseFlow(int table) {
     Key lost = flows.keySet().stream().filter(key -> key.table == table).findFirst().orElse(null);
     return lost != null && flows.remove(lost) != null;
   }
 
-  /** A flow of somebody else's. */
+  /** Adds a flow of another owner. */
   void addForeign(int priority) {
     ByteBuffer match = ByteBuffer.allocate(8).putShort(0, (short) 1).putShort(2, (short) 4);
     byte[] entry = entry(0, priority, 0x1234, match.array(), new byte[0]);
@@ -74,12 +77,12 @@ final class SimulatedSwitch {
     return message(0, 1, 8).flip();
   }
 
-  /** Whether a message changes flows, or waits until they are changed. */
+  /** Returns true if a message changes flows, or waits until they are changed. */
   static boolean isChange(ByteBuffer message) {
     return message.get(1) == FLOW_MOD || message.get(1) == BARRIER;
   }
 
-  /** Takes a whole message. */
+  /** Handles a whole message. */
   void take(ByteBuffer message, Output out) {
     int type = message.get(1);
     int xid = message.getInt(4);
@@ -189,7 +192,7 @@ final class SimulatedSwitch {
     }
   }
 
-  /** A frame that came in at a port, told to the controller. */
+  /** Returns the message that reports to the controller a frame that arrived at a port. */
   static ByteBuffer packetIn(int port, byte[] frame) {
     ByteBuffer message = message(10, 0, 42 + frame.length);
     message.putInt(-1).putShort((short) frame.length).putShort((short) 0).putLong(0);

@@ -20,15 +20,15 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
 /**
- * Many simulated switches on one thread, with connections of their own to a controller. A frame
- * that is sent out of a port comes in at the one that it is linked to, or goes into a log. Methods
- * are thread-safe.
+ * Many simulated switches on one thread, each with its own connection to a controller. A frame that
+ * is sent out of a port arrives at the port that it is linked to, or goes into a log. Methods are
+ * thread-safe.
  */
 public final class SimulatedSwitches implements AutoCloseable {
   private static final int READ_BYTES = 256 << 10;
   private static final int MOST_FRAMES = 10_000;
 
-  /** A frame that left a port with no link. */
+  /** A frame that left a port without a link. */
   public record Sent(int member, int port, byte[] frame) {}
 
   private record Place(int member, int port) {}
@@ -76,10 +76,10 @@ public final class SimulatedSwitches implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Switches that are not connected yet.
+   * Creates switches that are not connected yet.
    *
-   * @param ports of each, numbered from 1
-   * @param firstDatapath of the first; the others' follow
+   * @param ports number of ports of each, numbered from 1
+   * @param firstDatapath datapath ID of the first; the others' follow
    */
   public SimulatedSwitches(InetSocketAddress controller, int count, int ports, long firstDatapath)
       throws IOException {
@@ -91,7 +91,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     thread.start();
   }
 
-  /** A cable. */
+  /** Connects two ports by a cable. */
   public void link(int memberA, int portA, int memberB, int portB) {
     ask(
         () -> {
@@ -100,7 +100,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Connects all that are not. */
+  /** Connects all that are not connected. */
   public void connect() {
     ask(
         () -> {
@@ -123,7 +123,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     flush(each);
   }
 
-  /** Cuts one's connection; it keeps its flows. */
+  /** Cuts one switch's connection; it keeps its flows. */
   public void disconnect(int member) {
     ask(
         () -> {
@@ -132,7 +132,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** As after losing power. REQUIRES: it is not connected. */
+  /** Simulates a power loss. REQUIRES: the switch is not connected. */
   public void forgetFlows(int member) {
     ask(
         () -> {
@@ -141,12 +141,12 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Loses a flow of a table, as if somebody had deleted it. */
+  /** Drops a flow of a table, as if another program had deleted it. */
   public boolean loseFlow(int member, int table) {
     return ask(() -> members.get(member).state.loseFlow(table));
   }
 
-  /** Adds a flow of somebody else's. */
+  /** Adds a flow of another owner. */
   public void addForeign(int member, int priority) {
     ask(
         () -> {
@@ -159,7 +159,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     return ask(() -> members.get(member).state.hasPriority(priority));
   }
 
-  /** A frame that a host sends into a port. */
+  /** Delivers a frame that a host sends into a port. */
   public void receive(int member, int port, byte[] frame) {
     ask(
         () -> {
@@ -170,7 +170,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** The frames that left ports without links since this was asked last. */
+  /** Returns the frames that left ports without links since the last call. */
   public List<Sent> takeSent() {
     List<Sent> taken = new ArrayList<>();
     for (Sent each = sent.poll(); each != null; each = sent.poll()) {
@@ -179,7 +179,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     return taken;
   }
 
-  /** Keeps the bytes of changes from now on. */
+  /** Records the bytes of changes from now on. */
   public void record() {
     ask(
         () -> {
@@ -188,7 +188,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** What was kept of a switch: flow changes and barriers, as they came. */
+  /** Returns the recorded bytes of a switch: flow changes and barriers, in order. */
   public byte[] recorded(int member) {
     return ask(() -> members.get(member).changes.toByteArray());
   }
@@ -197,12 +197,12 @@ public final class SimulatedSwitches implements AutoCloseable {
     return ask(() -> members.get(member).state.flowCount());
   }
 
-  /** Of all together. */
+  /** Returns the number of flows of all switches. */
   public long flows() {
     return ask(() -> members.stream().mapToLong(each -> each.state.flowCount()).sum());
   }
 
-  /** Changes that came to all together. */
+  /** Returns the number of changes that all switches received. */
   public long flowMods() {
     return ask(() -> members.stream().mapToLong(each -> each.state.flowMods).sum());
   }
@@ -289,7 +289,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         each.channel.close();
       }
     } catch (IOException e) {
-      // It is gone either way.
+      // It is gone in any case.
     }
     each.channel = null;
   }
@@ -308,7 +308,7 @@ public final class SimulatedSwitches implements AutoCloseable {
       thread.join();
       selector.close();
     } catch (IOException e) {
-      // Nothing is to be done about it.
+      // There is nothing to do about it.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -1,2 +1,2 @@
-/** Switches without packets: they hold flows and answer, for benchmarks and tests. */
+/** Switches without packets: they store flows and answer, for benchmarks and tests. */
 package io.tapline.sdn.simulation;

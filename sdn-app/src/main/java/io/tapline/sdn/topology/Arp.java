@@ -8,7 +8,7 @@ import java.util.Optional;
 /**
  * An ARP packet for IPv4 over Ethernet (RFC 826).
  *
- * @param ethernetSource that of the frame, which an honest host's sender address equals
+ * @param ethernetSource source of the frame, which equals an honest host's sender address
  * @param operation {@link #REQUEST} or {@link #REPLY}
  */
 public record Arp(
@@ -24,7 +24,7 @@ public record Arp(
   private static final int ARP_BYTES = 28;
   private static final long FIXED = 0x0001_0800_0604L;
 
-  /** Reads a frame; empty if it is not such a packet. */
+  /** Decodes a frame; returns nothing if it is not such a packet. */
   public static Optional<Arp> read(byte[] bytes) {
     if (bytes.length < HEADER_BYTES + ARP_BYTES) {
       return Optional.empty();
@@ -50,22 +50,22 @@ public record Arp(
     return (frame.getShort(at) & 0xffffL) << 32 | frame.getInt(at + 2) & 0xffff_ffffL;
   }
 
-  /** What a host says to whom it looks for. */
+  /** Returns a host's request. */
   public static Arp request(long senderMac, int senderIp, int targetIp) {
     return new Arp(senderMac, REQUEST, senderMac, senderIp, 0, targetIp);
   }
 
-  /** The answer to this request in the name of the one looked for. */
+  /** Returns the reply to this request on behalf of its target. */
   public Arp answeredBy(long mac) {
     return new Arp(mac, REPLY, mac, targetIp, senderMac, senderIp);
   }
 
-  /** The frame: to all, or to the one who is answered. */
+  /** Returns the frame: broadcast, or to the receiver of a reply. */
   public byte[] frame() {
     return frame(operation == REQUEST ? Mac.BROADCAST : targetMac);
   }
 
-  /** The frame to one address. */
+  /** Returns the frame to one address. */
   public byte[] frame(long destination) {
     ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + ARP_BYTES);
     put(frame, destination);

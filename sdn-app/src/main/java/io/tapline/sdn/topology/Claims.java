@@ -9,31 +9,31 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Who says to have an address that is another's, and since when, while that one is asked. Each is
- * decided for itself: one who lies does not keep another, who has moved, from being believed. What
- * is not decided in time is forgotten. Bounded for each port and switch. Not thread-safe.
+ * Claims on addresses that belong to another host, while that host is being asked. Each claim is
+ * decided on its own: a spoofed one does not prevent the claim of a host that has really moved from
+ * being accepted. Undecided claims expire. Bounded for each port and switch. Not thread-safe.
  */
 final class Claims {
   static final int MOST_AT_A_PORT = 64;
   static final int MOST_AT_A_SWITCH = 512;
 
-  /** Somebody at a port who says to have an IPv4 address. */
+  /** A claim on an IPv4 address at a port. */
   record Claim(int ip, long mac, SwitchPort at) {}
 
   private final long keepNs;
 
-  /** Since when; the oldest first. */
+  /** When each claim was made; oldest first. */
   private final Map<Claim, Long> claims = new LinkedHashMap<>();
 
   private final Map<Integer, Set<Claim>> byIp = new HashMap<>();
   private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
 
-  /** Claims that last so long. */
+  /** Claims that expire after this time. */
   Claims(long keepNs) {
     this.keepNs = keepNs;
   }
 
-  /** Since when a claim is made; empty if it is not, or too old. */
+  /** Returns when a claim was made; empty if it was not, or has expired. */
   OptionalLong sinceNs(Claim claim, long nowNs) {
     forgetOld(nowNs);
     Long sinceNs = claims.get(claim);
@@ -62,7 +62,7 @@ final class Claims {
   }
 
   /**
-   * Notes a claim. REQUIRES: it is not made.
+   * Adds a claim. REQUIRES: it does not exist.
    *
    * @return false if there are too many from there
    */
@@ -82,7 +82,7 @@ final class Claims {
     }
   }
 
-  /** Forgets all claims on an address; whether one of them was made at another port. */
+  /** Removes all claims on an address; returns true if one of them was made at another port. */
   boolean remove(int ip, SwitchPort at) {
     Set<Claim> all = Set.copyOf(byIp.getOrDefault(ip, Set.of()));
     all.forEach(this::remove);

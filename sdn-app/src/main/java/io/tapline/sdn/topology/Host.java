@@ -3,10 +3,10 @@ package io.tapline.sdn.topology;
 import java.util.Set;
 
 /**
- * A host and where it is.
+ * A host and its location.
  *
- * @param ips none if only its flows told of it
- * @param seenNs when it last spoke
+ * @param ips none if it is known only from flows
+ * @param seenNs when it last sent
  */
 public record Host(long mac, SwitchPort at, Set<Integer> ips, long seenNs) {
   public Host {

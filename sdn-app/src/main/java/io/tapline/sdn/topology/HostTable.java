@@ -15,9 +15,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Hosts by what they say in ARP, believed with care: an address that is somebody's is another's
- * only once the first does not answer at its old place any more, and an address that the inventory
- * knows is only believed under its own switch. Bounded. Not thread-safe.
+ * Hosts learned from ARP, with protection against spoofing: an address moves to another host only
+ * once the first does not answer at its old port any more, and an address in the inventory is
+ * accepted only under its own switch. Bounded. Not thread-safe.
  */
 public final class HostTable {
   static final int MOST_HOSTS = 65_536;
@@ -26,33 +26,33 @@ public final class HostTable {
   static final int MOST_AT_A_SWITCH = 4096;
   private static final int MOST_ASKED_FOR = 16;
 
-  /** How long the one who was there first has to answer. */
+  /** How long the previous owner of an address has to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
 
-  /** A doubt that nobody has repeated for so long begins anew. */
+  /** A doubt that was not repeated for so long starts over. */
   private static final long MOST_DOUBT_NS = 10 * ANSWER_NS;
 
-  /** What became of a claim. */
+  /** The result of a claim. */
   public enum Verdict {
-    /** New, with another address, or at another place: routes change. */
+    /** A new host, address or location: routes change. */
     LEARNED,
     KNOWN,
-    /** Somebody else is asked first. */
+    /** Another host must be asked first. */
     ASK,
-    /** Being asked. */
+    /** Another host is being asked. */
     WAIT,
     SPOOFED,
     TOO_MANY
   }
 
   /**
-   * Who is to be asked, where he was last.
+   * A host to ask at its last location.
    *
-   * @param ip that the host answers for, if it is there
+   * @param ip address for which the host answers if it is there
    */
   public record Question(Host host, int ip) {}
 
-  /** What to do about a claim. */
+  /** The decision on a claim. */
   public record Answer(Verdict verdict, List<Question> questions) {
     private static Answer of(Verdict verdict) {
       return new Answer(verdict, List.of());
@@ -65,19 +65,19 @@ public final class HostTable {
   private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
   private final Claims claims = new Claims(10 * ANSWER_NS);
 
-  /** By port, since when its hosts are asked whether they are there. */
+  /** When the hosts of each port were first asked whether they are still there. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**
    * A table.
    *
-   * @param switchOfAddress datapath by IPv4 address, for those that the inventory knows
+   * @param switchOfAddress datapath by IPv4 address, for the inventory's addresses
    */
   public HostTable(Map<Integer, Long> switchOfAddress) {
     this.switchOfAddress = Map.copyOf(switchOfAddress);
   }
 
-  /** Somebody at a port says that an address is his. */
+  /** Handles a claim on an address at a port. */
   public Answer claim(long mac, int ip, SwitchPort at, long nowNs) {
     Long pinned = switchOfAddress.get(ip);
     if (!Mac.isHost(mac) || pinned != null && pinned != at.datapath()) {
@@ -111,8 +111,8 @@ public final class HostTable {
   }
 
   /**
-   * An address of others: of one the IPv4 address, or of one that is elsewhere the Ethernet
-   * address, or both. All of them have to be silent when they are asked.
+   * Handles a claim on an IPv4 address, an Ethernet address or both that belong to other hosts. All
+   * of them must stay silent when they are asked.
    */
   private Answer contested(List<Host> others, Claim claim, long nowNs) {
     OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
@@ -137,8 +137,8 @@ public final class HostTable {
   }
 
   /**
-   * A host answers for its own addresses, not for one that somebody says it has. Of one that only a
-   * switch's flows tell of, those are not known: the inventory's under its switch are tried.
+   * A host answers for its own addresses, not for one that another claims it has. The addresses of
+   * a host that is known only from flows are unknown: the inventory's under its switch are tried.
    */
   private List<Question> questions(List<Host> others, int claimed) {
     List<Question> questions = new ArrayList<>();
@@ -156,7 +156,7 @@ public final class HostTable {
     return questions;
   }
 
-  /** Those of the inventory under a switch. */
+  /** Returns the inventory's addresses under a switch. */
   private Set<Integer> addressesAt(SwitchPort at) {
     return switchOfAddress.entrySet().stream()
         .filter(each -> each.getValue() == at.datapath())
@@ -175,7 +175,7 @@ public final class HostTable {
     }
   }
 
-  /** A host that a switch's flows tell of; nothing happens if it is known. */
+  /** Adds a host from a switch's flows; does nothing if it is known. */
   public void recover(long mac, SwitchPort at) {
     if (!hosts.containsKey(mac) && Mac.isHost(mac) && hasRoom(null, at)) {
       hosts.put(mac, new Host(mac, at, Set.of(), 0));
@@ -183,7 +183,7 @@ public final class HostTable {
     }
   }
 
-  /** Forgets who is at a port; whether anybody was. */
+  /** Forgets the hosts at a port; returns true if there were any. */
   public boolean forget(SwitchPort port) {
     doubts.remove(port);
     if (!places.isTaken(port)) {
@@ -202,10 +202,11 @@ public final class HostTable {
   }
 
   /**
-   * Something speaks for a switch behind a port that hosts were learned at. They are to be asked:
-   * who has not spoken within {@link #ANSWER_NS} is not there, and is forgotten with the next word.
+   * There are signs of a switch behind a port at which hosts were learned. Its hosts must be asked:
+   * one that has not sent within {@link #ANSWER_NS} is not there, and is forgotten at the next
+   * sign.
    *
-   * @return whom to ask now; empty while they have time to answer
+   * @return the hosts to ask now; empty while they have time to answer
    */
   public List<Host> doubt(SwitchPort port, long nowNs) {
     Long sinceNs = doubts.get(port);
@@ -225,7 +226,7 @@ public final class HostTable {
     return there;
   }
 
-  /** Whether anybody is at a port. */
+  /** Returns true if there is a host at a port. */
   public boolean isTaken(SwitchPort port) {
     return places.isTaken(port);
   }
@@ -238,7 +239,7 @@ public final class HostTable {
     return Optional.ofNullable(hosts.get(mac));
   }
 
-  /** A view. */
+  /** Returns a view. */
   public Collection<Host> hosts() {
     return Collections.unmodifiableCollection(hosts.values());
   }

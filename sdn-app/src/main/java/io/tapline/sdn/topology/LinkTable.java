@@ -9,29 +9,29 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Links by what was heard over them. A link counts once both directions were heard, and ends when
- * one is silent for {@link #SILENCE_NS} or a port goes down. Not thread-safe.
+ * Links discovered by LLDP. A link counts once both directions were heard, and ends when one is
+ * silent for {@link #SILENCE_NS} or a port goes down. Not thread-safe.
  */
 public final class LinkTable {
-  /** Three rounds of LLDP and a little. */
+  /** Three rounds of LLDP with a margin. */
   public static final long SILENCE_NS = 7_000_000_000L;
 
-  /** What a frame told. */
+  /** The result of a frame. */
   public enum Outcome {
     NEW,
     KNOWN,
-    /** Too old to be told now: somebody kept it. */
+    /** Too old: the frame was held back and replayed. */
     STALE,
-    /** Its port is at the end of another link that is alive: somebody carried it there. */
+    /** Its port belongs to another live link: the frame was relayed. */
     CONFLICT
   }
 
   private record End(SwitchPort from, long heardNs) {}
 
-  /** By the port where it was heard. */
+  /** The other end of each port at which frames were heard. */
   private final Map<SwitchPort, End> heard = new HashMap<>();
 
-  /** The ports that frames were heard from. */
+  /** The ports from which frames were heard. */
   private final Set<SwitchPort> senders = new HashSet<>();
 
   /** Notes that a frame which left one port arrived at another. */
@@ -52,7 +52,7 @@ public final class LinkTable {
     return Outcome.NEW;
   }
 
-  /** Whether either port is at the end of a link to a third. */
+  /** Returns true if either port has a link to a third. */
   private boolean isTaken(SwitchPort from, SwitchPort to, long nowNs) {
     return heard.entrySet().stream()
         .filter(entry -> nowNs - entry.getValue().heardNs() <= SILENCE_NS)
@@ -69,7 +69,7 @@ public final class LinkTable {
   /**
    * Forgets what was not heard for long.
    *
-   * @param excused switches that can't be asked now: what they last told stays
+   * @param excused switches that can't be asked now: their last state stays
    * @return whether anything changed
    */
   public boolean expire(long nowNs, Set<Long> excused) {
@@ -80,12 +80,12 @@ public final class LinkTable {
                 && !excused.contains(entry.getValue().from().datapath()));
   }
 
-  /** Forgets what a port is an end of; whether there was anything. */
+  /** Forgets the links of a port; returns true if there were any. */
   public boolean forget(SwitchPort port) {
     return remove(entry -> entry.getKey().equals(port) || entry.getValue().from().equals(port));
   }
 
-  /** Forgets a switch's links; whether there were any. */
+  /** Forgets a switch's links; returns true if there were any. */
   public boolean forget(long datapath) {
     return remove(
         entry ->
@@ -93,7 +93,7 @@ public final class LinkTable {
                 || entry.getValue().from().datapath() == datapath);
   }
 
-  /** Whether a port is an end of anything. */
+  /** Returns true if a port is the end of a link. */
   public boolean isEnd(SwitchPort port) {
     return heard.containsKey(port) || senders.contains(port);
   }
@@ -107,7 +107,7 @@ public final class LinkTable {
     return true;
   }
 
-  /** Links of which both directions were heard, each direction. */
+  /** Returns the links of which both directions were heard, each direction. */
   public Set<Link> links() {
     return heard.entrySet().stream()
         .filter(

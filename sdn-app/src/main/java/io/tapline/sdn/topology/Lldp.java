@@ -10,7 +10,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * LLDP frames (IEEE 802.1AB) that tell which port they left, when, and prove it: hosts can't make
+ * LLDP frames (IEEE 802.1AB) with an authenticated port and time of departure: hosts can't forge
  * one. Not thread-safe.
  *
  * <pre>
@@ -30,17 +30,17 @@ public final class Lldp {
   private static final int LOCAL = 7;
   private static final int TTL_SECONDS = 10;
 
-  /** What a frame was found to be. */
+  /** The origin of a frame. */
   public enum Kind {
     OURS,
-    /** Of somebody else: other devices speak LLDP, too. */
+    /** Sent by another device: others use LLDP, too. */
     FOREIGN,
-    /** Says that it is ours and can't prove it. */
+    /** Claims to be ours without a valid authentication code. */
     FORGED
   }
 
   /**
-   * A frame that was heard.
+   * A received frame.
    *
    * @param from the port that it left, if it is ours
    */
@@ -51,7 +51,7 @@ public final class Lldp {
 
   private final Mac mac;
 
-  /** With a key that nobody else has. */
+  /** A codec with a secret key. */
   public Lldp(byte[] key) {
     try {
       mac = Mac.getInstance("HmacSHA256");
@@ -61,7 +61,7 @@ public final class Lldp {
     }
   }
 
-  /** The frame to send out of a port. */
+  /** Returns the frame to send out of a port. */
   public byte[] frame(SwitchPort port, long nowNs) {
     ByteBuffer frame = ByteBuffer.allocate(128);
     putMac(frame, DESTINATION);
@@ -97,7 +97,7 @@ public final class Lldp {
     return Arrays.copyOf(mac.doFinal(numbers.array()), PROOF_BYTES);
   }
 
-  /** Reads a frame; whatever it holds, this returns. */
+  /** Decodes a frame; never fails, whatever it contains. */
   public Heard read(byte[] bytes) {
     ByteBuffer frame = ByteBuffer.wrap(bytes);
     if (bytes.length < HEADER_BYTES || (frame.getShort(12) & 0xffff) != FlowMatch.LLDP) {

@@ -4,8 +4,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * How many of something there are at each port and at each switch, and how many there may be: so
- * who makes up many fills his own place and no other's. Not thread-safe.
+ * Counts entries per port and per switch against a limit, so that an attacker who makes up many
+ * exhausts only its own limit. Not thread-safe.
  */
 final class Places {
   private final int mostAtPort;

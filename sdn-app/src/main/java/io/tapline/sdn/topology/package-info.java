@@ -1,2 +1,2 @@
-/** What is known of a network: links heard of by LLDP, hosts by ARP. Nothing here sends. */
+/** The state of a network: links discovered by LLDP, hosts by ARP. Nothing here sends. */
 package io.tapline.sdn.topology;

@@ -10,6 +10,7 @@ import io.tapline.compiler.rules.Wanted;
 import io.tapline.sdn.mirror.MirrorPort;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.simulation.SimulatedSwitches;
+import io.tapline.sdn.switches.Counter;
 import io.tapline.sdn.topology.Arp;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.flow.Mac;
 import io.tapline.sdn.flow.SwitchMessage.PacketOut;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
@@ -99,7 +101,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** As where a link's ends came up before anybody knew it to be one. */
+  /** This happens if a link's ends came up before it was known to be one. */
   @Test
   void aHostThatWasTakenToBeAtALinkGivesWayUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.flow.SwitchMessage;
 import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.SwitchConnection;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
 import io.tapline.sdn.topology.SwitchPort;
@@ -15,7 +18,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Switches that do not do what they are told, or do not say so, beside one that does. */
+/** Switches that do not do what they are sent, or do not confirm it, beside one that does. */
 class LateSwitchTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long GOOD = 1;

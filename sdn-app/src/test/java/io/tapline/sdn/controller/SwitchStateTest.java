@@ -7,6 +7,8 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.flow.SwitchMessage;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.SwitchConnection;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -18,7 +20,7 @@ class SwitchStateTest {
   private static final List<SwitchMessage> ADD =
       List.of(new SwitchMessage.FlowMod(SwitchMessage.Kind.ADD, FLOW));
 
-  /** Does what it is told once the test says so. */
+  /** Does what it was sent once the test says so. */
   private static final class Connection implements SwitchConnection {
     final List<Runnable> pending = new ArrayList<>();
 

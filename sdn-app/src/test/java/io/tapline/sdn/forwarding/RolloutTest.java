@@ -46,9 +46,7 @@ class RolloutTest {
     return Rollout.rounds(actual, Trees.of(links, hosts), 1);
   }
 
-  /**
-   * Where a packet for a host ends up: the last port that it leaves. Fails if it goes in a loop.
-   */
+  /** Returns where a packet for a host ends up: the last port that it leaves. Fails if it loops. */
   private SwitchPort end(long from, long mac) {
     Set<Long> seen = new HashSet<>();
     long at = from;

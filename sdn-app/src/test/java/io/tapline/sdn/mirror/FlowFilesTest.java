@@ -160,7 +160,7 @@ class FlowFilesTest {
       }
       files.mirror(new MirrorState(state.tables(), state.monitorHosts()));
       if (step % 3 == 1) {
-        continue; // Whoever applies them is not there all the time.
+        continue; // The program that applies them is not always there.
       }
       if (Files.exists(folder.resolve("leaf1.flows"))) {
         apply();

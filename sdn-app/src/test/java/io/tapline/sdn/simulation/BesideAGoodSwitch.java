@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.tapline.sdn.controller.Await;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Limits;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Limits;
 import io.tapline.sdn.topology.Arp;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -75,7 +75,7 @@ abstract class BesideAGoodSwitch {
         });
   }
 
-  /** Where an address is: switch and port; empty if nobody knows. */
+  /** Returns the location of an address: switch and port; empty if it is unknown. */
   String place(int ip) {
     String address = "10.0.0." + (ip & 0xff);
     return controller.status().hosts().stream()

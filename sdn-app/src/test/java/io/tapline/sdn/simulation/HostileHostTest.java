@@ -3,7 +3,7 @@ package io.tapline.sdn.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.controller.Await;
-import io.tapline.sdn.controller.Counter;
+import io.tapline.sdn.switches.Counter;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.Lldp;
 import io.tapline.sdn.topology.SwitchPort;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Hosts behind a switch that does as it is told, which do what they should not. */
+/** Misbehaving hosts behind a well-behaved switch. */
 class HostileHostTest extends BesideAGoodSwitch {
   private static final int MALLORY = 0x0a0000ee;
   private static final int NOBODY = 0x0a000077;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.controller.Await;
 import io.tapline.sdn.controller.Controller;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Limits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;

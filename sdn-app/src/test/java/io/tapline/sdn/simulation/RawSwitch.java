@@ -64,7 +64,7 @@ final class RawSwitch implements AutoCloseable {
     return raw;
   }
 
-  /** Answers so many messages as a switch would, each answer as somebody changes it. */
+  /** Answers so many messages as a switch would, with each answer changed by a function. */
   void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changed)
       throws IOException {
     SimulatedSwitch.Output output =
@@ -113,7 +113,7 @@ final class RawSwitch implements AutoCloseable {
   void awaitCut() {
     try {
       while (in.read() >= 0) {
-        // Goes on.
+        // Continues.
       }
     } catch (java.net.SocketTimeoutException e) {
       throw new AssertionError("not cut off", e);

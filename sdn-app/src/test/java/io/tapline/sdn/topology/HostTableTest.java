@@ -22,7 +22,7 @@ class HostTableTest {
 
   private HostTable hosts = new HostTable(Map.of());
 
-  /** Where hosts really are, and their addresses. */
+  /** The real locations of hosts, and their addresses. */
   private final Map<Long, Host> honest = new HashMap<>();
 
   private long nowNs = SECOND;
@@ -31,7 +31,7 @@ class HostTableTest {
     honest.put(mac, new Host(mac, at, Set.of(ip), 0));
   }
 
-  /** Who is asked at the place where he is, for an address that is his, says so at once. */
+  /** A host that is asked at its location for its own address answers at once. */
   private Verdict says(long mac, int ip, SwitchPort at) {
     nowNs += SECOND / 100;
     Answer answer = hosts.claim(mac, ip, at, nowNs);

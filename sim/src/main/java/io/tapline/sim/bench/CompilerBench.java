@@ -25,8 +25,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A query by the number of its addresses: {@code compile} reads, analyses and compiles, {@code
- * format} is the reader with little else. Twice the addresses should take twice the time.
+ * Compiles a query with a variable number of addresses: {@code compile} parses, analyzes and
+ * compiles, {@code format} is little more than the parser. Twice the addresses should take twice
+ * the time.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)

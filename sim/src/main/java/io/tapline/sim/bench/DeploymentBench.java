@@ -21,7 +21,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A query of 1,000 flows comes to a fat tree of k=48 in which others of as many run, or goes. */
+/**
+ * Adds a query of 1,000 flows to a fat tree of k=48 that runs others of the same size, or removes
+ * it.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)

@@ -23,7 +23,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A fat tree of k=48, 27,648 hosts, 4 Tb/s: the time to place all flows, cold, by their number. */
+/**
+ * Measures the time to place all flows, cold, by their number, in a fat tree of k=48 with 27,648
+ * hosts and 4 Tb/s.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)

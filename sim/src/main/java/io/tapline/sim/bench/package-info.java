@@ -1,2 +1,2 @@
-/** What the compiler and placement cost, by JMH. */
+/** JMH benchmarks of the compiler and of placement. */
 package io.tapline.sim.bench;

@@ -2,7 +2,7 @@ package io.tapline.sim.placement;
 
 import io.tapline.placement.Cost;
 
-/** What is measured of a layout. Traffic is in percent of the whole workload's. */
+/** The measures of a layout. Traffic is in percent of the whole workload's. */
 public enum Measure {
   /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
   BANDWIDTH("bandwidth_percent"),
@@ -19,7 +19,7 @@ public enum Measure {
   /** Figure 8: processes. */
   PROCESSES("processes");
 
-  /** Column name. */
+  /** The column name. */
   public final String label;
 
   Measure(String label) {

@@ -18,12 +18,12 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * How far strategies are from the least weighted traffic (processors included) of any layout with
- * fewer processes than Netalytics-Network, or with as many where no layout with fewer has no more
- * traffic than Netalytics-Network.
+ * Measures the gap between strategies and the optimum: the least weighted traffic (including
+ * processors) of any layout with fewer processes than Netalytics-Network, or with as many if every
+ * layout with fewer has more traffic than Netalytics-Network.
  *
  * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts, 4 to 9 flows; every second one
- * with processes that take a quarter of what the paper's take, so that capacities bind.
+ * has processes with a quarter of the capacity of the paper's, so that capacities matter.
  */
 public final class OptimumExperiment {
   private static final int K = 4;
@@ -35,7 +35,7 @@ public final class OptimumExperiment {
   private static final String OURS = "tapline-network";
 
   /**
-   * What a strategy gave.
+   * The result of a strategy.
    *
    * @param weighted bits per second times weights
    */
@@ -44,7 +44,7 @@ public final class OptimumExperiment {
   /**
    * One instance.
    *
-   * @param budget most processes that the optimum may have
+   * @param budget maximum number of processes of the optimum
    * @param bound no layout has less traffic; the optimum itself if it is proven
    * @param proven whether some layout has that traffic; false if time ran out
    * @param fewerPossible whether some layout has fewer processes than Netalytics-Network and no
@@ -60,15 +60,15 @@ public final class OptimumExperiment {
       Map<String, Given> given) {
 
     /**
-     * Traffic beyond the optimum (or the bound) in percent of it; infinite over an optimum of
-     * nothing.
+     * Returns the traffic beyond the optimum (or the bound) in percent of it; infinite if the
+     * optimum is zero.
      */
     public double gapPercent(String strategy) {
       long weighted = given.get(strategy).weighted();
       return weighted == bound ? 0 : 100.0 * (weighted - bound) / bound;
     }
 
-    /** Processes more than Netalytics-Network has. */
+    /** Returns the number of processes beyond those of Netalytics-Network. */
     public int moreProcesses(String strategy) {
       return given.get(strategy).processes() - given.get(NETWORK).processes();
     }
@@ -79,8 +79,8 @@ public final class OptimumExperiment {
   /**
    * Runs this many instances.
    *
-   * @param seconds at most this long on each proof, of which an instance may need two
-   * @param done is given each instance as it is done
+   * @param seconds time limit of each proof, of which an instance may need two
+   * @param done receives each instance as it is done
    */
   public static List<Instance> run(int count, long seed, double seconds, Consumer<Instance> done) {
     List<Instance> instances = new ArrayList<>();
@@ -92,7 +92,7 @@ public final class OptimumExperiment {
     return instances;
   }
 
-  /** The instance of a seed. */
+  /** Returns the instance of a seed. */
   static Problem problem(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));
@@ -140,7 +140,7 @@ public final class OptimumExperiment {
         number, problem.flows().size(), budget, bound, found.proven(), possible, given);
   }
 
-  /** The optimum that is no more than what is known. */
+  /** Returns the optimum, given an upper bound. */
   private static Optional<Exact.Optimum> solve(
       Problem problem, int processes, long known, double seconds) {
     return Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, processes, known, seconds);

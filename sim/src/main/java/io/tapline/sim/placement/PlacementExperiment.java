@@ -19,16 +19,18 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Figures 7 and 8: what each strategy costs over the number of monitored flows. */
+/** Figures 7 and 8: the cost of each strategy over the number of monitored flows. */
 public final class PlacementExperiment {
   /** Strategies in the order of tables: the paper's three, then ours. */
   public static final Map<String, Strategy> STRATEGIES = strategies();
 
-  /** Stands for the bound in tables; its processes and weighted traffic are no layout's. */
+  /**
+   * Stands for the bound in tables; its processes and weighted traffic do not belong to one layout.
+   */
   public static final String BOUND = "lower bound";
 
   /**
-   * What to run.
+   * The parameters.
    *
    * @param flows numbers of monitored flows, ascending
    */
@@ -59,9 +61,9 @@ public final class PlacementExperiment {
   }
 
   /**
-   * Runs it. The same options give the same rows.
+   * Runs the experiment. The same options give the same rows.
    *
-   * @param progress is told what comes next
+   * @param progress receives the next step
    */
   public static List<Row> run(Options options, Consumer<String> progress) {
     List<Row> rows = new ArrayList<>();
@@ -132,7 +134,7 @@ public final class PlacementExperiment {
         value;
   }
 
-  /** One line for each row, with a header; intervals as columns of their own. */
+  /** Returns one line per row, after a header; intervals have their own columns. */
   public static String csv(List<Row> rows) {
     StringBuilder csv = new StringBuilder("reading,monitored_flows,strategy,runs");
     for (Measure measure : Measure.values()) {
@@ -149,7 +151,7 @@ public final class PlacementExperiment {
     return csv.append('\n').toString();
   }
 
-  /** Figure 7 or 8 of a reading. */
+  /** Draws Figure 7 or 8 of a reading. */
   public static String plot(List<Row> rows, Reading reading, Measure... measures) {
     boolean processes = measures[0] == Measure.PROCESSES;
     Plot plot =

@@ -14,7 +14,7 @@ public final class Plot {
   private static final int BOTTOM = 48;
   private static final int TICKS = 5;
 
-  /** Told apart without colours too: markers differ. */
+  /** Markers differ, too, so that lines can be distinguished without colors. */
   private static final String[] COLOURS = {"#d55e00", "#0072b2", "#009e73", "#cc79a7", "#7f6000"};
 
   /** A mean with half of its interval. */
@@ -39,7 +39,7 @@ public final class Plot {
     return this;
   }
 
-  /** The chart. */
+  /** Returns the chart. */
   public String svg() {
     double xMost =
         lines.stream().flatMap(l -> l.points().stream()).mapToDouble(Point::x).max().orElse(1);

@@ -1,10 +1,10 @@
 package io.tapline.sim.placement;
 
 /**
- * How the paper's contradicting figures are read. It gives 1,024 hosts with 2,000 to 20,000 flows
- * each, which is 11 million flows; it also says that there are about one million. And 1.2 Tb/s over
- * a million flows is 1.2 Mb/s each, of which a 10 Gb/s monitor takes 8,000; it also says that a
- * monitor takes more than 100,000 flows of 10 KB.
+ * How the paper's contradictory figures are interpreted. The paper gives 1,024 hosts with 2,000 to
+ * 20,000 flows each, which is 11 million flows; it also states that there are about one million.
+ * And 1.2 Tb/s over a million flows is 1.2 Mb/s each, of which a 10 Gb/s monitor takes 8,000; it
+ * also states that a monitor takes more than 100,000 flows of 10 KB.
  */
 public enum Reading {
   /** One million flows, 1.2 Tb/s in all; hosts share them in proportion to 2,000 to 20,000. */
@@ -12,7 +12,7 @@ public enum Reading {
   /** 2,000 to 20,000 flows per host, 10 KB a second each: 11 million flows, 0.9 Tb/s. */
   PER_HOST("per-host");
 
-  /** For tables and files. */
+  /** The name in tables and files. */
   public final String label;
 
   Reading(String label) {

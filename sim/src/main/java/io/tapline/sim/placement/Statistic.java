@@ -14,7 +14,7 @@ public record Statistic(double mean, double halfWidth, int runs) {
 
   private static final double NORMAL = 1.960;
 
-  /** Of these values, at least one. */
+  /** Returns the statistic of these values, at least one. */
   public static Statistic of(double... values) {
     double sum = 0;
     for (double value : values) {

@@ -31,7 +31,7 @@ public final class Workload {
   }
 
   /**
-   * All flows of the data centre.
+   * Returns all flows of the data center.
    *
    * @param topology the fat tree of this k
    */
@@ -53,7 +53,7 @@ public final class Workload {
     return workload.flows(flowsOfHost, TOTAL_BPS / TOTAL_FLOWS);
   }
 
-  /** This many flows, from hosts drawn evenly. */
+  /** Returns this many flows, from uniformly drawn hosts. */
   public static Flows even(
       Topology topology, int k, int count, double meanBps, RandomGenerator random) {
     Workload workload = new Workload(topology, k, random);
@@ -81,7 +81,7 @@ public final class Workload {
     return Math.min(LARGEST_BPS, Math.max(1, Math.round(bps)));
   }
 
-  /** The other end of a host's flow; never the host itself. */
+  /** Returns the other end of a host's flow, never the host itself. */
   private int peer(int host) {
     double place = random.nextDouble();
     if (place < IN_RACK && hostsPerRack > 1) {
@@ -92,7 +92,7 @@ public final class Workload {
     return other(host, topology.hostCount(), hostsPerPod);
   }
 
-  /** A host of the same area of this size, but not of the same smaller area. */
+  /** Returns a host of the same area of this size, but not of the same smaller area. */
   private int other(int host, int area, int without) {
     int offset = host % area;
     int hole = offset - offset % without;
@@ -100,7 +100,7 @@ public final class Workload {
     return host - offset + (picked < hole ? picked : picked + without);
   }
 
-  /** This many of the flows, each equally likely, in random order. */
+  /** Draws this many of the flows, each equally likely, in random order. */
   public static int[] draw(Flows flows, int count, RandomGenerator random) {
     int[] all = new int[flows.size()];
     for (int i = 0; i < all.length; i++) {

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.flink.RedisClients;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.BatchWriter;
 import io.tapline.schema.BatchWriter.ColumnSpec;
 import io.tapline.schema.Plans;
@@ -30,13 +30,13 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
 
 /**
- * How long it takes from a packet to the alert that it sets off: a trigger looks at windows of 10
- * ms of packet time, which here is the wall clock. Two monitors send batches as often as real ones
- * do, the same load of other tuples each; now and then both see half of a burst that only the two
- * together make one.
+ * Measures the latency from a packet to the alert that it triggers: a trigger evaluates windows of
+ * 10 ms of packet time, which here is the wall clock. Two monitors send batches as often as real
+ * ones do, each with the same load of other tuples; now and then each sees half of a burst, and
+ * only both halves together meet the condition.
  *
- * <p>A latency is from the end of the window in which the burst was, before which nobody can know
- * of it, to the message on Redis's channel. The stream job, the broker and Redis are real.
+ * <p>A latency is from the end of the burst's window, the earliest time at which it can be known,
+ * to the message on Redis's channel. The stream job, the broker and Redis are real.
  */
 public final class AlertLatency {
   private static final int MONITORS = 2;
@@ -60,15 +60,15 @@ public final class AlertLatency {
   private final long[] sequences = new long[MONITORS];
   private final Random random = new Random(1);
 
-  /** When the alert of a burst's window arrived, by the window's end. */
+  /** Arrival of the alert of a burst's window, by the window's end. */
   private final Map<Long, Long> arrivals = new ConcurrentHashMap<>();
 
   private final List<Long> expected = new ArrayList<>();
 
   /**
-   * @param flushMs how often a monitor sends what it has
-   * @param burstMs from a burst to the next
-   * @param tuplesPerSecond of both monitors together, beside the bursts
+   * @param flushMs interval at which a monitor sends its tuples
+   * @param burstMs interval of bursts
+   * @param tuplesPerSecond load of both monitors together, besides the bursts
    */
   public AlertLatency(int seconds, int flushMs, int burstMs, int tuplesPerSecond) {
     this.seconds = seconds;
@@ -78,20 +78,20 @@ public final class AlertLatency {
   }
 
   /**
-   * What came of it.
+   * The results.
    *
-   * @param latenciesMs of the alerts that came, in order of size
+   * @param latenciesMs latencies of the alerts that arrived, ascending
    * @param missed bursts without an alert
    */
   public record Outcome(List<Double> latenciesMs, int missed) {
-    /** A percentile. */
+    /** Returns a percentile. */
     public double percentile(double percent) {
       int place = (int) Math.ceil(percent / 100 * latenciesMs.size()) - 1;
       return latenciesMs.get(Math.max(0, place));
     }
   }
 
-  /** Runs it. */
+  /** Runs the experiment. */
   public Outcome run(Endpoints endpoints, Path folder) throws Exception {
     Plan plan = plan();
     try (Topics topics = new Topics(endpoints.kafka());
@@ -130,7 +130,7 @@ public final class AlertLatency {
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();
   }
 
-  /** Hears of alerts on a thread of its own. */
+  /** Receives alerts on its own thread. */
   private final class Listener extends JedisPubSub {
     private final ObjectMapper mapper = new ObjectMapper();
     private final CountDownLatch ready = new CountDownLatch(1);
@@ -200,7 +200,7 @@ public final class AlertLatency {
     topics.flush();
   }
 
-  /** What a monitor saw since it last sent, and half a burst if there was one. */
+  /** Returns what a monitor saw since its last batch, and half a burst if there was one. */
   private byte[] batch(int monitor, long fromNs, long toNs, long burstNs) {
     BatchWriter writer = new BatchWriter(COLUMNS);
     long windowNs = Math.floorDiv(Math.max(fromNs, burstNs), WINDOW_NS) * WINDOW_NS;

@@ -8,7 +8,7 @@ import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
-/** Jobs that the stream job is compared with; both read JSON. */
+/** The jobs with which the stream job is compared; both read JSON. */
 enum Baseline {
   TEXTBOOK("the textbook's job", new TextbookJob.Parse()) {
     @Override
@@ -37,7 +37,7 @@ enum Baseline {
     return label;
   }
 
-  /** A source of all that the topic has; the caller may bound it. */
+  /** Returns a source of everything in the topic; the caller may bound it. */
   KafkaSourceBuilder<Event> source(KafkaEndpoint kafka, String topic) {
     return KafkaSource.<Event>builder()
         .setProperties(KafkaClients.properties(kafka))
@@ -49,7 +49,7 @@ enum Baseline {
   /**
    * Builds the job.
    *
-   * @param run where {@link Rankings} gets its results
+   * @param run name of the run in {@link Rankings}
    */
   abstract void build(
       StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run);

@@ -12,10 +12,10 @@ import java.util.function.Consumer;
 
 /**
  * {@link Traffic} as a monitor sends it: batches of each parser in turn. They are encoded once; a
- * repetition moves the base of two columns. Not thread-safe.
+ * repetition changes only the base of two columns. Not thread-safe.
  */
 final class Batches {
-  /** What a monitor puts into a batch at most. */
+  /** Maximum number of tuples in a monitor's batch. */
   static final int ROWS = 4096;
 
   private static final List<ColumnSpec> COMMON =
@@ -100,12 +100,12 @@ final class Batches {
     };
   }
 
-  /** Tuples in the batch that {@link #next} gives next. */
+  /** Returns the number of tuples in the batch that {@link #next} returns next. */
   int nextRows() {
     return first.get(next).getRows();
   }
 
-  /** The next batch of the endless stream, encoded. */
+  /** Returns the next encoded batch of the endless stream. */
   byte[] next() {
     TupleBatch batch = first.get(next);
     long shiftNs = repetition * traffic.spanNs;
@@ -127,7 +127,7 @@ final class Batches {
     return encoded;
   }
 
-  /** Batches of so many tuples at least; returns how many tuples they have. */
+  /** Writes batches of at least so many tuples; returns their number of tuples. */
   long write(long tuples, Consumer<byte[]> to) {
     long written = 0;
     while (written < tuples) {
@@ -137,7 +137,7 @@ final class Batches {
     return written;
   }
 
-  /** The end of the stream. */
+  /** Returns the end of the stream. */
   byte[] end() {
     TupleBatch batch = first.get(next);
     return header(batch.getQuery(), batch.getMonitor(), batch.getWatermarkNs())

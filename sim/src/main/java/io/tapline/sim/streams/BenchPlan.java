@@ -5,7 +5,7 @@ import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Plans of the queries that are measured: windows of 10 s each second, a monitor a partition. */
+/** Plans of the measured queries: windows of 10 s every second, one monitor per partition. */
 final class BenchPlan {
   private static final String WINDOW = "\"window\":{\"size\":\"10s\",\"slide\":\"1s\"}";
 

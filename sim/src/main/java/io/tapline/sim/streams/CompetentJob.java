@@ -22,17 +22,17 @@ import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindo
 import org.apache.flink.util.Collector;
 
 /**
- * The job of somebody who knows Flink well, over the same JSON as {@link TextbookJob} and with the
+ * A job as a Flink expert would write it, over the same JSON as {@link TextbookJob} and with the
  * same results: objects are reused, JSON is read token by token, each subtask sums by panes of a
  * second before it sends anything over the network ({@link PaneSums}), and sliding windows are sums
- * of panes, kept by adding one and taking one off ({@link SlidingRanking}).
+ * of panes, maintained by adding one and subtracting one ({@link SlidingRanking}).
  */
 final class CompetentJob {
   static final long PANE_MS = 1_000;
 
   private CompetentJob() {}
 
-  /** A key's sum and count in a pane; mutable, as Flink knows classes. */
+  /** A key's sum and count in a pane; mutable, as Flink's POJOs must be. */
   public static final class Pane {
     public String key = "";
     public long startMs;
@@ -59,7 +59,7 @@ final class CompetentJob {
         .sinkTo(new DiscardingSink<>());
   }
 
-  /** Panes of a single value each, the same object again and again. */
+  /** Returns panes of a single value each, always the same object. */
   private static DataStream<Pane> values(DataStream<Event> events, Traffic.Kind kind) {
     if (kind != Traffic.Kind.TOP_K) {
       return events.keyBy(event -> event.flow).process(new Pair(kind == Traffic.Kind.JOIN));
@@ -67,7 +67,7 @@ final class CompetentJob {
     return events.map(new Count());
   }
 
-  /** A request counts one for its URL. */
+  /** Counts a request as one for its URL. */
   private static final class Count implements MapFunction<Event, Pane> {
     private transient Pane pane;
 
@@ -88,7 +88,7 @@ final class CompetentJob {
     return timeNs / 1_000_000 / PANE_MS * PANE_MS;
   }
 
-  /** Reads the fields that are needed, always into the same object. */
+  /** Parses only the fields that are needed, always into the same object. */
   static final class Parse extends AbstractDeserializationSchema<Event> {
     private static final JsonFactory JSON = new JsonFactory();
     private transient Event event;
@@ -129,7 +129,7 @@ final class CompetentJob {
     public String url;
   }
 
-  /** As the textbook's, with one state for a flow. */
+  /** Does the same as the textbook's, with one state per flow. */
   private static final class Pair extends KeyedProcessFunction<String, Event, Pane> {
     private final boolean join;
     private transient ValueState<Open> open;

@@ -1,8 +1,10 @@
 package io.tapline.sim.streams;
 
-/** What a run took: CPU is that of the whole process, with the broker in it. */
+/** The cost of a run; CPU time is that of the whole process, including the broker. */
 public record Cost(long tuples, double seconds, double cpuSeconds) {
-  /** What the longer of two runs took beyond the shorter: without start and stop. */
+  /**
+   * Returns the cost of the longer of two runs beyond the shorter, which excludes start and stop.
+   */
   Cost minus(Cost shorter) {
     return new Cost(
         tuples - shorter.tuples, seconds - shorter.seconds, cpuSeconds - shorter.cpuSeconds);

@@ -3,7 +3,7 @@ package io.tapline.sim.streams;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
-/** A tuple of the baselines, as Jackson and Flink know classes: public, mutable fields. */
+/** A tuple of the baselines with public, mutable fields, as Jackson and Flink require. */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public final class Event {
   @JsonProperty("time_ns")

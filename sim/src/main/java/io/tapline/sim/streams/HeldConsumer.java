@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.flink.RedisClients;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.BatchWriter;
 import io.tapline.schema.BatchWriter.ColumnSpec;
 import io.tapline.schema.Plans;
@@ -28,13 +28,13 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * A query with {@code SAMPLE auto} whose job may read a share of the load: a Kafka quota holds it.
- * Then the load falls to less than that. What chooses the rate, the broker, the stream job and
- * Redis are real; the monitor is a producer that keeps the flows of the rate it was told last, by
- * their hash, and knows what it left out.
+ * A query with {@code SAMPLE auto} whose job a Kafka quota limits to a share of the load. Then the
+ * load falls below that. The controller of the rate, the broker, the stream job and Redis are real;
+ * the monitor is a producer that samples flows by their hash, at the latest rate that it was sent,
+ * and knows what it dropped.
  *
- * <p>Told are the rate, how far the job is behind, and in how many windows the truth was within the
- * bounds that the job gave. Time is the wall clock. Not thread-safe.
+ * <p>The results are the rate, the lag of the job, and the number of windows in which the truth was
+ * within the job's bounds. Time is the wall clock. Not thread-safe.
  */
 public final class HeldConsumer {
   private static final String QUERY = "held";
@@ -64,8 +64,8 @@ public final class HeldConsumer {
   private long fullBytes;
 
   /**
-   * @param quietSeconds how much longer it goes on with half of what the job may read
-   * @param share of the load that the job may read
+   * @param quietSeconds how much longer it runs with half of what the job may read
+   * @param share share of the load that the job may read
    */
   public HeldConsumer(int seconds, int quietSeconds, int tuplesPerSecond, double share) {
     this.seconds = seconds;
@@ -74,12 +74,12 @@ public final class HeldConsumer {
     this.share = share;
   }
 
-  /** How far the job is: records written, records read, tuples in those. */
+  /** Returns the progress of the job: records written, records read, tuples in those. */
   public interface Gauge {
     long[] look() throws Exception;
   }
 
-  /** Starts what looks at a gauge and tells rates. */
+  /** Starts the component that watches a gauge and sends rates. */
   public interface Controller {
     AutoCloseable start(Gauge gauge, DoubleConsumer limit);
   }
@@ -87,20 +87,22 @@ public final class HeldConsumer {
   /**
    * One second.
    *
-   * @param load tuples per second that all flows came to
+   * @param load tuples per second of all flows
    */
   public record Second(int second, double rate, double lagSeconds, double load) {}
 
   /**
-   * What came of it.
+   * The results.
    *
-   * @param rows estimates that were compared, and how many had the truth within their bounds
-   * @param windows of which rows were compared, and how many had all of them within their bounds
+   * @param rows number of estimates that were compared, and how many had the truth within their
+   *     bounds
+   * @param windows number of windows of which rows were compared, and how many had all of them
+   *     within their bounds
    */
   public record Outcome(
       List<Second> course, int rows, int rowsWithin, int windows, int windowsWithin) {}
 
-  /** Runs it. */
+  /** Runs the experiment. */
   public Outcome run(Endpoints endpoints, Path folder, Controller controller) throws Exception {
     Plan plan = plan();
     try (Topics topics = new Topics(endpoints.kafka());
@@ -168,7 +170,7 @@ public final class HeldConsumer {
     topics.flush();
   }
 
-  /** All of what came by since the last one is counted; flows within the rate are sent. */
+  /** Counts everything that passed since the last batch; sends flows within the rate. */
   private byte[] batch(long fromNs, long toNs, double load) {
     double now = rate;
     BatchWriter writer = new BatchWriter(COLUMNS);
@@ -179,7 +181,7 @@ public final class HeldConsumer {
       long time = fromNs + (toNs - fromNs) * flow / flows;
       sent.computeIfAbsent(Math.floorDiv(time, WINDOW_NS), window -> new HashMap<>())
           .merge(url, (long) TUPLES_A_FLOW, Long::sum);
-      // Other bits than those by which the job makes its groups of flows.
+      // Uses other bits than those by which the job forms its groups of flows.
       boolean kept = (hash * 0x9e3779b97f4a7c15L >>> 11) * 0x1p-53 < now;
       for (int i = 0; kept && i < TUPLES_A_FLOW; i++) {
         writer.row(time, hash, url);
@@ -207,7 +209,8 @@ public final class HeldConsumer {
     for (StreamEntry entry : redis.xrange("tapline:query:" + QUERY + ":windows", "-", "+")) {
       long window = Long.parseLong(entry.getFields().get("window_start_ns")) / WINDOW_NS;
       JsonNode rows = new ObjectMapper().readTree(entry.getFields().get("rows"));
-      // The first window was cut by the beginning; where nothing was left out nothing is estimated.
+      // The first window was cut off by the beginning; if nothing was dropped, nothing is
+      // estimated.
       boolean exact = rows.isEmpty() || rows.get(0).get("low").equals(rows.get(0).get("high"));
       if (!first && !exact) {
         compare(rows, sent.get(window), counts);

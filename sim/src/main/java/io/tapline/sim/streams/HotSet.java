@@ -3,12 +3,12 @@ package io.tapline.sim.streams;
 import java.util.Random;
 
 /**
- * Requests whose popularity follows Zipf's law while it changes which key has which rank: every
- * minute some neighbours among the first change places, and now and then one that nobody asked for
- * comes among the first ten and moves those behind it back. Not thread-safe.
+ * Requests whose popularity follows Zipf's law while the ranks of keys change: every minute some
+ * neighbors among the top ranks swap places, and now and then an unpopular key enters the top ten
+ * and pushes those behind it back. Not thread-safe.
  */
 final class HotSet {
-  /** Ranks among which places change. */
+  /** Ranks among which keys swap places. */
   private static final int HOT = 20;
 
   private static final int SWAPS_A_MINUTE = 3;
@@ -27,7 +27,7 @@ final class HotSet {
     }
   }
 
-  /** One minute's requests, then the hot set shifts. */
+  /** Generates one minute's requests, then shifts the hot set. */
   void minute(int[] keys, int from, int to) {
     for (int i = from; i < to; i++) {
       keys[i] = keyOfRank[zipf.next(random)];
@@ -41,7 +41,7 @@ final class HotSet {
     }
   }
 
-  /** Up from one rank to another. */
+  /** Moves a key up from one rank to another. */
   private void move(int from, int to) {
     int key = keyOfRank[from];
     System.arraycopy(keyOfRank, to, keyOfRank, to + 1, from - to);

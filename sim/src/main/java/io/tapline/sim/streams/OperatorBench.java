@@ -27,8 +27,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a tuple of a top-k query costs in each step of the stream job, without Flink and Kafka: one
- * second's pane of Zipf keys, time and bytes allocated by tuple.
+ * Measures the cost of a top-k query's tuple in each step of the stream job, without Flink and
+ * Kafka: one second's pane of Zipf keys, time and bytes allocated per tuple.
  *
  * <pre>
  *   decode    the record to columns, those of the query as arrays
@@ -56,7 +56,7 @@ public class OperatorBench {
   private byte[] sent;
   private int groups;
 
-  /** Makes the pane, and the window that it slides through. */
+  /** Creates the pane, and the window that it slides through. */
   @Setup
   public void prepare() throws BatchReaderException, IOException {
     Traffic traffic = Traffic.of(Traffic.Kind.TOP_K, 1_000_000_000L, TUPLES, keys, false, 0);

@@ -2,7 +2,7 @@ package io.tapline.sim.streams;
 
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import io.tapline.sim.streams.StreamBenchmark.Input;
 import java.lang.management.ManagementFactory;
@@ -22,16 +22,19 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /**
- * The baselines and the stream job under a producer that sends so many tuples a second, as monitors
- * would: CPU per tuple once the job is warm, without the producer's own threads. A job that falls
- * behind has no figure. The rankings of all three are compared window by window.
+ * Compares the baselines and the stream job under a producer with a fixed number of tuples per
+ * second, as monitors have: CPU time per tuple once the job is warm, without the producer's own
+ * threads. A job that falls behind has no result. The rankings of all three are compared window by
+ * window.
  */
 public final class PacedComparison {
   private static final int WARM_UP_SECONDS = 10;
   private static final int MOST_SECONDS_BEHIND = 3;
   private static final long TICK_NS = 20_000_000;
 
-  /** Nothing is deleted under a job that falls behind, and a deleted topic leaves room at once. */
+  /**
+   * Nothing is deleted before a slow job has read it, and a deleted topic frees its space at once.
+   */
   private static final Map<String, String> LOG =
       Map.of("retention.ms", "-1", "segment.bytes", "67108864", "file.delete.delay.ms", "1000");
 
@@ -60,7 +63,7 @@ public final class PacedComparison {
   /**
    * One job.
    *
-   * @param keptPace whether it was at most a few seconds behind in the end
+   * @param keptPace whether it was at most a few seconds behind at the end
    */
   public record Paced(String job, Cost cost, boolean keptPace) {}
 
@@ -129,7 +132,7 @@ public final class PacedComparison {
     return rankings.isEmpty() ? 0 : rankings.lastKey();
   }
 
-  /** The end of the newest window that a job has reported. */
+  /** Returns the end of the newest window that a job has reported. */
   private interface Newest {
     long endMs() throws Exception;
   }
@@ -165,7 +168,9 @@ public final class PacedComparison {
     return new Cost(feed.sent, System.nanoTime() / 1e9, cpu);
   }
 
-  /** Of this thread, which makes the tuples, and of Kafka's that sends them. */
+  /**
+   * Returns the CPU time of this thread, which creates the tuples, and of Kafka's sender thread.
+   */
   private static double producerCpuSeconds() {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     long nanos = threads.getCurrentThreadCpuTime();
@@ -177,7 +182,7 @@ public final class PacedComparison {
     return nanos / 1e9;
   }
 
-  /** Sends tuples at their pace; their own time runs as fast as the clock's. */
+  /** Sends tuples at their pace; their own time advances like the clock. */
   private abstract class Feed {
     final String topic;
     long sent;
@@ -205,11 +210,11 @@ public final class PacedComparison {
     /** Sends some tuples of each partition and returns how many. */
     abstract int sendSome();
 
-    /** The time of the last tuple that was sent in every partition. */
+    /** Returns the time of the last tuple that was sent in every partition. */
     abstract long timeMs();
   }
 
-  /** A JSON object a tuple. */
+  /** Sends one JSON object per tuple. */
   private final class JsonFeed extends Feed {
     private final Input input;
     private long next;
@@ -237,7 +242,7 @@ public final class PacedComparison {
     }
   }
 
-  /** Batches as monitors send them. */
+  /** Sends batches as monitors do. */
   private final class BatchFeed extends Feed {
     private final List<Batches> streams = new ArrayList<>();
     private final Input input;

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.flink.RedisClients;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
@@ -23,11 +23,12 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * NetAlytics' Figure 16: how popular the second and the third of all keys are over time, as a top-k
- * query measures it, minute by minute, where 100 is the most popular one of the minute.
+ * NetAlytics' Figure 16: the popularity of the second and the third of all keys over time, as a
+ * top-k query measures it, minute by minute, relative to 100 for the most popular one of the
+ * minute.
  *
- * <p>The requests are of {@link HotSet}; they go through a real broker, the stream job and Redis,
- * and every count that comes out is compared with what was sent.
+ * <p>The requests come from {@link HotSet}; they go through a real broker, the stream job and
+ * Redis, and every count that comes out is compared with what was sent.
  */
 public final class PopularityExperiment {
   private static final long MINUTE_NS = 60_000_000_000L;
@@ -41,9 +42,9 @@ public final class PopularityExperiment {
   /**
    * A minute.
    *
-   * @param second popularity of the key that is second over all minutes; 0 where it was not among
-   *     the first 100
-   * @param secondKey what was second in this minute
+   * @param second popularity of the key that is second over all minutes; 0 if it was not among the
+   *     top 100
+   * @param secondKey the second key of this minute
    */
   public record Minute(
       int minute, double second, double third, String mostKey, String secondKey, String thirdKey) {}
@@ -52,7 +53,7 @@ public final class PopularityExperiment {
   public record Popularity(String second, String third, List<Minute> minutes) {}
 
   /**
-   * @param keys how many there are
+   * @param keys number of keys
    */
   public PopularityExperiment(int minutes, int requestsPerMinute, int keys, long seed) {
     this.minutes = minutes;
@@ -97,7 +98,7 @@ public final class PopularityExperiment {
             .formatted(QUERY, QUERY, RANKS));
   }
 
-  /** Counts by key, of each window, most first. */
+  /** Returns the counts by key of each window, most first. */
   private static List<Map<String, Long>> windows(Endpoints endpoints) throws IOException {
     List<Map<String, Long>> windows = new ArrayList<>();
     String stream = "tapline:query:" + QUERY + ":windows";
@@ -134,7 +135,7 @@ public final class PopularityExperiment {
     return new Popularity(order.get(1), order.get(2), rows);
   }
 
-  /** What was sent and what came out must be the same. */
+  /** Verifies that the results match the requests. */
   private void require(List<Map<String, Long>> windows) {
     // The first request is at BASE_NS, which need not be the start of a minute.
     Map<Long, Map<String, Long>> sent = new TreeMap<>();
@@ -157,7 +158,7 @@ public final class PopularityExperiment {
     }
   }
 
-  /** Requests of all minutes. */
+  /** Returns the requests of all minutes. */
   public int requests() {
     return minutes * requestsPerMinute;
   }

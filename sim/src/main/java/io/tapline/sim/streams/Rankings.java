@@ -16,10 +16,10 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * The values of each window's ranking, highest first, by the window's end in ms. Keys are left out:
- * those that tie for the last place may differ from job to job.
+ * The values of each window's ranking, highest first, by the window's end in ms. Keys are omitted:
+ * those that tie for the last rank may differ from job to job.
  *
- * <p>The baselines run in this process and put theirs here; the stream job's are read from Redis.
+ * <p>The baselines run in this process and store theirs here; the stream job's are read from Redis.
  * Thread-safe.
  */
 final class Rankings {

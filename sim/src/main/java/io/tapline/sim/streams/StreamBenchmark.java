@@ -3,8 +3,8 @@ package io.tapline.sim.streams;
 import com.sun.management.OperatingSystemMXBean;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.flink.RedisClients;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -35,13 +35,13 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
 import redis.clients.jedis.Jedis;
 
 /**
- * Tuples per second and CPU per tuple of the stream job beside {@link TextbookJob} and {@link
- * CompetentJob}, in the same process and run: windows of 10 s each second, a checkpoint each second
- * into files, a real broker and a real Redis on this host. All read the same {@link Traffic}, the
- * baselines less of it.
+ * Measures tuples per second and CPU time per tuple of the stream job, {@link TextbookJob} and
+ * {@link CompetentJob}, in the same process and run: windows of 10 s every second, a checkpoint
+ * every second into files, a real broker and a real Redis on this host. All read the same {@link
+ * Traffic}, the baselines less of it.
  *
  * <p>Each job runs over a quarter of a long input until the virtual machine is warm, then over all
- * of it; the difference of the two is told, so that starting and stopping do not count. Not
+ * of it; the result is the difference of the two, so that starting and stopping do not count. Not
  * thread-safe.
  */
 public final class StreamBenchmark implements AutoCloseable {
@@ -53,7 +53,7 @@ public final class StreamBenchmark implements AutoCloseable {
   private static final int MOST_WARM_UPS = 8;
   private static final double WARM = 0.95;
 
-  /** Records that a producer may be ahead: well within what the topic keeps. */
+  /** Maximum number of records that a producer is ahead: well within what the topic keeps. */
   private static final long MOST_AHEAD = 4_000;
 
   private final Endpoints endpoints;
@@ -66,18 +66,18 @@ public final class StreamBenchmark implements AutoCloseable {
   /**
    * Sizes.
    *
-   * @param keys that tuples have
-   * @param tuplesPerSecond of the packets' time, in all partitions together
-   * @param textbookTuples read by the longer run of the textbook's job
-   * @param tuples read by the longer run of ours
+   * @param keys number of distinct keys
+   * @param tuplesPerSecond tuples per second of packet time, in all partitions together
+   * @param textbookTuples tuples that the longer run of the textbook's job reads
+   * @param tuples tuples that the longer run of ours reads
    */
   public record Sizes(int keys, int tuplesPerSecond, long textbookTuples, long tuples) {}
 
   /**
    * Starts a Flink cluster in this process.
    *
-   * @param folder for checkpoints
-   * @param slots the largest parallelism
+   * @param folder folder for checkpoints
+   * @param slots maximum parallelism
    */
   public static StreamBenchmark start(
       Endpoints endpoints, Path folder, int slots, Consumer<String> progress) throws Exception {
@@ -85,7 +85,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return new StreamBenchmark(endpoints, folder, cluster, progress);
   }
 
-  /** A Flink cluster in this process, started. */
+  /** Returns a started Flink cluster in this process. */
   static MiniCluster cluster(Path folder, int slots) throws Exception {
     Configuration settings = new Configuration();
     settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
@@ -114,7 +114,7 @@ public final class StreamBenchmark implements AutoCloseable {
     this.topics = new Topics(endpoints.kafka());
   }
 
-  /** The baselines and the stream job over one kind of query, each as fast as it can. */
+  /** Compares the baselines and the stream job on one kind of query, each as fast as it can. */
   public Comparison compare(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
     Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
     Cost textbook = measure(Baseline.TEXTBOOK, input, sizes.textbookTuples);
@@ -130,7 +130,7 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * The same jobs under a producer that sends so many tuples a second.
+   * Compares the same jobs under a producer with a fixed number of tuples per second.
    *
    * @see PacedComparison
    */
@@ -142,24 +142,24 @@ public final class StreamBenchmark implements AutoCloseable {
     return comparison.run(input, sizes.tuplesPerSecond, seconds, "paced-" + runs++);
   }
 
-  /** The stream job alone, as {@link #compare} has it. */
+  /** Measures only the stream job, as {@link #compare} does. */
   public Cost measure(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
     Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
     return measure(input, sizes.tuples, options(1));
   }
 
   /**
-   * The stream job with so many keys.
+   * The stream job with this many keys.
    *
-   * @param heldBytes memory that it takes once it has read all, with the broker's and Redis's
-   *     client
+   * @param heldBytes memory that it takes once it has read everything, including the clients of the
+   *     broker and Redis
    * @param checkpointBytes size of its last checkpoint
    */
   public record KeyCost(int keys, Cost cost, long heldBytes, long checkpointBytes) {}
 
   /**
-   * Top-k where each key is in every window, a checkpoint for each 100,000 keys every second: of a
-   * million each ten seconds.
+   * Measures top-k with each key in every window. The checkpoint interval is one second per 100,000
+   * keys: ten seconds for a million.
    */
   public KeyCost measureKeys(Sizes sizes, int parallelism) throws Exception {
     int seconds = Math.max(1, sizes.keys / sizes.tuplesPerSecond);
@@ -172,7 +172,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return hold(input, sizes, cost, options(2).withBounds(8 * sizes.keys + 1_000_000, 1, 10));
   }
 
-  /** Lets a job read a dozen seconds of packet time and weighs it. */
+  /** Lets a job read a dozen seconds of packet time and measures its memory. */
   private KeyCost hold(Input input, Sizes sizes, Cost cost, JobOptions options) throws Exception {
     long before = usedBytes();
     Plan plan = plan(input, "bench-" + runs++);
@@ -202,7 +202,7 @@ public final class StreamBenchmark implements AutoCloseable {
     }
   }
 
-  /** Something to wait for. */
+  /** A condition to wait for. */
   private interface Condition {
     boolean holds() throws Exception;
   }
@@ -218,8 +218,8 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * The stream job for so long under a producer that is always a little ahead of it: what each
-   * period of ten seconds cost, the producer with it.
+   * Runs the stream job for so long under a producer that is always a little ahead of it; returns
+   * the cost of each period of ten seconds, including the producer's.
    */
   public List<Cost> steady(Traffic.Kind kind, Sizes sizes, int seconds, int parallelism)
       throws Exception {
@@ -318,9 +318,10 @@ public final class StreamBenchmark implements AutoCloseable {
 
   /**
    * Repeats a run until it takes hardly less CPU time than one before: a virtual machine compiles
-   * for a minute or two of such runs, which in the long run counts for nothing.
+   * for a minute or two of such runs, which is irrelevant in the long run.
    *
-   * @param most runs; the textbook's job takes so long over each that one is enough to be warm
+   * @param most maximum number of runs; the textbook's job takes so long over each that one is
+   *     enough for the warm-up
    * @return the cheapest, which was the last or the one before it
    */
   private static Cost warm(Run run, long tuples, int most) throws Exception {
@@ -336,7 +337,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return best;
   }
 
-  /** Tuples of all partitions. */
+  /** The tuples of all partitions. */
   static final class Input {
     final Traffic.Kind kind;
     final int partitions;
@@ -362,14 +363,14 @@ public final class StreamBenchmark implements AutoCloseable {
     }
   }
 
-  /** What the three jobs cost. */
+  /** The cost of the three jobs. */
   public record Comparison(String name, Cost textbook, Cost competent, Cost ours) {
-    /** How many times as many tuples a second the stream job takes as the other. */
+    /** Returns the stream job's throughput as a multiple of the other's. */
     public double times(Cost other) {
       return ours.tuplesPerSecond() / other.tuplesPerSecond();
     }
 
-    /** How many times the stream job's CPU time the other takes for a tuple. */
+    /** Returns the other's CPU time per tuple as a multiple of the stream job's. */
     public double cpuTimes(Cost other) {
       return other.cpuMicroseconds() / ours.cpuMicroseconds();
     }
@@ -394,7 +395,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return cost;
   }
 
-  /** A baseline with a checkpoint each second. */
+  /** Returns a baseline's graph with a checkpoint every second. */
   static StreamGraph graph(
       Baseline job, KafkaSource<Event> source, Input input, String checkpoints, String run) {
     StreamExecutionEnvironment env = new StreamExecutionEnvironment();
@@ -436,7 +437,7 @@ public final class StreamBenchmark implements AutoCloseable {
             cost.cpuSeconds()));
   }
 
-  /** Returns the tuples that were written. */
+  /** Returns the number of tuples that were written. */
   private long write(Input input, Plan plan, long tuples, boolean ends) {
     long written = 0;
     for (int partition = 0; partition < input.partitions; partition++) {
@@ -453,7 +454,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return written;
   }
 
-  /** A job that lost tuples was not fast. */
+  /** Verifies that no tuples were lost: a fast job must also be complete. */
   private void requireAll(Plan plan, long tuples) {
     if (counted(plan) != tuples) {
       throw new IllegalStateException(

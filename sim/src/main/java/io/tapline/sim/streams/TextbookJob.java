@@ -25,9 +25,9 @@ import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.Collector;
 
 /**
- * The job that a textbook would write: a JSON object a record, keyBy, sliding windows of 10 s each
- * second, and windowAll for the ranking. The baseline of {@link StreamBenchmark}: it reads what the
- * other reads, and gives its rankings to nobody.
+ * A job as a textbook would write it: one JSON object per record, keyBy, sliding windows of 10 s
+ * every second, and windowAll for the ranking. The baseline of {@link StreamBenchmark}: it reads
+ * the same input, and its rankings are only compared.
  */
 final class TextbookJob {
   static final Duration SIZE = Duration.ofSeconds(10);
@@ -51,7 +51,7 @@ final class TextbookJob {
         .sinkTo(new DiscardingSink<>());
   }
 
-  /** Key, value, one. */
+  /** Returns key, value and one. */
   private static DataStream<Tuple3<String, Long, Long>> values(
       DataStream<Event> events, Traffic.Kind kind) {
     return kind == Traffic.Kind.TOP_K
@@ -74,7 +74,7 @@ final class TextbookJob {
     }
   }
 
-  /** Start and end of a flow, and for the join the URL of its request. */
+  /** Pairs start and end of a flow and, for the join, the URL of its request. */
   private static final class Pair
       extends KeyedProcessFunction<String, Event, Tuple3<String, Long, Long>> {
     private final boolean join;
@@ -136,7 +136,7 @@ final class TextbookJob {
     }
   }
 
-  /** The rows of a window with the highest values. */
+  /** Keeps the rows of a window with the highest values. */
   static final class Top
       extends ProcessAllWindowFunction<Tuple3<String, Long, Long>, String, TimeWindow> {
     private final String run;
@@ -164,7 +164,7 @@ final class TextbookJob {
       return value(row.f1, row.f2);
     }
 
-    /** A count, or a mean of durations. */
+    /** Returns a count, or a mean of durations. */
     static double value(long sum, long count) {
       return sum == count ? sum : (double) sum / count;
     }

@@ -15,7 +15,7 @@ import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Topics with what an experiment puts into them. Not thread-safe. */
+/** Topics filled by an experiment. Not thread-safe. */
 final class Topics implements AutoCloseable {
   private final Admin admin;
   private final KafkaProducer<byte[], byte[]> producer;
@@ -23,8 +23,8 @@ final class Topics implements AutoCloseable {
 
   Topics(KafkaEndpoint kafka) {
     admin = Admin.create(KafkaClients.settings(kafka));
-    // An idempotent producer stuck at new topics: what it had sent ahead of a refused batch was out
-    // of order for good (OUT_OF_ORDER_SEQUENCE_NUMBER until the timeout).
+    // An idempotent producer got stuck on new topics: batches that it had sent after a refused one
+    // stayed out of order for good (OUT_OF_ORDER_SEQUENCE_NUMBER until the timeout).
     Map<String, Object> settings = KafkaClients.settings(kafka);
     settings.put("enable.idempotence", false);
     settings.put("max.in.flight.requests.per.connection", 1);
@@ -44,9 +44,9 @@ final class Topics implements AutoCloseable {
     admin.deleteTopics(List.of(topic)).all().get();
   }
 
-  /** Lets each consumer read so many bytes a second. */
+  /** Limits each consumer to so many bytes per second. */
   void holdConsumers(double bytesPerSecond) throws InterruptedException, ExecutionException {
-    // Of the client that is not named: the quota of all that have none of their own.
+    // The quota of the default client applies to all that have none of their own.
     Map<String, String> anyone = new HashMap<>();
     anyone.put(ClientQuotaEntity.CLIENT_ID, null);
     var quota = new ClientQuotaAlteration.Op("consumer_byte_rate", Math.rint(bytesPerSecond));
@@ -63,7 +63,7 @@ final class Topics implements AutoCloseable {
         (sent, fault) -> failure.compareAndSet(null, fault));
   }
 
-  /** Returns when the broker has all of it. */
+  /** Returns when the broker has everything. */
   void flush() {
     producer.flush();
     if (failure.get() != null) {

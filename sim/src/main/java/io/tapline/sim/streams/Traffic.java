@@ -5,20 +5,20 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * One partition's tuples over a stretch of time, which is repeated without end: each time later,
- * and with other flows.
+ * One partition's tuples over a span of time that repeats endlessly: each time later, and with
+ * other flows.
  *
  * <pre>
- *   top-k        http_get                       a tuple a flow
- *   diff-group   syn … fin                      two a flow, up to 100 ms apart
- *   join         syn … http_get … fin           three a flow
+ *   top-k        http_get                       one per flow
+ *   diff-group   syn … fin                      two per flow, up to 100 ms apart
+ *   join         syn … http_get … fin           three per flow
  * </pre>
  *
- * <p>Keys are URLs or clients: by Zipf's law, or each as often as any other where what counts is
- * how many there are. Arrays are in order of time. Immutable.
+ * <p>Keys are URLs or clients: distributed by Zipf's law, or uniformly if only their number
+ * matters. Arrays are in order of time. Immutable.
  */
 public final class Traffic {
-  /** What is asked of the tuples. */
+  /** The query over the tuples. */
   public enum Kind {
     TOP_K(1),
     DIFF_GROUP(2),
@@ -30,13 +30,13 @@ public final class Traffic {
       this.tuplesPerFlow = tuplesPerFlow;
     }
 
-    /** As people write it. */
+    /** Returns the name for users. */
     public String label() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }
 
-  /** What kinds of tuple there are. */
+  /** The kinds of tuples. */
   static final byte SYN = 0;
 
   static final byte GET = 1;
@@ -48,7 +48,7 @@ public final class Traffic {
   final long spanNs;
   final int count;
 
-  /** After {@link #BASE_NS}, in the first repetition. */
+  /** Offset from {@link #BASE_NS}, in the first repetition. */
   final long[] offsetNs;
 
   final byte[] type;
@@ -72,7 +72,7 @@ public final class Traffic {
   private record Sorted(long[] offsetNs, byte[] type, int[] flow) {}
 
   /**
-   * @param tuples of one repetition
+   * @param tuples tuples of one repetition
    * @param uniform each key as often as any other
    */
   static Traffic of(Kind kind, long spanNs, int tuples, int keys, boolean uniform, int partition) {
@@ -89,7 +89,7 @@ public final class Traffic {
     return new Traffic(spanNs, events(kind, spanNs, flows, random), hash, key, random.nextLong());
   }
 
-  /** Requests at even times, in this order. */
+  /** Returns requests at regular times, in this order. */
   static Traffic ofRequests(long spanNs, int[] keys) {
     Random random = new Random(keys.length);
     long[] hash = random.longs(keys.length).toArray();
@@ -117,8 +117,8 @@ public final class Traffic {
         time[flow * per + i] = i == 0 ? start : i == per - 1 ? start + length : start + length / 2;
       }
     }
-    // Times in the high bits, what has them in the low ones: microseconds are enough to sort by, of
-    // a long stretch as fine as 30 bits are.
+    // Times in the high bits, tuple indices in the low ones: microseconds suffice for sorting; for
+    // long spans, the unit is what 30 bits can resolve.
     long unitNs = Math.max(1000, spanNs >> 30);
     for (int i = 0; i < order.length; i++) {
       order[i] = time[i] / unitNs << 32 | i;
@@ -149,12 +149,12 @@ public final class Traffic {
     return BASE_NS + offsetNs[tuple] + repetition * spanNs;
   }
 
-  /** Different in each repetition. */
+  /** Returns a hash that differs in each repetition. */
   long flowHash(int tuple, int repetition) {
     return flowHash[flow[tuple]] + flowShift(repetition);
   }
 
-  /** What a repetition adds to the hashes of the first. */
+  /** Returns what a repetition adds to the hashes of the first. */
   long flowShift(int repetition) {
     return repetition * otherFlows;
   }
@@ -172,7 +172,7 @@ public final class Traffic {
     return new byte[] {10, (byte) (key >> 16), (byte) (key >> 8), (byte) key};
   }
 
-  /** As the monitor's JSON has it. */
+  /** Returns the tuple as the monitor's JSON has it. */
   String json(int tuple, int repetition) {
     byte[] client = client(tuple);
     StringBuilder json = new StringBuilder(200);

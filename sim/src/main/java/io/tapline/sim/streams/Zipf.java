@@ -3,7 +3,7 @@ package io.tapline.sim.streams;
 import java.util.Arrays;
 import java.util.Random;
 
-/** Ranks from 0, the one of rank r with a chance in proportion to 1 / (r + 1). Immutable. */
+/** Draws ranks from 0, with probabilities in proportion to 1 / (rank + 1). Immutable. */
 final class Zipf {
   private final double[] cumulated;
 

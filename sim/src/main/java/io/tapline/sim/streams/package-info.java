@@ -1,2 +1,2 @@
-/** Stream jobs under load: beside a textbook's, and the papers' figures of them. */
+/** Stream jobs under load: compared with a textbook's job, and the papers' figures about them. */
 package io.tapline.sim.streams;

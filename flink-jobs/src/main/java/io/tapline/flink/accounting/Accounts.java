@@ -1,0 +1,311 @@
+package io.tapline.flink.accounting;
+
+import io.tapline.flink.group.Answers;
+import io.tapline.flink.group.Wire;
+import io.tapline.schema.proto.Accounting;
+import io.tapline.schema.proto.Dropped;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * The counters behind a query's completeness; additive, so that partial counts can be sent on and
+ * merged. Not thread-safe.
+ */
+public final class Accounts {
+  /** One processor's counters beyond the query's. */
+  public static final class OfProcessor {
+    private long late;
+    private long reused;
+    private long unanswered;
+    private long halfSeen;
+    private final Counters dropped = new Counters();
+
+    public void addLate(long tuples) {
+      late += tuples;
+    }
+
+    public void addReused(long flows) {
+      reused += flows;
+    }
+
+    /**
+     * Counts a tuple that lacks a half.
+     *
+     * @param answer one of {@link Answers}
+     */
+    public void addAnswer(byte answer) {
+      unanswered += answer == Answers.UNANSWERED ? 1 : 0;
+      halfSeen += answer == Answers.HALF_SEEN ? 1 : 0;
+    }
+
+    public void drop(String reason, long count) {
+      dropped.add(reason, count);
+    }
+
+    public long unanswered() {
+      return unanswered;
+    }
+
+    public long halfSeen() {
+      return halfSeen;
+    }
+
+    public long late() {
+      return late;
+    }
+
+    public long reused() {
+      return reused;
+    }
+
+    public Counters dropped() {
+      return dropped;
+    }
+
+    private boolean isEmpty() {
+      return late == 0 && reused == 0 && unanswered == 0 && halfSeen == 0 && dropped.isEmpty();
+    }
+  }
+
+  private long packetsIn;
+  private long packetsOut;
+  private long bytesIn;
+  private long tuplesIn;
+  private long tuples;
+  private long records;
+  private long duplicates;
+  private long clockSteps;
+  private double samplingRate = 1;
+  private final Counters dropped = new Counters();
+  private final OfProcessor[] processors;
+
+  public Accounts(int processors) {
+    this.processors = new OfProcessor[processors];
+    for (int i = 0; i < processors; i++) {
+      this.processors[i] = new OfProcessor();
+    }
+  }
+
+  public OfProcessor processor(int index) {
+    return processors[index];
+  }
+
+  /** Adds a monitor's report in a batch. */
+  public void add(Accounting monitor) {
+    addSeen(monitor);
+    addLost(monitor, 0, 1);
+  }
+
+  /** Does the same without the monitor's losses. */
+  public void addSeen(Accounting monitor) {
+    packetsIn += monitor.getPacketsIn();
+    packetsOut += monitor.getPacketsOut();
+    bytesIn += monitor.getBytesIn();
+    tuplesIn += monitor.getTuplesIn();
+  }
+
+  /** Adds one of so many equal shares of the losses; all shares together are the total. */
+  public void addLost(Accounting monitor, long part, long parts) {
+    for (Dropped loss : monitor.getDroppedList()) {
+      drop(
+          reason(loss),
+          share(loss.getCount(), part + 1, parts) - share(loss.getCount(), part, parts));
+    }
+  }
+
+  private static long share(long count, long part, long parts) {
+    return count / parts * part + count % parts * part / parts;
+  }
+
+  /**
+   * Packets and tuples have different reasons; a reason outside both identities contains its unit.
+   */
+  private static String reason(Dropped loss) {
+    return switch (loss.getUnit()) {
+      case STREAM_BYTES -> loss.getReason() + "_stream_bytes";
+      case FLOWS -> loss.getReason() + "_flows";
+      default -> loss.getReason();
+    };
+  }
+
+  public void drop(String reason, long count) {
+    dropped.add(reason, count);
+  }
+
+  /** Adds the rows of one batch. */
+  public void addRows(int rows, double rate) {
+    tuples += rows;
+    if (rows > 0) {
+      samplingRate = Math.min(samplingRate, rate);
+    }
+  }
+
+  /** Counts any record, so that later totals can be distinguished from earlier ones. */
+  public void addRecord() {
+    records++;
+  }
+
+  public void addDuplicate() {
+    duplicates++;
+  }
+
+  /** Counts a step back of a monitor's clock. */
+  public void addClockStep() {
+    clockSteps++;
+  }
+
+  public void add(Accounts other) {
+    packetsIn += other.packetsIn;
+    packetsOut += other.packetsOut;
+    bytesIn += other.bytesIn;
+    tuplesIn += other.tuplesIn;
+    tuples += other.tuples;
+    records += other.records;
+    duplicates += other.duplicates;
+    clockSteps += other.clockSteps;
+    samplingRate = Math.min(samplingRate, other.samplingRate);
+    dropped.add(other.dropped);
+    for (int i = 0; i < processors.length; i++) {
+      processors[i].late += other.processors[i].late;
+      processors[i].reused += other.processors[i].reused;
+      processors[i].unanswered += other.processors[i].unanswered;
+      processors[i].halfSeen += other.processors[i].halfSeen;
+      processors[i].dropped.add(other.processors[i].dropped);
+    }
+  }
+
+  /**
+   * Subtracts what {@link #add(Accounts)} of {@code other} added, except the sampling rate.
+   * REQUIRES: not {@link #mayHaveFolded}.
+   */
+  public void subtract(Accounts other) {
+    packetsIn -= other.packetsIn;
+    packetsOut -= other.packetsOut;
+    bytesIn -= other.bytesIn;
+    tuplesIn -= other.tuplesIn;
+    tuples -= other.tuples;
+    records -= other.records;
+    duplicates -= other.duplicates;
+    clockSteps -= other.clockSteps;
+    dropped.subtract(other.dropped);
+    for (int i = 0; i < processors.length; i++) {
+      processors[i].late -= other.processors[i].late;
+      processors[i].reused -= other.processors[i].reused;
+      processors[i].unanswered -= other.processors[i].unanswered;
+      processors[i].halfSeen -= other.processors[i].halfSeen;
+      processors[i].dropped.subtract(other.processors[i].dropped);
+    }
+  }
+
+  /** Returns true if there were so many reasons that some were counted together. */
+  public boolean mayHaveFolded() {
+    boolean folded = dropped.isFull();
+    for (OfProcessor processor : processors) {
+      folded |= processor.dropped.isFull();
+    }
+    return folded;
+  }
+
+  public void setSamplingRate(double rate) {
+    samplingRate = rate;
+  }
+
+  public boolean isEmpty() {
+    for (OfProcessor processor : processors) {
+      if (!processor.isEmpty()) {
+        return false;
+      }
+    }
+    return records == 0 && tuples == 0 && duplicates == 0 && clockSteps == 0 && dropped.isEmpty();
+  }
+
+  public long packetsIn() {
+    return packetsIn;
+  }
+
+  public long packetsOut() {
+    return packetsOut;
+  }
+
+  public long bytesIn() {
+    return bytesIn;
+  }
+
+  /** Returns the number of tuples that parsers emitted. */
+  public long tuplesIn() {
+    return tuplesIn;
+  }
+
+  /** Returns the number of tuples that arrived. */
+  public long tuples() {
+    return tuples;
+  }
+
+  /** Returns the number of Kafka records read, whatever they were. */
+  public long records() {
+    return records;
+  }
+
+  public long duplicates() {
+    return duplicates;
+  }
+
+  /** Returns the number of batches whose watermark was far behind that of their lane's last one. */
+  public long clockSteps() {
+    return clockSteps;
+  }
+
+  /** Returns the lowest rate of any batch. */
+  public double samplingRate() {
+    return samplingRate;
+  }
+
+  public Counters dropped() {
+    return dropped;
+  }
+
+  public int processors() {
+    return processors.length;
+  }
+
+  public void write(DataOutput out) throws IOException {
+    for (long count :
+        new long[] {
+          packetsIn, packetsOut, bytesIn, tuplesIn, tuples, records, duplicates, clockSteps
+        }) {
+      Wire.writeUnsigned(out, count);
+    }
+    out.writeDouble(samplingRate);
+    dropped.write(out);
+    for (OfProcessor processor : processors) {
+      Wire.writeUnsigned(out, processor.late);
+      Wire.writeUnsigned(out, processor.reused);
+      Wire.writeUnsigned(out, processor.unanswered);
+      Wire.writeUnsigned(out, processor.halfSeen);
+      processor.dropped.write(out);
+    }
+  }
+
+  public static Accounts read(DataInput in, int processors) throws IOException {
+    Accounts accounts = new Accounts(processors);
+    accounts.packetsIn = Wire.readUnsigned(in);
+    accounts.packetsOut = Wire.readUnsigned(in);
+    accounts.bytesIn = Wire.readUnsigned(in);
+    accounts.tuplesIn = Wire.readUnsigned(in);
+    accounts.tuples = Wire.readUnsigned(in);
+    accounts.records = Wire.readUnsigned(in);
+    accounts.duplicates = Wire.readUnsigned(in);
+    accounts.clockSteps = Wire.readUnsigned(in);
+    accounts.samplingRate = in.readDouble();
+    accounts.dropped.read(in);
+    for (OfProcessor processor : accounts.processors) {
+      processor.late = Wire.readUnsigned(in);
+      processor.reused = Wire.readUnsigned(in);
+      processor.unanswered = Wire.readUnsigned(in);
+      processor.halfSeen = Wire.readUnsigned(in);
+      processor.dropped.read(in);
+    }
+    return accounts;
+  }
+}

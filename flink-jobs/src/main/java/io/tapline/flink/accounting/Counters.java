@@ -1,0 +1,69 @@
+package io.tapline.flink.accounting;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Counts events by reason, with a limit on the number of reasons that a hostile sender can invent.
+ */
+public final class Counters {
+  private static final int MOST_REASONS = 256;
+  private static final String OTHER = "other";
+
+  private final Map<String, Long> counts = new TreeMap<>();
+
+  public void add(String reason, long count) {
+    if (count != 0) {
+      boolean room = counts.size() < MOST_REASONS || counts.containsKey(reason);
+      counts.merge(room ? reason : OTHER, count, Long::sum);
+    }
+  }
+
+  public void add(Counters other) {
+    other.counts.forEach(this::add);
+  }
+
+  /** REQUIRES: all of {@code other} was added, and there was room for each reason. */
+  void subtract(Counters other) {
+    other.counts.forEach(
+        (reason, count) ->
+            counts.computeIfPresent(
+                reason, (same, sum) -> sum.longValue() == count ? null : sum - count));
+  }
+
+  /** Returns true if a reason may have been counted under another name. */
+  boolean isFull() {
+    return counts.size() >= MOST_REASONS;
+  }
+
+  public long get(String reason) {
+    return counts.getOrDefault(reason, 0L);
+  }
+
+  public boolean isEmpty() {
+    return counts.isEmpty();
+  }
+
+  /** Returns the counts in the alphabetical order of the reasons. */
+  public Map<String, Long> byReason() {
+    return counts;
+  }
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, counts.size());
+    for (var entry : counts.entrySet()) {
+      Wire.writeText(out, entry.getKey());
+      Wire.writeUnsigned(out, entry.getValue());
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      add(Wire.readText(in), Wire.readUnsigned(in));
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package io.tapline.flink.accounting;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+
+/**
+ * Accounts by packet time, so that each window reports its own packets and tuples. A slot is as
+ * wide as the panes of all processors allow. Not thread-safe.
+ */
+public final class Ledger {
+  /** Time of events before any monitor had reported the time. */
+  public static final long UNDATED = Long.MIN_VALUE;
+
+  /** Only a hostile sender causes more slots between two flushes: they share the last one. */
+  private static final int MOST_SLOTS = 4096;
+
+  private final int processors;
+  private final long slotNs;
+  private final TreeMap<Long, Accounts> slots = new TreeMap<>();
+
+  /**
+   * @param slotNs common divisor of the panes of all processors
+   */
+  public Ledger(int processors, long slotNs) {
+    this.processors = processors;
+    this.slotNs = slotNs;
+  }
+
+  /** Returns the accounts to which events at {@code timeNs} are added. */
+  public Accounts at(long timeNs) {
+    long start = slotOf(timeNs);
+    Accounts known = slots.get(start);
+    if (known != null) {
+      return known;
+    }
+    if (slots.size() >= MOST_SLOTS) {
+      return slots.lastEntry().getValue();
+    }
+    Accounts added = new Accounts(processors);
+    slots.put(start, added);
+    return added;
+  }
+
+  /** Adds the tuples of one batch, each at its own time. */
+  public void addRows(long[] timesNs, double rate) {
+    long start = 0;
+    Accounts accounts = null;
+    for (long time : timesNs) {
+      if (accounts == null || time < start || time >= start + slotNs) {
+        start = slotOf(time);
+        accounts = at(time);
+      }
+      accounts.addRows(1, rate);
+    }
+  }
+
+  private long slotOf(long timeNs) {
+    return timeNs == UNDATED ? UNDATED : Math.floorDiv(timeNs, slotNs) * slotNs;
+  }
+
+  public boolean isEmpty() {
+    return slots.values().stream().allMatch(Accounts::isEmpty);
+  }
+
+  /** Passes each slot's start, or {@link #UNDATED}, with its accounts. */
+  public void forEach(BiConsumer<Long, Accounts> reader) {
+    slots.forEach(reader);
+  }
+
+  public void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, slots.size());
+    for (Map.Entry<Long, Accounts> slot : slots.entrySet()) {
+      out.writeLong(slot.getKey());
+      slot.getValue().write(out);
+    }
+  }
+
+  /** Adds what {@link #write} wrote. */
+  public void read(DataInput in) throws IOException {
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      at(in.readLong()).add(Accounts.read(in, processors));
+    }
+  }
+}

@@ -1,0 +1,189 @@
+package io.tapline.flink.job;
+
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.ingest.Buckets;
+import io.tapline.flink.ingest.IngestOperator;
+import io.tapline.flink.ingest.TupleSource;
+import io.tapline.flink.panes.PaneOperator;
+import io.tapline.flink.results.AlertSink;
+import io.tapline.flink.results.RedisSink;
+import io.tapline.flink.results.ResultsOperator;
+import io.tapline.flink.results.ResultsTopic;
+import io.tapline.schema.proto.Plan;
+import java.time.Duration;
+import java.util.List;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.BasicArrayTypeInfo;
+import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.ExecutionOptions;
+import org.apache.flink.configuration.PipelineOptions;
+import org.apache.flink.configuration.RestartStrategyOptions;
+import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.core.execution.CheckpointingMode;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+
+/**
+ * The stream job, which runs any plan.
+ *
+ * <pre>
+ *   Kafka ─▶ source+ingest ─┐                ┌─▶ panes ─┐
+ *   Kafka ─▶ source+ingest ─┼─ by bucket ───▶┼─▶ panes ─┼─▶ results+Redis
+ *            per partition  ┘                └─▶  …     ┘   one subtask
+ *            combine per pane                 windows       rankings
+ * </pre>
+ */
+public final class QueryJob {
+  private static final TypeInformation<Tuple2<Integer, byte[]>> FLUSHES =
+      Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
+
+  /** Longer than the sink retries before it fails the job. */
+  private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
+
+  private static final long TRIGGER_BUFFER_TIMEOUT_MS = 2;
+
+  private QueryJob() {}
+
+  /**
+   * Adds the plan's topology to {@code env} and sets the job's options there; the caller executes
+   * or submits it.
+   *
+   * @throws IllegalArgumentException if no job can run this plan; the message says why
+   */
+  public static void build(
+      StreamExecutionEnvironment env, Plan plan, Endpoints endpoints, JobOptions options) {
+    QuerySpec query = QuerySpec.of(plan);
+    env.configure(configuration(options));
+    env.setParallelism(options.parallelism());
+    env.setMaxParallelism(Buckets.MAX_PARALLELISM);
+    // Records never change once they were sent, and tuple batches have no serializer of their own
+    // to copy them.
+    env.getConfig().enableObjectReuse();
+    var batches =
+        env.fromSource(
+                new TupleSource(query, endpoints, options),
+                WatermarkStrategy.noWatermarks(),
+                "tuples of " + query.query())
+            .uid("source");
+    var flushes =
+        batches.transform("combine per pane", FLUSHES, new IngestOperator(query)).uid("ingest");
+    var reports =
+        flushes
+            .keyBy(flush -> flush.f0, Types.INT)
+            .transform(
+                "close windows",
+                PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO,
+                new PaneOperator(query, options))
+            .uid("panes");
+    var calls =
+        reports
+            .global()
+            .transform(
+                "rank",
+                BasicArrayTypeInfo.STRING_ARRAY_TYPE_INFO,
+                new ResultsOperator(query, options))
+            .uid("results")
+            .forceNonParallel();
+    calls.sinkTo(new RedisSink(endpoints)).name("Redis").uid("redis").setParallelism(1);
+    if (!endpoints.resultsTopic().isEmpty()) {
+      calls
+          .sinkTo(new ResultsTopic(query.query(), endpoints))
+          .name("results topic")
+          .uid("results-topic")
+          .setParallelism(1);
+    }
+    if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
+      // Alerts must not wait for a buffer to fill.
+      env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);
+      calls.sinkTo(new AlertSink(query, endpoints)).name("alerts").uid("alerts").setParallelism(1);
+    }
+  }
+
+  private static Configuration configuration(JobOptions options) {
+    Configuration configuration = new Configuration();
+    configuration.set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.STREAMING);
+    configuration.set(StateBackendOptions.STATE_BACKEND, "hashmap");
+    // Watermarks arrive with the batches; Flink's own timers for them would wake each job for
+    // nothing.
+    configuration.set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.ZERO);
+    setRestarts(configuration, options.restartAttempts());
+    if (!options.checkpointInterval().isZero()) {
+      configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, options.checkpointInterval());
+      configuration.set(
+          CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE);
+      // A checkpoint that fails costs replay, not the job.
+      configuration.set(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, Integer.MAX_VALUE);
+      setStorage(configuration, options.checkpointDirectory());
+    }
+    return configuration;
+  }
+
+  /** A query may run for months: only consecutive failures end it. */
+  private static void setRestarts(Configuration configuration, int attempts) {
+    if (attempts == 0) {
+      configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
+      return;
+    }
+    configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "exponential-delay");
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_INITIAL_BACKOFF,
+        Duration.ofMillis(500));
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_MAX_BACKOFF,
+        Duration.ofSeconds(10));
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD,
+        STABLE_AFTER);
+    configuration.set(RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_ATTEMPTS, attempts);
+  }
+
+  private static void setStorage(Configuration configuration, String directory) {
+    configuration.set(
+        CheckpointingOptions.CHECKPOINT_STORAGE, directory.isEmpty() ? "jobmanager" : "filesystem");
+    if (!directory.isEmpty()) {
+      configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory);
+    }
+  }
+
+  /**
+   * Returns the same as a graph with a job ID of the caller's choice, for {@code
+   * MiniCluster.submitJob}.
+   */
+  public static StreamGraph graph(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
+    StreamExecutionEnvironment env = new StreamExecutionEnvironment();
+    build(env, plan, endpoints, options);
+    StreamGraph graph = env.getStreamGraph();
+    graph.setJobName("tapline " + plan.getQuery());
+    graph.setJobId(id);
+    return graph;
+  }
+
+  /** Returns the arguments for {@link #main}. */
+  public static List<String> arguments(Plan plan, Endpoints endpoints, JobOptions options) {
+    return JobArguments.format(plan, endpoints, options);
+  }
+
+  /** Runs a plan in the cluster whose client calls this; see {@link JobArguments#USAGE}. */
+  public static void main(String[] args) throws Exception {
+    JobArguments arguments;
+    try {
+      arguments = JobArguments.parse(args);
+    } catch (IllegalArgumentException e) {
+      // Within a session cluster's REST call this is the response; a separate JVM ends with a trace
+      // and exit code 1.
+      throw new IllegalArgumentException(e.getMessage() + "\n" + JobArguments.USAGE, e);
+    }
+    StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
+    build(env, arguments.plan(), arguments.endpoints(), arguments.options());
+    env.execute("tapline " + arguments.plan().getQuery());
+  }
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""make/includes: the code follows the table, and faults of each kind are found."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import unittest
+
+MAKE = pathlib.Path(__file__).resolve().parent
+loader = importlib.machinery.SourceFileLoader("includes", str(MAKE / "includes"))
+includes = importlib.util.module_from_spec(importlib.util.spec_from_loader("includes", loader))
+loader.exec_module(includes)
+
+TABLE = includes.Table("""
+# A comment.
+tests: *_test.cc */testing/*
+everywhere: parsers/api
+parsers/api:
+parsers/*:
+parsers/engine:
+monitors/lane: parsers/engine
+monitors: monitors/lane parsers/*
+""")
+RIGHT = {
+    "parsers/api/packet.h": "",
+    "parsers/icmp/icmp.cc": '#include "parsers/api/packet.h"\n#include "parsers/icmp/icmp.h"\n',
+    "parsers/engine/engine.h": "",
+    "monitors/lane/lane.h": '#include <vector>\n\n#include "parsers/engine/engine.h"\n',
+    "monitors/lane/lane_test.cc": '#include "monitors/testing/frames.h"\n#include "parsers/icmp/icmp.h"\n',
+    "monitors/main.cc": '#include "monitors/lane/lane.h"\n#include "parsers/icmp/icmp.h"\n',
+}
+
+
+class Code(unittest.TestCase):
+    def test_it_follows_the_table(self):
+        run = subprocess.run([MAKE / "includes"], capture_output=True, text=True, check=False)
+        self.assertEqual("", run.stdout + run.stderr)
+        self.assertEqual(0, run.returncode)
+
+
+class Faults(unittest.TestCase):
+    def faults(self, **changed):
+        files = dict(RIGHT)
+        files.update({path: files.get(path, "") + text for path, text in changed.get("files", {}).items()})
+        return includes.check(changed.get("table", TABLE), files)
+
+    def test_none(self):
+        self.assertEqual([], self.faults())
+
+    def test_an_include_that_is_not_allowed(self):
+        self.assertEqual(["monitors/lane/lane.h:4: monitors/lane may not include parsers/icmp (make/includes.txt)"],
+                         self.faults(files={"monitors/lane/lane.h": '#include "parsers/icmp/icmp.h"\n'}))
+
+    def test_a_parser_that_includes_another(self):
+        self.assertEqual(["parsers/icmp/icmp.cc:3: parsers/icmp may not include parsers/dns (make/includes.txt)"],
+                         self.faults(files={"parsers/icmp/icmp.cc": '#include "parsers/dns/dns.h"\n'}))
+
+    def test_a_folder_without_a_line(self):
+        self.assertEqual(["multilog/node/node.cc: make/includes.txt has no line for multilog/node"],
+                         self.faults(files={"multilog/node/node.cc": ""}))
+
+    def test_what_is_for_tests(self):
+        self.assertEqual(["monitors/lane/lane.h:4: includes monitors/testing/frames.h, which is for tests"],
+                         self.faults(files={"monitors/lane/lane.h": '#include "monitors/testing/frames.h"\n'}))
+
+    def test_a_line_of_the_table_that_is_not_needed(self):
+        files = {path: text for path, text in RIGHT.items() if path != "monitors/lane/lane.h"}
+        self.assertEqual(["make/includes.txt: monitors/lane may include parsers/engine, but does not"],
+                         includes.check(TABLE, files))
+
+    def test_a_cycle(self):
+        table = includes.Table("a/x: a/y\na/y: a/x\n")
+        files = {"a/x/x.h": '#include "a/y/y.h"\n', "a/y/y.h": '#include "a/x/x.h"\n'}
+        (fault,) = includes.check(table, files)
+        self.assertRegex(fault, "^folders include each other: a/[xy] <- a/[xy] <- a/[xy]$")
+
+
+if __name__ == "__main__":
+    unittest.main()

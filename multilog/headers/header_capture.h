@@ -1,0 +1,116 @@
+// Captures packets from one source into rings of rows, one ring per writer: decodes them, samples them by flow, filters
+// them, and sprays them in batches over the rings that have room. Single-threaded, except for Change() and the
+// counters.
+//
+//   packets = rows + sum of dropped
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "multilog/expr/expression.h"
+#include "multilog/headers/header_row.h"
+#include "multilog/headers/row_ring.h"
+#include "packet_io/source/packet_source.h"
+#include "parsers/api/flow_hash.h"
+
+namespace tapline::multilog {
+
+// Confluo's setup_packet_capture (Table 1).
+struct CaptureSettings {
+  // Share of flows, 0 < rate <= 1.
+  double sampling_rate = 1;
+  // The rows to keep, as a MultiLog filter; empty: all.
+  std::string filter;
+  bool operator==(const CaptureSettings&) const = default;
+};
+
+struct CaptureOptions {
+  HashKey hash_key = {};
+  double sampling_rate = 1;
+  std::string filter = {};
+
+  CaptureSettings settings() const { return {sampling_rate, filter}; }
+};
+
+// Written by the capturing thread, readable by any thread, even of another process (header_feed.h).
+struct CaptureCounters {
+  std::atomic<uint64_t> packets{0}, rows{0};
+  std::atomic<uint64_t> unsampled{0}, filtered{0};
+  // No writer had room.
+  std::atomic<uint64_t> ring_full{0};
+  std::array<std::atomic<uint64_t>, kDecodeOutcomes> undecoded{};
+  // Lost by the source itself, by packet_io/accounting's reasons.
+  std::array<std::atomic<uint64_t>, kOwnDrops> lost{};
+  std::atomic<uint64_t> unsupported_link{0};
+  // No node was present to take headers.
+  std::atomic<uint64_t> node_absent{0};
+
+  // By the reason names that all results use; omits zeros.
+  std::map<std::string, uint64_t> Dropped() const;
+};
+
+class HeaderCapture {
+ public:
+  // Returns kInvalid for an invalid filter. All arguments outlive the capture. Counts in `counters`, continuing from
+  // their values, or in its own.
+  static Result<std::unique_ptr<HeaderCapture>> Make(const CaptureOptions& options, const HeaderLayout* layout,
+                                                     std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
+  ~HeaderCapture();
+
+  // Any thread: sets what is kept from the next burst on. Returns kInvalid for an invalid filter.
+  Status Change(const CaptureSettings& settings);
+
+  // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
+  void Run(PacketSource* source, const std::atomic<bool>* stop);
+  // The steps of Run(), for callers that poll the source themselves: take a burst, flush the waiting rows when no
+  // packet came, count new losses of the source, and count packets that passed before.
+  void Take(std::span<const RawPacket> burst);
+  void Flush();
+  void Lose(const PacketSource::Losses& more);
+  void MissedBefore(uint64_t packets);
+  // Makes the capture wait for room instead of dropping a row, as for files. It gives up once all writers have been
+  // stuck for a second, and waits again once one has moved.
+  void WaitForRoom(bool wait) { wait_ = wait; }
+
+  const CaptureCounters& counters() const { return *counters_; }
+
+ private:
+  struct Kept {
+    uint64_t threshold;
+    std::optional<Expression> filter;
+  };
+  HeaderCapture(const CaptureOptions& options, const HeaderLayout* layout, std::vector<RowRing*> rings,
+                CaptureCounters* counters)
+      : layout_(layout),
+        rings_(std::move(rings)),
+        hasher_(options.hash_key),
+        counters_(counters == nullptr ? &own_counters_ : counters) {}
+
+  void TakeOne(const RawPacket& raw);
+  uint8_t* NextRow();
+  uint8_t* AwaitRow();
+  void ReadLosses(PacketSource* source);
+
+  const HeaderLayout* layout_;
+  std::vector<RowRing*> rings_;
+  FlowHasher hasher_;
+  std::unique_ptr<Kept> kept_;
+  std::atomic<Kept*> next_{nullptr};  // replaces kept_ at the next burst
+  CaptureCounters own_counters_;
+  CaptureCounters* counters_;
+  PacketSource::Losses losses_;  // those already counted
+  size_t ring_ = 0;              // being filled
+  uint8_t* batch_ = nullptr;     // its rows; null between batches
+  uint32_t rows_ = 0;
+  bool wait_ = false;
+  bool stood_still_ = false;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,323 @@
+#include "multilog/headers/header_capture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "multilog/headers/pcapng_writer.h"
+#include "parsers/testing/frames.h"
+
+namespace tapline::multilog {
+namespace {
+
+using testing::Bytes;
+using testing::ethernet;
+using testing::Frame;
+using testing::icmp_frame;
+using testing::ip_v4;
+using testing::ip_v6;
+using testing::tcp_frame;
+using testing::udp_frame;
+
+// Gives frames in bursts of three, then ends.
+class FrameSource final : public PacketSource {
+ public:
+  explicit FrameSource(std::vector<Frame> frames) : frames_(std::move(frames)) {}
+  Status Start() override { return {}; }
+  Burst Poll(std::span<RawPacket> packets) override {
+    Burst burst;
+    while (burst.packets < 3 && next_ < frames_.size()) packets[burst.packets++] = frames_[next_++].raw();
+    burst.ended = next_ == frames_.size();
+    return burst;
+  }
+  Status status() const override { return {}; }
+  Losses ReadLosses() override { return losses; }
+  bool live() const override { return false; }
+
+  Losses losses;
+
+ private:
+  std::vector<Frame> frames_;
+  size_t next_ = 0;
+};
+
+// Runs HeaderCapture over the frames, with rings that are big enough unless `shape` says otherwise.
+class Captured {
+ public:
+  Captured(std::vector<Frame> frames, const CaptureOptions& options = {}, size_t rings = 1,
+           RowRing::Shape shape = {.batch_rows = 4, .batches = 64}, uint32_t frame_bytes = 64)
+      : layout(frame_bytes) {
+    shape.row_bytes = layout.row_bytes();
+    for (size_t i = 0; i < rings; ++i) {
+      rings_.push_back(std::move(*RowRing::Make(shape)));
+      pointers_.push_back(rings_.back().get());
+    }
+    capture_ = std::move(*HeaderCapture::Make(options, &layout, pointers_));
+    FrameSource source(std::move(frames));
+    source.losses.by_drop[static_cast<size_t>(Drop::kNicMissed)] = 2;
+    const std::atomic<bool> stop{false};
+    capture_->Run(&source, &stop);
+    for (const auto& ring : rings_) Read(ring.get());
+  }
+
+  const CaptureCounters& counters() const { return capture_->counters(); }
+  uint64_t packets() const { return counters().packets.load(); }
+  std::string Text(size_t row, std::string_view field) const {
+    return FormatField(layout.schema(), *layout.schema().Find(field), rows[row].data());
+  }
+  // packets = rows + sum of dropped
+  bool balanced() const {
+    uint64_t sum = counters().rows.load();
+    for (const auto& [reason, count] : counters().Dropped()) sum += count;
+    return sum == packets();
+  }
+
+  const HeaderLayout layout;
+  std::vector<std::vector<uint8_t>> rows;
+  std::vector<uint64_t> rows_of_ring;
+
+ private:
+  void Read(RowRing* ring) {
+    rows_of_ring.push_back(0);
+    uint32_t count = 0;
+    while (const uint8_t* batch = ring->Front(&count)) {
+      for (uint32_t i = 0; i < count; ++i)
+        rows.emplace_back(batch + i * layout.row_bytes(), batch + (i + 1) * layout.row_bytes());
+      rows_of_ring.back() += count;
+      ring->Pop();
+    }
+    EXPECT_TRUE(ring->Ended());
+  }
+
+  std::vector<std::unique_ptr<RowRing>> rings_;
+  std::vector<RowRing*> pointers_;
+  std::unique_ptr<HeaderCapture> capture_;
+};
+
+Frame Syn(uint16_t port, int64_t time_ns = 5) {
+  return tcp_frame({.src_port = port, .seq = 7, .flags = tcp_flag::kSyn}, time_ns);
+}
+
+TEST(HeaderCapture, FieldsOfTcpOverV4) {
+  const Captured captured({tcp_frame({.src = "10.1.2.3",
+                                      .dst = "10.4.5.6",
+                                      .src_port = 1234,
+                                      .dst_port = 80,
+                                      .seq = 100,
+                                      .ack = 200,
+                                      .flags = tcp_flag::kAck | tcp_flag::kPsh,
+                                      .payload = "hello",
+                                      .vlans = {42}},
+                                     1'000)});
+  ASSERT_EQ(captured.rows.size(), 1u);
+  const auto is = [&](std::string_view field, const std::string& text) {
+    EXPECT_EQ(captured.Text(0, field), text) << field;
+  };
+  is("time", "1000");
+  is("src_ip", "10.1.2.3");
+  is("dst_ip", "10.4.5.6");
+  is("src_ip6", "");
+  is("src_port", "1234");
+  is("dst_port", "80");
+  is("protocol", "6");
+  is("seq", "100");
+  is("ack", "200");
+  is("tcp_flags", std::to_string(tcp_flag::kAck | tcp_flag::kPsh));
+  is("payload_bytes", "5");
+  is("bytes", std::to_string(14 + 4 + 20 + 20 + 5));
+  is("vlan", "42");
+  is("network_id", "");
+  EXPECT_TRUE(captured.balanced());
+}
+
+TEST(HeaderCapture, FieldsOfUdpOverV6AndOfIcmp) {
+  const Captured captured({udp_frame({.src = "2001:db8::1", .dst = "2001:db8::2", .payload = "x"}, 1),
+                           icmp_frame("10.0.0.1", "10.0.0.2", std::string("\x08\0\0\0\0\1\0\1", 8), 2)});
+  ASSERT_EQ(captured.rows.size(), 2u);
+  EXPECT_EQ(captured.Text(0, "src_ip6"), "2001:db8::1");
+  EXPECT_EQ(captured.Text(0, "dst_ip6"), "2001:db8::2");
+  EXPECT_EQ(captured.Text(0, "src_ip"), "");
+  EXPECT_EQ(captured.Text(0, "ip_id"), "");
+  EXPECT_EQ(captured.Text(0, "seq"), "");
+  EXPECT_EQ(captured.Text(0, "dst_port"), "53");
+  EXPECT_EQ(captured.Text(1, "protocol"), "1");
+  EXPECT_EQ(captured.Text(1, "src_port"), "0");
+  EXPECT_EQ(captured.Text(1, "vlan"), "");
+}
+
+TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
+  const Frame frame = tcp_frame({.payload = std::string_view("0123456789012345678901234567890123456789")}, 1);
+  for (const uint32_t bytes : {0u, 20u, 64u}) {
+    const Captured captured({frame, icmp_frame("10.0.0.1", "10.0.0.2", "\x08", 2)}, {}, 1,
+                            {.batch_rows = 4, .batches = 64}, bytes);
+    ASSERT_EQ(captured.rows.size(), 2u);
+    const auto kept = captured.layout.FrameOf(captured.rows[0].data());
+    ASSERT_EQ(kept.size(), bytes);
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
+    EXPECT_EQ(captured.layout.WireBytesOf(captured.rows[0].data()), frame.bytes.size());
+    // The frame is shorter than the bytes kept.
+    EXPECT_EQ(captured.layout.FrameOf(captured.rows[1].data()).size(), std::min(bytes, 35u));
+  }
+}
+
+TEST(HeaderCapture, SpraysBatchesOverRings) {
+  std::vector<Frame> frames;
+  for (uint16_t i = 0; i < 40; ++i) frames.push_back(Syn(1000 + i));
+  const Captured captured(frames, {}, 4);
+  EXPECT_EQ(captured.rows_of_ring, (std::vector<uint64_t>{12, 12, 8, 8}));
+  std::set<std::string> ports;
+  for (size_t i = 0; i < captured.rows.size(); ++i) ports.insert(captured.Text(i, "src_port"));
+  EXPECT_EQ(ports.size(), 40u);
+}
+
+TEST(HeaderCapture, WhatNobodyTakesIsCounted) {
+  std::vector<Frame> frames;
+  for (uint16_t i = 0; i < 40; ++i) frames.push_back(Syn(1000 + i));
+  const Captured captured(frames, {}, 2, {.batch_rows = 4, .batches = 2});
+  EXPECT_EQ(captured.rows.size(), 16u);
+  EXPECT_EQ(captured.counters().Dropped(), (std::map<std::string, uint64_t>{{"nic_missed", 2}, {"ring_full", 24}}));
+  EXPECT_TRUE(captured.balanced());
+}
+
+TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
+  std::vector<Frame> frames;
+  for (uint16_t i = 0; i < 400; ++i) frames.push_back(Syn(1000 + i));
+  Frame arp = Syn(1);
+  arp.bytes[12] = 8, arp.bytes[13] = 6;
+  frames.push_back(arp);
+  Frame cut = Syn(2);
+  cut.bytes.resize(30);
+  frames.push_back(cut);
+  const Captured captured(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
+  const auto dropped = captured.counters().Dropped();
+  EXPECT_GT(dropped.at("unsampled"), 150u);
+  EXPECT_LT(dropped.at("unsampled"), 250u);
+  EXPECT_GT(captured.rows.size(), 25u);
+  EXPECT_LT(captured.rows.size(), 75u);
+  EXPECT_EQ(dropped.at("not_ip"), 1u);
+  EXPECT_TRUE(captured.balanced());
+  // Every sampler keeps the same flows.
+  const Captured again(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
+  EXPECT_EQ(again.rows, captured.rows);
+}
+
+TEST(HeaderCapture, AWrongFilterIsAnErrorWithItsPlace) {
+  const HeaderLayout layout(0);
+  const auto made = HeaderCapture::Make({.filter = "src_port == "}, &layout, {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().code(), Code::kInvalid);
+  EXPECT_TRUE(made.status().position().has_value());
+}
+
+Bytes operator+(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// A datagram of the tunnel's ends around a payload, as a whole frame.
+Bytes Tunnel(uint8_t protocol, const Bytes& payload) {
+  return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
+}
+Bytes Udp(uint16_t dst_port, const Bytes& payload) {
+  return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
+}
+// An IPv4 fragment at an offset of `words` eight-byte words.
+Bytes Fragment(Bytes frame, uint8_t words, bool more) {
+  frame[14 + 6] = more ? 0x20 : 0;
+  frame[14 + 7] = words;
+  return frame;
+}
+Bytes Fragment6(uint8_t next_header, const Bytes& payload) {
+  const Bytes header = {next_header, 0, 0, 1, 0, 0, 0, 5};
+  return ethernet(0x86dd, ip_v6("2001:db8::1", "2001:db8::2", protocol::kFragment, header + payload));
+}
+
+Captured One(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
+
+struct Unfollowed {
+  const char* name;
+  Bytes frame;
+  size_t kept;
+};
+
+// A user who may see only the tunnel's ends must not be able to read in `frame` which hosts use the tunnel.
+TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
+  const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kIcmp, Bytes(24, 'x'));
+  const Bytes inner6 = ip_v6("2001:0:9::7", "2001:0:9::6", protocol::kTcp, Bytes(24, 0));
+  Bytes arp = {0, 1, 8, 0, 6, 4, 0, 1};
+  arp = arp + Bytes(6, 2) + Bytes{10, 9, 8, 7} + Bytes(6, 0) + Bytes{10, 9, 8, 6};
+  Bytes malformed = inner;
+  malformed[3] = 10;  // shorter than its header
+  const Bytes vxlan = {8, 0, 0, 0, 0, 0, 1, 0};
+  const Bytes gre_arp = {0, 0, 8, 6}, gre_v4 = {0, 0, 8, 0};
+  constexpr size_t kV4 = 14 + 20, kUdp = kV4 + 8, kV6 = 14 + 40 + 8;
+  const std::vector<Unfollowed> cases = {
+      {"ARP in GRE", Tunnel(protocol::kGre, gre_arp + arp), kV4},
+      {"ARP in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0806, arp))), kUdp},
+      {"nonsense in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, malformed))), kUdp},
+      {"nonsense in Teredo", Tunnel(protocol::kUdp, Udp(7777, inner6)), kUdp},
+      {"a first fragment of GRE", Fragment(Tunnel(protocol::kGre, gre_v4 + inner), 0, true), kV4},
+      {"a last fragment of GRE", Fragment(Tunnel(protocol::kGre, inner), 3, false), kV4},
+      {"a fragment of IPv4", Fragment(Tunnel(protocol::kIpV4, inner + Bytes(4, 0)), 0, true), kV4},
+      {"a fragment of VXLAN",
+       Fragment(Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
+      {"a fragment of IPv4 in IPv6", Fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
+  for (const Unfollowed& each : cases) {
+    const Captured captured = One(each.frame);
+    ASSERT_EQ(captured.rows.size(), 1u) << each.name;
+    const auto frame = captured.layout.FrameOf(captured.rows[0].data());
+    EXPECT_EQ(frame.size(), each.kept) << each.name;
+    EXPECT_TRUE(std::equal(frame.begin(), frame.end(), each.frame.begin())) << each.name;
+    const std::vector<uint8_t>& row = captured.rows[0];
+    for (const Bytes& address : {Bytes{10, 9, 8}, Bytes{0, 9, 0, 0}})
+      EXPECT_EQ(std::search(row.begin(), row.end(), address.begin(), address.end()), row.end()) << each.name;
+  }
+}
+
+TEST(HeaderCapture, WhatIsFollowedOrNoTunnelIsKept) {
+  const Bytes segment = testing::tcp_segment({.flags = tcp_flag::kAck, .payload = "hello, world....."});
+  const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kTcp, segment);
+  const Bytes fragment = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
+  for (const Bytes& frame : {Tunnel(protocol::kGre, Bytes{0, 0, 8, 0} + inner), Tunnel(protocol::kUdp, Udp(53, inner)),
+                             Tunnel(protocol::kTcp, segment), Fragment(ethernet(0x0800, fragment), 0, true)}) {
+    const Captured captured = One(frame);
+    ASSERT_EQ(captured.rows.size(), 1u);
+    EXPECT_EQ(captured.layout.FrameOf(captured.rows[0].data()).size(), std::min<size_t>(frame.size(), 64));
+  }
+}
+
+uint32_t Word(const std::string& bytes, size_t at) {
+  uint32_t word;
+  std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
+// Returns the blocks' types, and checks that both lengths of each block agree.
+std::vector<uint32_t> BlockTypes(const std::string& file) {
+  std::vector<uint32_t> types;
+  for (size_t at = 0; at < file.size();) {
+    const uint32_t bytes = Word(file, at + 4);
+    types.push_back(Word(file, at));
+    EXPECT_EQ(bytes % 4, 0u);
+    EXPECT_EQ(Word(file, at + bytes - 4), bytes);
+    at += bytes;
+  }
+  return types;
+}
+
+TEST(PcapngWriter, AnInterfaceForEachLinkType) {
+  Frame raw = Syn(3);
+  raw.bytes.erase(raw.bytes.begin(), raw.bytes.begin() + 14);
+  raw.link = LinkType::kRawIp;
+  const Captured captured({Syn(1), raw, Syn(2)});
+  PcapngWriter writer(&captured.layout, "h1");
+  for (const auto& row : captured.rows) writer.Add(row.data());
+  EXPECT_EQ(BlockTypes(writer.Take()), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 1, 6, 6}));
+  EXPECT_EQ(writer.pending_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace tapline::multilog

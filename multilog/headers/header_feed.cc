@@ -1,0 +1,251 @@
+#include "multilog/headers/header_feed.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "packet_io/base/clock.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint64_t kMagic = 0x3144454546574f52;  // "ROWFEED1"
+
+Status SystemError(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
+
+std::string RingPath(const std::string& directory, uint32_t ring) {
+  return directory + "/ring-" + std::to_string(ring);
+}
+
+Result<FeedSettings> ReadSettings(const std::string& directory) {
+  std::ifstream file(directory + "/settings");
+  if (!file) return Status(Code::kNotFound, directory + "/settings is not there: no node has opened it");
+  std::stringstream text;
+  text << file.rdbuf();
+  return FeedSettings::FromText(text.str());
+}
+
+// The counters exist as long as a process maps them.
+Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool create) {
+  const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
+  const int fd = open(path.c_str(), flags, 0600);
+  if (fd < 0) return SystemError(path);
+  struct stat file = {};
+  const bool sized = create ? ftruncate(fd, sizeof(FeedCounters)) == 0
+                            : fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(FeedCounters));
+  void* memory = sized ? mmap(nullptr, sizeof(FeedCounters), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  close(fd);
+  if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " can't be mapped");
+  auto counters = std::shared_ptr<FeedCounters>(static_cast<FeedCounters*>(memory),
+                                                [](FeedCounters* mapped) { munmap(mapped, sizeof(FeedCounters)); });
+  if (create) counters->magic.store(kMagic);
+  if (counters->magic.load() != kMagic) return Status(Code::kInvalid, path + " has no counters");
+  return counters;
+}
+
+// A user who may write to the directory could plant rings there and read every header.
+Status RequireOwn(const std::string& directory) {
+  struct stat made = {};
+  if (stat(directory.c_str(), &made) != 0)
+    return errno == ENOENT ? Status(Code::kNotFound, directory + " is not there: no node has opened it")
+                           : SystemError(directory);
+  if (made.st_uid == geteuid() && (made.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return {Code::kInvalid, directory +
+                              ": other users own it or may write to it; name a directory of this user's own, "
+                              "which the node makes if it is not there"};
+}
+
+}  // namespace
+
+std::string FeedSettings::ToText() const {
+  std::ostringstream text;
+  text.precision(17);
+  text << "generation " << generation << "\nframe_bytes " << frame_bytes << "\ntelemetry_hops " << telemetry_hops
+       << "\nrings " << rings << "\nsample " << capture.sampling_rate << "\nfilter " << capture.filter << '\n';
+  return text.str();
+}
+
+Result<FeedSettings> FeedSettings::FromText(const std::string& text) {
+  FeedSettings settings;
+  std::istringstream in(text);
+  std::string words[6];
+  in >> words[0] >> settings.generation >> words[1] >> settings.frame_bytes >> words[2] >> settings.telemetry_hops >>
+      words[3] >> settings.rings >> words[4] >> settings.capture.sampling_rate >> words[5];
+  const bool known = in && words[0] == "generation" && words[1] == "frame_bytes" && words[2] == "telemetry_hops" &&
+                     words[3] == "rings" && words[4] == "sample" && words[5] == "filter";
+  const double rate = settings.capture.sampling_rate;
+  if (!known || settings.rings < 1 || settings.rings > kMostRings || !(rate > 0 && rate <= 1))
+    return Status(Code::kInvalid, "these are no settings of a feed of headers");
+  std::getline(in >> std::ws, settings.capture.filter, '\0');
+  while (!settings.capture.filter.empty() && settings.capture.filter.back() == '\n') settings.capture.filter.pop_back();
+  return settings;
+}
+
+void CaptureTotals::Add(const CaptureCounters& counters) {
+  packets += counters.packets.load(std::memory_order_relaxed);
+  for (const auto& [reason, count] : counters.Dropped()) dropped[reason] += count;
+}
+
+Result<FileLock> FileLock::Take(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return SystemError(path);
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
+  close(fd);
+  return Status(Code::kInUse, path + " is another process's");
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<std::unique_ptr<FeedReader>> FeedReader::Open(const std::string& directory, FeedSettings settings) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return Status(Code::kIoError, directory + ": " + error.message());
+  if (Status own = RequireOwn(directory); !own.ok()) return own;
+  auto lock = FileLock::Take(directory + "/node");
+  if (!lock.ok()) return lock.status();
+  auto reader = std::unique_ptr<FeedReader>(new FeedReader(directory, std::move(settings), std::move(*lock)));
+  const Status status = reader->Resume() ? reader->WriteSettings() : reader->Begin();
+  if (!status.ok()) return status;
+  return reader;
+}
+
+bool FeedReader::Resume() {
+  const auto before = ReadSettings(directory_);
+  if (!before.ok() || before->frame_bytes != settings_.frame_bytes ||
+      before->telemetry_hops != settings_.telemetry_hops || before->rings != settings_.rings) {
+    return false;
+  }
+  auto counters = MapCounters(directory_ + "/counters", false);
+  if (!counters.ok()) return false;
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  std::vector<std::unique_ptr<RowRing>> rings;
+  for (uint32_t i = 0; i < settings_.rings; ++i) {
+    auto ring = RowRing::Attach(RingPath(directory_, i), layout.row_bytes());
+    if (!ring.ok()) return false;
+    rings.push_back(std::move(*ring));
+  }
+  for (const auto& ring : rings) {
+    ring->SkipTaken();
+    taken_before_ += ring->taken();
+  }
+  rings_ = std::move(rings);
+  counters_ = std::move(*counters);
+  settings_.generation = before->generation;
+  return true;
+}
+
+// Makes new files in any case: a process that has mapped the old ones keeps them, and sees by the generation that they
+// are old.
+Status FeedReader::Begin() {
+  settings_.generation = static_cast<uint64_t>(WallNs());
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  for (uint32_t i = 0; i < FeedSettings::kMostRings; ++i) unlink(RingPath(directory_, i).c_str());
+  for (uint32_t i = 0; i < settings_.rings; ++i) {
+    auto ring = RowRing::Create(RingPath(directory_, i), {.row_bytes = layout.row_bytes()});
+    if (!ring.ok()) return ring.status();
+    rings_.push_back(std::move(*ring));
+  }
+  unlink((directory_ + "/counters").c_str());
+  auto counters = MapCounters(directory_ + "/counters", true);
+  if (!counters.ok()) return counters.status();
+  counters_ = std::move(*counters);
+  return WriteSettings();
+}
+
+Status FeedReader::WriteSettings() const {
+  const std::string path = directory_ + "/settings";
+  std::ofstream file(path + ".new", std::ios::trunc);
+  file << settings_.ToText();
+  file.close();
+  if (!file || rename((path + ".new").c_str(), path.c_str()) != 0) return SystemError(path);
+  return {};
+}
+
+CaptureTotals FeedReader::totals() const {
+  CaptureTotals totals;
+  for (const CaptureCounters& lane : counters_->lanes) totals.Add(lane);
+  return totals;
+}
+
+Status FeedReader::Change(const CaptureSettings& capture) {
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  const auto filter = Expression::Compile(capture.filter, layout.schema());
+  if (!filter.ok()) return filter.status();
+  settings_.capture = capture;
+  return WriteSettings();
+}
+
+Result<std::unique_ptr<FeedWriter>> FeedWriter::Join(const std::string& directory, uint32_t lanes,
+                                                     const HashKey& hash_key) {
+  if (Status own = RequireOwn(directory); !own.ok()) return own;
+  const auto settings = ReadSettings(directory);
+  if (!settings.ok()) return settings.status();
+  if (settings->rings < lanes) {
+    return Status(Code::kInvalid, directory + ": the node has " + std::to_string(settings->rings) +
+                                      " writers, fewer than the monitor's " + std::to_string(lanes) +
+                                      " lanes; start it with --writers " + std::to_string(lanes));
+  }
+  auto lock = FileLock::Take(directory + "/monitor");
+  if (!lock.ok()) return lock.status();
+  auto writer = std::unique_ptr<FeedWriter>(new FeedWriter(directory, *settings, std::move(*lock)));
+  if (Status status = writer->Attach(lanes, hash_key); !status.ok()) return status;
+  return writer;
+}
+
+Status FeedWriter::Attach(uint32_t lanes, const HashKey& hash_key) {
+  auto counters = MapCounters(directory_ + "/counters", false);
+  if (!counters.ok()) return counters.status();
+  counters_ = std::move(*counters);
+  for (uint32_t i = 0; i < settings_.rings; ++i) {
+    auto ring = RowRing::Attach(RingPath(directory_, i), layout_.row_bytes());
+    if (!ring.ok()) return ring.status();
+    rings_.push_back(std::move(*ring));
+  }
+  CountWhatDied();
+  const CaptureOptions options = {hash_key, settings_.capture.sampling_rate, settings_.capture.filter};
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    std::vector<RowRing*> share;
+    for (uint32_t i = lane; i < settings_.rings; i += lanes) share.push_back(rings_[i].get());
+    auto capture = HeaderCapture::Make(options, &layout_, std::move(share), &counters_->lanes[lane]);
+    if (!capture.ok()) return capture.status();
+    captures_.push_back(std::move(*capture));
+  }
+  return {};
+}
+
+// Counts packets for which neither a row was committed nor a reason counted.
+void FeedWriter::CountWhatDied() {
+  CaptureTotals totals;
+  for (const CaptureCounters& lane : counters_->lanes) totals.Add(lane);
+  uint64_t told = 0;
+  for (const auto& ring : rings_) told += ring->committed();
+  for (const auto& [reason, count] : totals.dropped) told += count;
+  if (totals.packets <= told) return;
+  auto& died = counters_->lanes[0].lost[static_cast<size_t>(Drop::kMonitorRestarted)];
+  died.store(died.load() + totals.packets - told);
+}
+
+bool FeedWriter::Follow() {
+  const auto now = ReadSettings(directory_);
+  if (!now.ok() || *now == settings_) return true;
+  if (now->generation != settings_.generation) return false;
+  for (const auto& capture : captures_) {
+    // The node has already checked the settings.
+    if (Status status = capture->Change(now->capture); !status.ok()) return true;
+  }
+  settings_ = *now;
+  return true;
+}
+
+}  // namespace tapline::multilog

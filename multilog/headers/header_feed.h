@@ -1,0 +1,125 @@
+// Passes headers from a monitor's process to a node's, through files that both map, in a tmpfs directory:
+//
+//   settings      written by the node as text, replaced as a whole: the rows' layout, what to capture
+//   ring-0 …      rows, one ring per writer of the node
+//   counters      written by the monitor: the outcome of every packet that it saw
+//   node, monitor locked by the process in that role; the kernel releases the locks of a dead process
+//
+//   packets = rows taken by nodes + rows in the rings + sum of dropped
+//
+// Either side may die and be restarted: the rings and the counters stay. What a dead monitor was processing is counted
+// when the next one joins ("monitor_restarted"). What a dead node had taken and its log lost is counted when the next
+// one opens ("node_restarted").
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "multilog/headers/header_capture.h"
+
+namespace tapline::multilog {
+
+struct FeedSettings {
+  static constexpr uint32_t kMostRings = 64;
+
+  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t telemetry_hops = 0;
+  uint32_t rings = 1;
+  CaptureSettings capture = {};
+  // Generation of the rings: a new one has new files.
+  uint64_t generation = 0;
+
+  std::string ToText() const;
+  static Result<FeedSettings> FromText(const std::string& text);
+  bool operator==(const FeedSettings&) const = default;
+};
+
+// Written by the monitor's lanes.
+struct FeedCounters {
+  std::atomic<uint64_t> magic;
+  std::array<CaptureCounters, FeedSettings::kMostRings> lanes;
+};
+
+struct CaptureTotals {
+  uint64_t packets = 0;
+  std::map<std::string, uint64_t> dropped;
+
+  void Add(const CaptureCounters& counters);
+};
+
+// A file lock that this process alone holds, until the object is destroyed or the process ends.
+class FileLock {
+ public:
+  // Returns kInUse if another process holds the lock.
+  static Result<FileLock> Take(const std::string& path);
+  FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+// The node's side. Each ring belongs to one thread; any thread may call the rest.
+class FeedReader {
+ public:
+  // Resumes from what an earlier node left there, if it had the same rows and as many rings; creates the directory if
+  // it is missing. Returns kInUse if another node has it.
+  static Result<std::unique_ptr<FeedReader>> Open(const std::string& directory, FeedSettings settings);
+
+  RowRing* ring(uint32_t number) { return rings_[number].get(); }
+  // The monitors' counts since the rings were made.
+  CaptureTotals totals() const;
+  // Rows taken by earlier nodes.
+  uint64_t taken_before() const { return taken_before_; }
+  Status Change(const CaptureSettings& capture);
+
+ private:
+  FeedReader(std::string directory, FeedSettings settings, FileLock lock)
+      : directory_(std::move(directory)), settings_(std::move(settings)), lock_(std::move(lock)) {}
+  bool Resume();
+  Status Begin();
+  Status WriteSettings() const;
+
+  std::string directory_;
+  FeedSettings settings_;
+  FileLock lock_;
+  std::vector<std::unique_ptr<RowRing>> rings_;
+  std::shared_ptr<FeedCounters> counters_;
+  uint64_t taken_before_ = 0;
+};
+
+// The monitor's side. Single-threaded.
+class FeedWriter {
+ public:
+  // Returns kNotFound while no node has opened the directory, kInUse if another monitor has it, and kInvalid if the
+  // node has fewer rings than this monitor has lanes.
+  static Result<std::unique_ptr<FeedWriter>> Join(const std::string& directory, uint32_t lanes,
+                                                  const HashKey& hash_key);
+
+  // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
+  HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
+  // Applies the node's current settings. Returns false if the node has other rings, so that the monitor must join anew.
+  bool Follow();
+
+ private:
+  FeedWriter(std::string directory, const FeedSettings& settings, FileLock lock)
+      : directory_(std::move(directory)),
+        settings_(settings),
+        layout_(settings.frame_bytes, settings.telemetry_hops),
+        lock_(std::move(lock)) {}
+  Status Attach(uint32_t lanes, const HashKey& hash_key);
+  void CountWhatDied();
+
+  std::string directory_;
+  FeedSettings settings_;
+  HeaderLayout layout_;
+  FileLock lock_;
+  std::vector<std::unique_ptr<RowRing>> rings_;
+  std::shared_ptr<FeedCounters> counters_;
+  std::vector<std::unique_ptr<HeaderCapture>> captures_;
+};
+
+}  // namespace tapline::multilog

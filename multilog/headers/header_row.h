@@ -1,0 +1,48 @@
+// A packet's header as a row of the node's MultiLog.
+//
+// Holds the fields of the innermost packet, as decode() returns them, and the first bytes of the frame as captured,
+// which pcapng shows. Absent are addresses of the other family, TCP's fields in other protocols, and tags, tunnels and
+// telemetry that the packet lacks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "multilog/record/schema.h"
+#include "parsers/api/telemetry.h"
+
+namespace tapline::multilog {
+
+class HeaderLayout {
+ public:
+  static constexpr uint32_t kMostFrameBytes = 64;
+  static constexpr uint32_t kMostHops = Telemetry::kMostHops;
+
+  // Keeps up to `frame_bytes` of each frame, at most kMostFrameBytes, and the telemetry of up to `telemetry_hops`
+  // switches, at most kMostHops; with 0 hops, rows have no telemetry fields.
+  explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0);
+
+  const Schema& schema() const { return schema_; }
+  uint32_t row_bytes() const { return schema_.row_bytes(); }
+  uint32_t frame_bytes() const { return frame_bytes_; }
+  uint32_t telemetry_hops() const { return telemetry_hops_; }
+
+  // Writes row_bytes() bytes.
+  void Write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
+
+  // The frame's bytes that a row holds, and its length on the wire.
+  std::span<const uint8_t> FrameOf(const uint8_t* row) const;
+  uint32_t WireBytesOf(const uint8_t* row) const;
+  LinkType LinkOf(const uint8_t* row) const;
+
+ private:
+  // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
+  uint32_t WriteTelemetry(const Packet& packet, uint8_t* to) const;
+  uint32_t telemetry_bytes() const;
+
+  uint32_t frame_bytes_;
+  uint32_t telemetry_hops_;
+  Schema schema_;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,94 @@
+// A bounded single-producer, single-consumer queue of row batches. Both threads may belong to one process or to two:
+// the queue lies in memory that both map.
+//
+//   producer   Reserve() → rows written in place → Commit()      tail (release)
+//   consumer   Front() → Take() → Pop()                          tail (acquire), the rows, then head (release)
+//
+// Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are not there, and
+// a batch that was taken is not seen a second time.
+//
+// The memory is trusted to be written by our own programs, yet no content makes a program read or write outside the
+// ring: sizes are checked once, when it is attached, and kept apart; a batch's number of rows is clamped.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "multilog/base/doorbell.h"
+#include "packet_io/base/status.h"
+
+namespace tapline::multilog {
+
+class RowRing {
+ public:
+  struct Shape {
+    uint32_t row_bytes = 0;
+    uint32_t batch_rows = 256;
+    uint32_t batches = 256;  // a power of two
+  };
+
+  // Makes a ring in memory of this process alone.
+  static Result<std::unique_ptr<RowRing>> Make(const Shape& shape);
+  // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
+  // file exists.
+  static Result<std::unique_ptr<RowRing>> Create(const std::string& path, const Shape& shape);
+  // Returns kInvalid if the file is not a ring, or has rows of another length.
+  static Result<std::unique_ptr<RowRing>> Attach(const std::string& path, uint32_t row_bytes);
+  ~RowRing();
+  RowRing(const RowRing&) = delete;
+  RowRing& operator=(const RowRing&) = delete;
+
+  const Shape& shape() const { return shape_; }
+
+  // Producer: where the next batch_rows rows go; null if the ring is full.
+  uint8_t* Reserve();
+  // Producer: commits that many rows written there. REQUIRES: Reserve() returned memory, rows <= batch_rows.
+  void Commit(uint32_t rows);
+  // Producer: no rows follow.
+  void Close();
+  // Producer: counts rows that were not put in, for the consumer to report.
+  void AddDropped(uint64_t rows);
+
+  // Consumer: the oldest batch; null if there is none.
+  const uint8_t* Front(uint32_t* rows);
+  // Consumer: counts that batch as taken, whatever becomes of it. REQUIRES: Front() returned a batch.
+  void Take();
+  void Pop();
+  // Consumer, once after Attach(): skips what its predecessor had taken and not popped.
+  void SkipTaken();
+  // Consumer: true once Close() was called and everything has been popped.
+  bool Ended() const;
+
+  // Consumer: sleeps until there may be a batch or Wake() is called; if the producer may be in another process, sleeps
+  // for `elsewhere_ns`.
+  void Await(int64_t elsewhere_ns);
+  // Wakes the consumer. Any thread of this process.
+  void Wake();
+
+  // Any thread: total rows committed, taken, popped, and not put in.
+  uint64_t committed() const;
+  uint64_t taken() const;
+  uint64_t popped() const;
+  uint64_t dropped() const;
+
+ private:
+  struct Shared;
+  struct Batch;
+  RowRing(void* memory, size_t bytes, const Shape& shape);
+  static Result<std::unique_ptr<RowRing>> Map(int fd, const Shape& shape);
+  Batch* At(uint64_t number) const;
+
+  void* memory_;
+  size_t bytes_;
+  Shape shape_;
+  Shared* shared_;
+  std::unique_ptr<Doorbell> bell_;  // set if both ends are in this process
+  uint64_t next_ = 0;               // producer: batches committed
+  uint64_t head_seen_ = 0;          // producer: batches popped, as last seen
+  uint64_t first_ = 0;              // consumer: batches popped
+};
+
+}  // namespace tapline::multilog

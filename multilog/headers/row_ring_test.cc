@@ -1,0 +1,143 @@
+#include "multilog/headers/row_ring.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+namespace tapline::multilog {
+namespace {
+
+constexpr RowRing::Shape kSmall = {.row_bytes = 8, .batch_rows = 4, .batches = 2};
+
+void PutNumber(uint8_t* at, uint64_t number) { std::memcpy(at, &number, sizeof number); }
+uint64_t NumberAt(const uint8_t* at) {
+  uint64_t number;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
+
+class RingFile {
+ public:
+  RingFile() : path_("/dev/shm/tapline-row-ring-test-" + std::to_string(getpid())) { unlink(path_.c_str()); }
+  ~RingFile() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(RowRing, GivesBackWhatWasPutInAndIsFullAtItsBound) {
+  auto ring = std::move(*RowRing::Make(kSmall));
+  for (uint64_t batch = 0; batch < 2; ++batch) {
+    uint8_t* rows = ring->Reserve();
+    ASSERT_NE(rows, nullptr);
+    PutNumber(rows, batch);
+    ring->Commit(1);
+  }
+  EXPECT_EQ(ring->Reserve(), nullptr);
+  uint32_t rows = 0;
+  const uint8_t* batch = ring->Front(&rows);
+  ASSERT_NE(batch, nullptr);
+  EXPECT_EQ(rows, 1u);
+  EXPECT_EQ(NumberAt(batch), 0u);
+  ring->Pop();
+  EXPECT_NE(ring->Reserve(), nullptr);
+  EXPECT_EQ(NumberAt(ring->Front(&rows)), 1u);
+  ring->Pop();
+  EXPECT_EQ(ring->Front(&rows), nullptr);
+  EXPECT_FALSE(ring->Ended());
+  ring->Close();
+  EXPECT_TRUE(ring->Ended());
+  EXPECT_EQ(ring->committed(), 2u);
+  EXPECT_EQ(ring->popped(), 2u);
+}
+
+// Passes numbers from one thread to another; the consumer checks the order and every row.
+void Carry(RowRing* producer, RowRing* consumer) {
+  constexpr uint64_t kRows = 200'000;
+  std::thread thread([&] {
+    uint64_t next = 0;
+    while (next < kRows) {
+      uint8_t* rows = producer->Reserve();
+      if (rows == nullptr) {
+        std::this_thread::yield();
+        continue;
+      }
+      const auto count = static_cast<uint32_t>(std::min<uint64_t>(1 + next % 16, kRows - next));
+      for (uint32_t i = 0; i < count; ++i) PutNumber(rows + i * 8, next++);
+      producer->Commit(count);
+    }
+    producer->Close();
+  });
+  uint64_t expected = 0;
+  while (!consumer->Ended()) {
+    uint32_t rows = 0;
+    const uint8_t* batch = consumer->Front(&rows);
+    if (batch == nullptr) {
+      consumer->Await(1000);
+      continue;
+    }
+    for (uint32_t i = 0; i < rows; ++i) ASSERT_EQ(NumberAt(batch + i * 8), expected++);
+    consumer->Pop();
+  }
+  thread.join();
+  EXPECT_EQ(expected, kRows);
+  EXPECT_EQ(consumer->popped(), producer->committed());
+}
+
+// A consumer that missed a batch, or the end, would sleep forever.
+TEST(RowRing, CarriesRowsBetweenThreads) {
+  auto ring = std::move(*RowRing::Make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
+  Carry(ring.get(), ring.get());
+}
+
+// Two mappings of one file, as two processes have them.
+TEST(RowRing, CarriesRowsBetweenTwoMappings) {
+  const RingFile file;
+  auto producer = std::move(*RowRing::Create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));
+  auto consumer = std::move(*RowRing::Attach(file.path(), 8));
+  EXPECT_EQ(RowRing::Create(file.path(), kSmall).status().code(), Code::kExists);
+  Carry(producer.get(), consumer.get());
+}
+
+// After a consumer was killed, the next one starts with the batch that it had not popped.
+TEST(RowRing, AnotherConsumerGoesOnWhereTheFirstLeftOff) {
+  const RingFile file;
+  auto producer = std::move(*RowRing::Create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));
+  for (uint64_t i = 0; i < 3; ++i) {
+    PutNumber(producer->Reserve(), i);
+    producer->Commit(1);
+  }
+  uint32_t rows = 0;
+  {
+    auto first = std::move(*RowRing::Attach(file.path(), 8));
+    first->Front(&rows);
+    first->Pop();
+    first->Front(&rows);
+  }
+  auto second = std::move(*RowRing::Attach(file.path(), 8));
+  EXPECT_EQ(NumberAt(second->Front(&rows)), 1u);
+}
+
+TEST(RowRing, RefusesWhatIsNoRing) {
+  const RingFile file;
+  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kNotFound);
+  std::ofstream(file.path()) << "short";
+  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
+  std::ofstream(file.path()) << std::string(4096, 'x');
+  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
+  unlink(file.path().c_str());
+  auto ring = std::move(*RowRing::Create(file.path(), kSmall));
+  EXPECT_EQ(RowRing::Attach(file.path(), 16).status().code(), Code::kInvalid);
+  EXPECT_EQ(truncate(file.path().c_str(), 256), 0);
+  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::Make({.row_bytes = 8, .batch_rows = 4, .batches = 3}).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::Make({.row_bytes = 4096, .batch_rows = 4096, .batches = 4096}).status().code(), Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace tapline::multilog

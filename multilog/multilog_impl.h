@@ -1,0 +1,155 @@
+// The implementation of MultiLog: its state, and the calls that its files share.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "multilog/base/doorbell.h"
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+
+class MultiLogImpl final : public MultiLog {
+ public:
+  explicit MultiLogImpl(Options options) : options_(std::move(options)) {}
+  ~MultiLogImpl() override;
+  // Starts the threads, and loads the directory's content if one is given.
+  Status Start();
+
+  using MultiLog::Aggregate;
+  using MultiLog::Query;
+  Status Close() override;
+  Result<Writer*> AddWriter() override;
+  Writer* writer(uint32_t number) override;
+  Status AddFilter(const std::string& name, const std::string& expression) override;
+  Status RemoveFilter(const std::string& name) override;
+  Status AddAggregate(const AggregateSpec& spec) override;
+  Status RemoveAggregate(const std::string& name) override;
+  Status AddTrigger(const TriggerSpec& spec) override;
+  Status RemoveTrigger(const std::string& name) override;
+  Status AddIndex(const std::string& field) override;
+  Status RemoveIndex(const std::string& field) override;
+  std::vector<std::string> filters() const override;
+  Definitions definitions() const override;
+  std::vector<std::string> indexes() const override;
+  Snapshot TakeSnapshot() const override;
+  Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const override;
+  Result<std::string> Explain(const QuerySpec& spec) const override;
+  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
+                                   bool with_states) const override;
+  Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low, uint64_t time_high) const override;
+  Result<AggregateValue> ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low,
+                                       uint64_t time_high) const override;
+  Result<FreezeToken> Freeze(uint64_t expiry_ns) override;
+  Result<bool> Unfreeze(uint64_t token) override;
+  void OnAlert(std::function<void(const Alert&)> callback) override;
+  std::vector<Alert> TakeAlerts() override;
+  Status Maintain() override;
+  Statistics statistics() const override;
+  Status storage_status() const override;
+  uint32_t writers() const override { return writer_count_.load(std::memory_order_acquire); }
+  uint64_t lost_alerts() const override { return lost_alerts_.load(std::memory_order_relaxed); }
+  TriggerStatistics trigger_statistics() override { return triggers_->statistics(); }
+  uint64_t EvaluateTriggers(uint64_t now_ns) override { return triggers_->Evaluate(now_ns); }
+  const RecoveryReport& recovery() const override { return recovery_; }
+  const Schema& schema() const override { return options_.schema; }
+
+ private:
+  friend class Writer;
+  struct FreezeRecord {
+    uint64_t id = 0;
+    int64_t begin_ns = 0, expires_ns = 0;
+    std::atomic<const std::vector<uint64_t>*> tails{nullptr};
+    ~FreezeRecord() { delete tails.load(std::memory_order_relaxed); }
+  };
+
+  WriterLog* AddLog(uint64_t first);
+  void Rebuild();
+  Status AddFilterLocked(const std::string& name, const std::string& expression);
+  Status AddAggregateLocked(const AggregateSpec& spec);
+  Status AddTriggerLocked(const TriggerSpec& spec);
+  Status AddIndexLocked(const std::string& field, bool backfill);
+  std::optional<AggregateRef> Resolve(std::string_view name) const;
+  std::shared_ptr<tapline::multilog::Aggregate> FindAggregate(std::string_view name) const;
+  std::shared_ptr<Filter> FindFilter(std::string_view name) const;
+  bool IsReferenced(const tapline::multilog::Aggregate& aggregate) const;
+  void MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer);
+  void AddPart(Index index);
+  void Backfill(const Index& index);
+  Result<std::shared_ptr<QueryPlan>> Plan(const QuerySpec& spec) const;
+  std::vector<uint64_t> ReadTails() const;
+  bool IsFrozen() const;
+  const std::vector<uint64_t>* FrozenTails(FreezeRecord* record) const;
+  bool EndFreeze(FreezeRecord* record, int64_t now_ns) const;
+  bool ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
+                  std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
+                  const Snapshot::View& view) const;
+  void Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
+            uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const;
+  Snapshot Borrow(const Snapshot& snapshot, const Snapshot::View* only) const;
+  AggregateValue ValueOf(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const;
+  uint64_t NextTime(const Snapshot& snapshot, uint64_t time) const;
+  void Push(const Alert& alert);
+  void RunTriggers();
+  void RunStorage();
+  Status FreeMemory();
+  size_t FreeArenas() const;
+  size_t WantedArenas() const { return std::max<size_t>(1, arenas_->max_arenas() / 8); }
+  Status SaveCatalogue();
+  Status LoadCatalogue(const std::string& text);
+  Status LoadDefinition(const std::string& line);
+  Status Retain();
+  std::vector<Index> indexes_copy() const;
+  std::string CatalogueText() const;
+
+  Options options_;
+  mutable Epochs epochs_;
+  std::unique_ptr<ArenaPool> arenas_;
+  std::atomic<size_t> heap_bytes_{0};
+  std::atomic<const Pipeline*> pipeline_{nullptr};
+  std::array<std::unique_ptr<WriterLog>, kMaxWriters> logs_;
+  std::array<std::unique_ptr<Writer>, kMaxWriters> writers_;
+  std::atomic<uint32_t> writer_count_{0};
+  mutable std::atomic<FreezeRecord*> freeze_{nullptr};
+  std::atomic<uint64_t> freezes_{0};
+  mutable std::atomic<uint64_t> frozen_ns_{0};
+
+  // The definitions; changes are serialized.
+  mutable std::mutex control_;
+  std::vector<std::shared_ptr<Filter>> filters_;
+  std::vector<std::shared_ptr<tapline::multilog::Aggregate>> aggregates_;
+  std::map<std::string, AggregateSpec> aggregate_specs_;
+  std::vector<Index> indexes_;
+  uint64_t next_id_ = 1;
+  uint64_t pipelines_ = 0;
+  size_t aggregate_bytes_ = 0;
+  bool loading_ = false;
+
+  std::unique_ptr<TriggerEngine> triggers_;
+  mutable std::mutex alert_mutex_;
+  Status storage_status_;
+  std::atomic<uint64_t> removed_{0};
+  std::function<void(const Alert&)> on_alert_;
+  std::deque<Alert> alerts_;
+  std::atomic<uint64_t> lost_alerts_{0};
+
+  std::unique_ptr<Storage> storage_;
+  RecoveryReport recovery_;
+  std::mutex maintain_;
+  std::atomic<bool> stop_{false};
+  Doorbell trigger_work_, storage_work_;
+  std::thread trigger_thread_, storage_thread_;
+  std::atomic<uint64_t> wakeups_{0}, late_wakeups_{0}, trigger_cpu_ns_{0};
+  bool closed_ = false;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,107 @@
+// The accounting of one query in one lane: what went in, what came out, and why the rest did not.
+//
+//   packets_in = packets_out + sum of dropped of unit packets
+//   tuples_in  = tuples_out  + sum of dropped of unit tuples
+//
+// Counters only grow; a batch reports the difference between two copies. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+enum class DropUnit : uint8_t { kPackets, kTuples, kStreamBytes, kFlows };
+inline constexpr int kDropUnits = 4;
+std::string_view name_of(DropUnit unit);  // "packets", "tuples", "stream_bytes", "flows"
+
+// The monitor's own reasons. Those of decode() and of the parsers follow them.
+enum class Drop : uint8_t {
+  kUnsampled,         // packets of flows that sampling left out
+  kNicMissed,         // the port had no free descriptor
+  kNicNoBuffer,       // the driver had no buffer for it
+  kKernelMissed,      // the kernel's ring of a packet socket was full
+  kCaptureTruncated,  // the packet that was cut off by the end of a capture file
+  kCaptureCorrupt,    // the packet at a damaged position of a capture file
+  kQueueFull,         // tuples of batches for which the producer's queue had no room
+  kDeliveryFailed,    // tuples of batches that the broker never acknowledged
+  kWorkerRingFull,    // packets that a parsing thread was too slow for
+  kOutputFull,        // tuples for which a slow reader of standard output left no room
+  kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
+  kDuplicate,         // packets that were seen before, if duplicates are dropped
+  // Lost when the process died, reported by the next one.
+  kMonitorRestarted,        // packets not completely parsed, and those that arrived while no process listened
+  kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
+  kMonitorRestartedFlows,   // connections that were followed
+  kNoCredit,                // packets that arrived while this monitor had no credit of LIMIT Np, before it got more
+  kMirrorLost,              // packets that a switch reports as copied to this monitor and that never arrived
+};
+inline constexpr int kOwnDrops = 17;
+inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
+
+// Index of a reason among all kDropReasons.
+constexpr int IndexOf(Drop drop) { return static_cast<int>(drop); }
+constexpr int IndexOf(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
+constexpr int IndexOf(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
+
+struct ReasonInfo {
+  std::string_view name;
+  DropUnit unit;
+};
+// By index. The name is empty for DecodeOutcome::kOk, which is not a drop.
+const ReasonInfo& reason_info(int index);
+
+struct Accounting {
+  uint64_t packets_in = 0;
+  uint64_t packets_out = 0;
+  uint64_t bytes_in = 0;
+  uint64_t tuples_in = 0;
+  uint64_t tuples_out = 0;
+  std::array<uint64_t, kDropReasons> dropped = {};
+
+  // Counts packets that were lost before the query could be matched.
+  void LosePackets(int reason, uint64_t count) {
+    packets_in += count;
+    dropped[reason] += count;
+  }
+  // Counts tuples that were made, or were to be made, and go nowhere.
+  void LoseTuples(int reason, uint64_t count) {
+    tuples_in += count;
+    dropped[reason] += count;
+  }
+  uint64_t dropped_of(DropUnit unit) const;
+  // True if both identities hold.
+  bool balanced() const {
+    return packets_in == packets_out + dropped_of(DropUnit::kPackets) &&
+           tuples_in == tuples_out + dropped_of(DropUnit::kTuples);
+  }
+
+  Accounting& operator+=(const Accounting& other);
+  friend Accounting operator-(const Accounting& now, const Accounting& before);
+  friend bool operator==(const Accounting&, const Accounting&) = default;
+};
+
+// One lane's accounting of all packets, whichever query wanted them.
+//
+//   received = matched + unmatched + sum of undecodable + sum of lost + merged + held
+struct LaneAccounting {
+  uint64_t received = 0;
+  uint64_t received_bytes = 0;
+  uint64_t matched = 0;    // wanted by at least one query that had not ended
+  uint64_t unmatched = 0;  // decoded, wanted by none
+  std::array<uint64_t, kDecodeOutcomes> undecodable = {};
+  // Lost before they were seen, or dropped as duplicates, by Drop.
+  std::array<uint64_t, kOwnDrops> lost = {};
+  uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
+  uint64_t held = 0;    // fragments whose datagram is not complete yet
+
+  bool balanced() const;
+  LaneAccounting& operator+=(const LaneAccounting& other);
+};
+
+}  // namespace tapline

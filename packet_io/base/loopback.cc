@@ -1,0 +1,53 @@
+#include "packet_io/base/loopback.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace tapline {
+namespace {
+
+bool Contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+}  // namespace
+
+bool IsLoopback(const std::string& address) {
+  for (const char* scheme : {"unix:", "unix-abstract:"}) {
+    if (address.rfind(scheme, 0) == 0) return true;
+  }
+  const std::string host = address.substr(0, address.rfind(':'));
+  in_addr parsed = {};
+  return host == "localhost" || host == "[::1]" ||
+         (host.rfind("127.", 0) == 0 && inet_pton(AF_INET, host.c_str(), &parsed) == 1);
+}
+
+Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
+                  const std::string& addresses, const std::string& instead) {
+  if (Contains(clear, service)) return {};
+  std::istringstream list(addresses);
+  for (std::string address; std::getline(list, address, ',');) {
+    if (IsLoopback(address)) continue;
+    return Status::Usage(flag + " " + address + ": that is beyond loopback, so it takes " + instead +
+                         "; in a network of your own --clear " + service + " leaves it in the clear");
+  }
+  return {};
+}
+
+std::string ClearWarning(const std::string& service) {
+  return service + " beyond loopback in the clear (--clear): whoever is on that network can read and change it";
+}
+
+Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known) {
+  for (const std::string& service : clear) {
+    if (Contains(known, service)) continue;
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    return Status::Usage("--clear " + service + ": there is " + names);
+  }
+  return {};
+}
+
+}  // namespace tapline

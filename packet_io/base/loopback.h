@@ -1,0 +1,27 @@
+// Decides which addresses stay on this host. Traffic to other hosts uses TLS, unless the operator declares the network
+// between them trusted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+// True for HOST:PORT on loopback, or a socket file (unix:PATH). Goes by the text: the host that another name resolves
+// to may change.
+bool IsLoopback(const std::string& address);
+
+// Returns kUsage if one of HOST:PORT,HOST:PORT is beyond loopback: `flag` set the addresses, `instead` is the remedy.
+// Accepts any address if `clear` lists the service.
+Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
+                  const std::string& addresses, const std::string& instead);
+
+// The warning to give at start for each service that runs unencrypted.
+std::string ClearWarning(const std::string& service);
+
+// Fails if the list names a service that is not among the program's `known` ones.
+Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known);
+
+}  // namespace tapline

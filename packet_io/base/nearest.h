@@ -1,0 +1,13 @@
+// Suggests the known word nearest to a mistyped one, for messages.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tapline {
+
+// "; did you mean 'http_get'?", or nothing if no word is near enough (at most a third of its letters wrong).
+std::string SuggestNearest(std::string_view word, std::span<const std::string> known);
+
+}  // namespace tapline

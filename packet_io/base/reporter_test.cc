@@ -1,0 +1,43 @@
+// Checks what people and programs read of a message that contains hostile traffic or names.
+#include "packet_io/base/reporter.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace tapline {
+namespace {
+
+std::string Written(Reporter::Format format, const auto& report) {
+  std::array<int, 2> ends;
+  EXPECT_EQ(pipe(ends.data()), 0);
+  Reporter reporter(ends[1], format);
+  report(&reporter);
+  close(ends[1]);
+  std::array<char, 4096> text;
+  const ssize_t length = read(ends[0], text.data(), text.size());
+  close(ends[0]);
+  return {text.data(), static_cast<size_t>(length)};
+}
+
+TEST(Reporter, PeopleReadOneLineWithEscapes) {
+  const auto warn = [](Reporter* reporter) { reporter->Warning("no host web\u202e1\nerror: forged"); };
+  EXPECT_TRUE(
+      Written(Reporter::Format::kText, warn).ends_with(": warning: no host web\\u{202e}1\\u{a}error: forged\n"));
+  const auto fail = [](Reporter* reporter) { reporter->Error(Status::Invalid("\x1b[2J")); };
+  EXPECT_TRUE(Written(Reporter::Format::kText, fail).ends_with(": error: \\u{1b}[2J\n"));
+}
+
+TEST(Reporter, ASummaryKeepsItsLines) {
+  const auto end = [](Reporter* reporter) { reporter->End("{}", "a\u2028\n\tb\n"); };
+  EXPECT_EQ(Written(Reporter::Format::kText, end), "a\\u{2028}\n\tb\n");
+}
+
+TEST(Reporter, ProgramsReadItAsItIs) {
+  const auto warn = [](Reporter* reporter) { reporter->Warning("web\u202e1"); };
+  EXPECT_EQ(Written(Reporter::Format::kJson, warn), "{\"event\":\"warning\",\"message\":\"web\u202e1\"}\n");
+}
+
+}  // namespace
+}  // namespace tapline

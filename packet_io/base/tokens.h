@@ -1,0 +1,26 @@
+// Reads files with secrets and identities: tokens, one per line and compared in constant time, and PEM.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+// Reads the whole file that a flag names; kInvalid if it is empty or can't be read.
+Status ReadNamedFile(const std::string& flag, const std::string& path, std::string* text);
+
+// Reads a PEM file, which must have a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
+Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
+
+// Reads a file's lines as tokens: each has at least 16 characters that may stand in a header.
+Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
+
+// Returns whether a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
+bool HasToken(const std::vector<std::string>& tokens, const std::string& authorization);
+
+// Takes as long for a wrong token as for a right one of the same length, wherever they differ.
+bool IsSameToken(const std::string& wanted, const std::string& given);
+
+}  // namespace tapline

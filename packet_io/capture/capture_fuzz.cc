@@ -1,0 +1,122 @@
+// Fuzz target for capture files: pcap, pcapng, and both within Zstandard frames.
+//
+// The input is a file that is read three ways, which must agree: as a file, through a pipe, and (if it is not
+// compressed) record by record from a heap copy of exactly the bytes that the format asked for, so that a sanitizer
+// sees each byte read beyond them.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "packet_io/capture/capture_reader.h"
+#include "packet_io/capture/link_type.h"
+
+namespace tapline {
+namespace {
+
+// A pipe holds this much without a reader.
+constexpr size_t kMostInputBytes = 65536;
+// Bounds the packets that a few compressed bytes can turn into.
+constexpr size_t kMostPackets = 20'000;
+
+struct Seen {
+  uint64_t packets = 0;
+  uint64_t digest = 0;
+  uint64_t unsupported = 0;
+  CaptureFault fault = CaptureFault::kNone;
+  bool operator==(const Seen&) const = default;
+
+  void Add(const CapturedPacket& packet) {
+    ++packets;
+    for (uint32_t i = 0; i < packet.captured_bytes; ++i) digest = digest * 31 + packet.data[i];
+    digest = digest * 31 + static_cast<uint64_t>(packet.time_ns);
+    digest = digest * 31 + packet.wire_bytes + packet.link_type;
+  }
+};
+
+void Require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+Seen ReadAll(int fd) {
+  Seen seen;
+  CaptureError error;
+  auto reader = CaptureReader::Open("/proc/self/fd/" + std::to_string(fd), &error);
+  close(fd);
+  if (!reader) return {.fault = error.fault};
+  std::array<CapturedPacket, 3> packets;
+  size_t count;
+  CaptureReader::Outcome outcome = CaptureReader::Outcome::kPackets;
+  while (outcome != CaptureReader::Outcome::kEnd && seen.packets < kMostPackets) {
+    outcome = reader->Read(packets, &count);
+    if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
+    for (size_t i = 0; i < count && seen.packets < kMostPackets; ++i) seen.Add(packets[i]);
+  }
+  if (outcome != CaptureReader::Outcome::kEnd) return seen;
+  seen.unsupported = reader->unsupported_packets();
+  seen.fault = reader->error().fault;
+  return seen;
+}
+
+Seen ReadFile(std::span<const uint8_t> bytes) {
+  int fd = memfd_create("capture", MFD_CLOEXEC);
+  bool written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  Require(written, "no memory for a file");
+  return ReadAll(fd);
+}
+
+Seen ReadPiped(std::span<const uint8_t> bytes) {
+  int ends[2];
+  Require(pipe(ends) == 0, "no pipe");
+  bool written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  Require(written, "a pipe takes less than it did");
+  close(ends[1]);
+  return ReadAll(ends[0]);
+}
+
+// Reads the packets alone; only the reader reports faults.
+Seen ReadRecords(RecordFormat* format, std::span<const uint8_t> bytes) {
+  Seen seen;
+  size_t wanted = 1;
+  while (wanted <= bytes.size() && seen.packets < kMostPackets) {
+    const std::vector<uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(wanted));
+    CapturedPacket packet;
+    Step step = format->Next(exact, &packet);
+    if (step.kind == Step::kFault) break;
+    if (step.kind == Step::kNeed) {
+      Require(step.bytes > wanted, "a format asks for what it has");
+      wanted = step.bytes;
+      continue;
+    }
+    if (step.kind == Step::kPacket && IsSupportedLinkType(packet.link_type)) seen.Add(packet);
+    Require(step.bytes > 0, "a record of no bytes");
+    bytes = bytes.subspan(std::min(step.bytes, bytes.size()));
+    wanted = 1;
+  }
+  return seen;
+}
+
+void Check(std::span<const uint8_t> bytes) {
+  Seen whole = ReadFile(bytes);
+  // A pipe's buffers cost more than all the rest.
+  if (bytes.size() % 4 == 0) Require(whole == ReadPiped(bytes), "file and pipe differ");
+  auto format = DetectFormat(bytes);
+  if (!format || whole.packets >= kMostPackets) return;
+  Seen records = ReadRecords(format.get(), bytes);
+  Require(records.packets == whole.packets && records.digest == whole.digest, "records and reader differ");
+}
+
+}  // namespace
+}  // namespace tapline
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size <= tapline::kMostInputBytes) tapline::Check({data, size});
+  return 0;
+}

@@ -1,0 +1,68 @@
+// Reads the packets of one capture file, in the order of the file, without copying them out of the read buffer.
+//
+// Usage: call Read() until it returns kRefill, finish with the packets returned so far, call Refill(), and repeat until
+// kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "packet_io/capture/byte_stream.h"
+#include "packet_io/capture/record_format.h"
+
+namespace tapline {
+
+class CaptureReader {
+ public:
+  enum class Outcome : uint8_t {
+    kPackets,
+    kRefill,  // call Refill(), which invalidates every packet's data, and Read() again
+    kEnd,     // no more packets; error() says whether that is the file's real end
+  };
+
+  // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
+  static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
+
+  // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
+  Outcome Read(std::span<CapturedPacket> packets, size_t* count);
+  void Refill();
+
+  // REQUIRES: Read() returned kEnd. kNone at the clean end of a file.
+  const CaptureError& error() const { return error_; }
+  const std::string& path() const { return path_; }
+  uint64_t packets() const { return packets_; }
+  // Packets skipped because their interface (pcapng) has a link type that is not decoded.
+  uint64_t unsupported_packets() const { return unsupported_packets_; }
+  // Bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
+  uint64_t file_position_bytes() const { return window_.source().file_position(); }
+  uint64_t file_size_bytes() const { return window_.source().file_size(); }
+
+ private:
+  CaptureReader(std::string path, std::unique_ptr<ByteSource> source);
+  bool DetectFormatAndHeader(CaptureError* error);
+  void EndWithinHeader(size_t wanted);
+  CaptureError NotACapture() const;
+  size_t KeepSupported(std::span<CapturedPacket> packets);
+  Outcome Starved(size_t wanted);
+  Outcome Finish(CaptureFault fault, const std::string& detail);
+  std::string Describe(CaptureFault fault, const std::string& detail) const;
+  void Skip(size_t bytes);
+
+  std::string path_;
+  ByteWindow window_;
+  std::unique_ptr<RecordFormat> format_;
+  size_t wanted_bytes_ = 0;
+  size_t skip_bytes_ = 0;
+  uint64_t packets_ = 0;
+  uint64_t unsupported_packets_ = 0;
+  // The last one of each kind.
+  std::optional<uint16_t> supported_link_type_;
+  uint16_t unsupported_link_type_ = 0;
+  bool finished_ = false;
+  CaptureError error_;
+};
+
+}  // namespace tapline

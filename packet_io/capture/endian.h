@@ -1,0 +1,35 @@
+// Reads numbers in the byte order in which a capture file was written.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace tapline {
+
+class ByteOrder {
+ public:
+  explicit ByteOrder(std::endian order = std::endian::little) : swap_(order != std::endian::native) {}
+
+  // REQUIRES: the number's bytes are readable at `from`.
+  uint16_t U16(const uint8_t* from) const {
+    uint16_t value;
+    std::memcpy(&value, from, sizeof value);
+    return swap_ ? __builtin_bswap16(value) : value;
+  }
+  uint32_t U32(const uint8_t* from) const {
+    uint32_t value;
+    std::memcpy(&value, from, sizeof value);
+    return swap_ ? __builtin_bswap32(value) : value;
+  }
+  uint64_t U64(const uint8_t* from) const {
+    uint64_t value;
+    std::memcpy(&value, from, sizeof value);
+    return swap_ ? __builtin_bswap64(value) : value;
+  }
+
+ private:
+  bool swap_;
+};
+
+}  // namespace tapline

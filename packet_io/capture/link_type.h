@@ -1,0 +1,30 @@
+// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and those that we decode.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tapline {
+
+enum CaptureLinkType : uint16_t {
+  kCaptureNull = 0,
+  kCaptureEthernet = 1,
+  kCaptureRawBsd = 12,
+  kCaptureRawOpenBsd = 14,
+  kCaptureRaw = 101,
+  kCaptureLoop = 108,
+  kCaptureSll = 113,
+  kCaptureIpv4 = 228,
+  kCaptureIpv6 = 229,
+  kCaptureSll2 = 276,
+};
+
+bool IsSupportedLinkType(uint16_t number);
+
+// "127 (802.11 with radiotap)", or the number alone if we know no name.
+std::string DescribeLinkType(uint16_t number);
+
+// The supported ones, for messages.
+const char* SupportedLinkTypes();
+
+}  // namespace tapline

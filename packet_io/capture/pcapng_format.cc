@@ -1,0 +1,200 @@
+#include "packet_io/capture/pcapng_format.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/time.h"
+
+namespace tapline {
+namespace {
+
+constexpr uint32_t kSectionHeader = 0x0a0d0d0a;
+constexpr uint32_t kInterfaceDescription = 1;
+constexpr uint32_t kObsoletePacket = 2;
+constexpr uint32_t kSimplePacket = 3;
+constexpr uint32_t kEnhancedPacket = 6;
+
+constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
+constexpr size_t kSmallestBlockBytes = 12;
+constexpr size_t kSectionBytes = 28;
+// Limit for blocks that are read in one piece; others are skipped whatever their length.
+constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
+// A section that declares more is not a capture but an attack on memory.
+constexpr size_t kMostInterfaces = 65536;
+
+constexpr uint16_t kEndOfOptions = 0;
+constexpr uint16_t kTimestampResolution = 9;
+constexpr uint16_t kTimestampOffset = 14;
+constexpr uint8_t kMicroseconds = 6;
+
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
+
+uint64_t PowerOfTen(int exponent) {
+  uint64_t value = 1;
+  while (exponent-- > 0) value *= 10;
+  return value;
+}
+
+size_t Padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
+
+bool IsReadInOnePiece(uint32_t type) {
+  return type == kSectionHeader || type == kInterfaceDescription || type == kObsoletePacket || type == kSimplePacket ||
+         type == kEnhancedPacket;
+}
+
+}  // namespace
+
+TimestampScale TimestampScale::From(uint8_t resolution, int64_t offset_seconds) {
+  // Powers beyond these bounds have no nanosecond in 64 bits of ticks.
+  constexpr int kMostTens = 28;
+  constexpr int kMostTwos = 63;
+  int power = resolution & 0x7f;
+  TimestampScale scale;
+  if (resolution & 0x80) {
+    scale.multiply = kNsPerSecond;
+    scale.divide = uint64_t{1} << std::min(power, kMostTwos);
+  } else {
+    scale.multiply = PowerOfTen(std::max(0, 9 - power));
+    scale.divide = PowerOfTen(std::min(std::max(0, power - 9), kMostTens - 9));
+  }
+  SignedWide offset_ns = SignedWide{offset_seconds} * kNsPerSecond;
+  scale.offset_ns = static_cast<int64_t>(
+      std::clamp<SignedWide>(offset_ns, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
+  return scale;
+}
+
+int64_t TimestampScale::ToNanoseconds(uint64_t ticks) const {
+  Wide product = Wide{ticks} * multiply;
+  SignedWide time_ns = static_cast<SignedWide>(divide == 1 ? product : product / divide) + offset_ns;
+  return static_cast<int64_t>(std::clamp<SignedWide>(time_ns, 0, kLatestTimeNs));
+}
+
+bool PcapngFormat::Matches(std::span<const uint8_t> head) {
+  return head.size() >= kMagicBytes && ByteOrder().U32(head.data()) == kSectionHeader;
+}
+
+Step PcapngFormat::ReadSection(std::span<const uint8_t> bytes) {
+  if (bytes.size() < kSectionBytes) return {Step::kNeed, kSectionBytes};
+  const uint8_t* block = bytes.data();
+  ByteOrder little(std::endian::little);
+  ByteOrder big(std::endian::big);
+  if (little.U32(block + 8) != kByteOrderMagic && big.U32(block + 8) != kByteOrderMagic) {
+    return Corrupt("a section header without byte order mark");
+  }
+  order_ = little.U32(block + 8) == kByteOrderMagic ? little : big;
+  uint32_t length = order_.U32(block + 4);
+  if (length < kSectionBytes) return Corrupt("a section header of " + std::to_string(length) + " bytes");
+  if (order_.U16(block + 12) != 1) {
+    return Fail(CaptureFault::kUnsupportedVersion,
+                "is pcapng version " + std::to_string(order_.U16(block + 12)) + "; only version 1 is known");
+  }
+  interfaces_.clear();
+  return {Step::kSkip, Padded(length)};
+}
+
+void PcapngFormat::ReadInterfaceOptions(std::span<const uint8_t> options, Interface* interface) const {
+  uint8_t resolution = kMicroseconds;
+  int64_t offset_seconds = 0;
+  while (options.size() >= 4) {
+    uint16_t code = order_.U16(options.data());
+    uint16_t length = order_.U16(options.data() + 2);
+    const uint8_t* value = options.data() + 4;
+    if (code == kEndOfOptions || options.size() < 4 + Padded(length)) break;
+    if (code == kTimestampResolution && length >= 1) resolution = value[0];
+    if (code == kTimestampOffset && length >= 8) offset_seconds = static_cast<int64_t>(order_.U64(value));
+    options = options.subspan(4 + Padded(length));
+  }
+  interface->scale = TimestampScale::From(resolution, offset_seconds);
+}
+
+Step PcapngFormat::ReadInterface(std::span<const uint8_t> block) {
+  if (block.size() < 20) return Corrupt("an interface description of " + std::to_string(block.size()) + " bytes");
+  if (interfaces_.size() == kMostInterfaces) return Corrupt("more than 65536 interfaces in a section");
+  Interface interface;
+  interface.link_type = order_.U16(block.data() + 8);
+  interface.snapshot_bytes = order_.U32(block.data() + 12);
+  ReadInterfaceOptions(block.subspan(16, block.size() - 20), &interface);
+  interfaces_.push_back(interface);
+  return {Step::kSkip, block.size()};
+}
+
+Step PcapngFormat::Deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields,
+                           CapturedPacket* packet) {
+  if (fields.interface_id >= interfaces_.size()) {
+    return Corrupt("a packet of interface " + std::to_string(fields.interface_id) + ", which is not described");
+  }
+  if (fields.captured > kMaxPacketBytes || fields.captured > block.size() - header_bytes - 4) {
+    return Corrupt("a packet of " + std::to_string(fields.captured) + " bytes in a block of " +
+                   std::to_string(block.size()));
+  }
+  const Interface& interface = interfaces_[fields.interface_id];
+  packet->data = block.data() + header_bytes;
+  packet->captured_bytes = fields.captured;
+  packet->wire_bytes = std::max(fields.wire, fields.captured);
+  packet->time_ns = last_time_ns_ = interface.scale.ToNanoseconds(fields.ticks);
+  packet->link_type = interface.link_type;
+  return {Step::kPacket, block.size()};
+}
+
+Step PcapngFormat::ReadEnhancedPacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+  constexpr size_t kHeaderBytes = 28;
+  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  const uint8_t* at = block.data();
+  uint64_t ticks = uint64_t{order_.U32(at + 12)} << 32 | order_.U32(at + 16);
+  return Deliver(block, kHeaderBytes, {order_.U32(at + 8), ticks, order_.U32(at + 20), order_.U32(at + 24)}, packet);
+}
+
+Step PcapngFormat::ReadObsoletePacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+  constexpr size_t kHeaderBytes = 28;
+  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  const uint8_t* at = block.data();
+  uint64_t ticks = uint64_t{order_.U32(at + 12)} << 32 | order_.U32(at + 16);
+  return Deliver(block, kHeaderBytes, {order_.U16(at + 8), ticks, order_.U32(at + 20), order_.U32(at + 24)}, packet);
+}
+
+Step PcapngFormat::ReadSimplePacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+  constexpr size_t kHeaderBytes = 12;
+  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  if (interfaces_.empty()) return Corrupt("a packet of interface 0, which is not described");
+  uint32_t wire = order_.U32(block.data() + 8);
+  uint32_t captured = std::min<uint32_t>(wire, static_cast<uint32_t>(block.size() - kHeaderBytes - 4));
+  if (interfaces_[0].snapshot_bytes != 0) captured = std::min(captured, interfaces_[0].snapshot_bytes);
+  int64_t time_ns = last_time_ns_;
+  Step step = Deliver(block, kHeaderBytes, {0, 0, captured, wire}, packet);
+  packet->time_ns = last_time_ns_ = time_ns;
+  return step;
+}
+
+Step PcapngFormat::Next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
+  if (bytes.size() < kSmallestBlockBytes) return {Step::kNeed, kSmallestBlockBytes};
+  // The section header's type is the same in both byte orders, and only it may change the order.
+  if (ByteOrder().U32(bytes.data()) == kSectionHeader) return ReadSection(bytes);
+  uint32_t type = order_.U32(bytes.data());
+  uint32_t length = order_.U32(bytes.data() + 4);
+  if (length < kSmallestBlockBytes) return Corrupt("a block of " + std::to_string(length) + " bytes");
+  size_t block_bytes = Padded(length);
+  if (!IsReadInOnePiece(type)) return {Step::kSkip, block_bytes};
+  if (length > kLargestBlockBytes) return Corrupt("a block of " + std::to_string(length) + " bytes");
+  if (bytes.size() < block_bytes) return {Step::kNeed, block_bytes};
+  auto block = bytes.first(block_bytes);
+  if (order_.U32(block.data() + block_bytes - 4) != length) return Corrupt("a block whose two lengths differ");
+  switch (type) {
+    case kInterfaceDescription:
+      return ReadInterface(block);
+    case kEnhancedPacket:
+      return ReadEnhancedPacket(block, packet);
+    case kSimplePacket:
+      return ReadSimplePacket(block, packet);
+    default:
+      return ReadObsoletePacket(block, packet);
+  }
+}
+
+PacketRun PcapngFormat::NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+  return RunOf(this, bytes, packets);
+}
+
+}  // namespace tapline

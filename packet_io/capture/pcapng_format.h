@@ -1,0 +1,64 @@
+// The newer capture format (draft-ietf-opsawg-pcapng): sections of blocks, each section in its own byte order and with
+// its own interfaces.
+//
+//   block: type u32 | length u32 | body, padded to 4 bytes | length u32
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "packet_io/capture/endian.h"
+#include "packet_io/capture/record_format.h"
+
+namespace tapline {
+
+// Converts an interface's timestamps to nanoseconds: ticks * multiply / divide + offset_ns.
+struct TimestampScale {
+  uint64_t multiply = 1000;
+  uint64_t divide = 1;
+  int64_t offset_ns = 0;
+
+  // Makes the scale from the options if_tsresol (RFC draft section 4.2: a negative power of 10, or of 2 with the top
+  // bit set) and if_tsoffset (seconds).
+  static TimestampScale From(uint8_t resolution, int64_t offset_seconds);
+  // Saturates at 0 and kLatestTimeNs.
+  int64_t ToNanoseconds(uint64_t ticks) const;
+};
+
+class PcapngFormat final : public RecordFormat {
+ public:
+  // Returns whether a file that begins with these 4 bytes has this format.
+  static bool Matches(std::span<const uint8_t> head);
+
+  // A simple packet block has no timestamp: it gets that of the previous packet.
+  Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
+  PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
+
+ private:
+  struct Interface {
+    uint16_t link_type = 0;
+    uint32_t snapshot_bytes = 0;
+    TimestampScale scale;
+  };
+  struct PacketFields {
+    uint32_t interface_id;
+    uint64_t ticks;
+    uint32_t captured;
+    uint32_t wire;
+  };
+
+  Step ReadSection(std::span<const uint8_t> bytes);
+  Step ReadInterface(std::span<const uint8_t> block);
+  void ReadInterfaceOptions(std::span<const uint8_t> options, Interface* interface) const;
+  Step ReadEnhancedPacket(std::span<const uint8_t> block, CapturedPacket* packet);
+  Step ReadObsoletePacket(std::span<const uint8_t> block, CapturedPacket* packet);
+  Step ReadSimplePacket(std::span<const uint8_t> block, CapturedPacket* packet);
+  Step Deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields, CapturedPacket* packet);
+  Step Corrupt(std::string detail) { return Fail(CaptureFault::kCorrupt, std::move(detail)); }
+
+  ByteOrder order_;
+  std::vector<Interface> interfaces_;
+  int64_t last_time_ns_ = 0;
+};
+
+}  // namespace tapline

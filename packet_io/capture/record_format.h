@@ -1,0 +1,93 @@
+// Parses capture records out of bytes: pcap and pcapng, without I/O of their own.
+//
+// The caller asks a format for the next record, passing the bytes at hand; the format returns what it found in them. It
+// keeps only what a file's headers declared (byte order, interfaces), and never where the bytes were.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "packet_io/capture/capture_error.h"
+
+namespace tapline {
+
+// One packet as captured. `data` points into the bytes that the format was given.
+struct CapturedPacket {
+  const uint8_t* data = nullptr;
+  uint32_t captured_bytes = 0;
+  // Length on the wire, at least captured_bytes.
+  uint32_t wire_bytes = 0;
+  int64_t time_ns = 0;
+  // A CaptureLinkType if we decode it, otherwise the file's number.
+  uint16_t link_type = 0;
+};
+
+// The longest packet that a capture may hold, as in libpcap and Wireshark.
+constexpr uint32_t kMaxPacketBytes = 262144;
+
+struct Step {
+  enum Kind : uint8_t {
+    kPacket,  // a packet; its record took `bytes`
+    kSkip,    // a record to ignore, of `bytes`, which may be more than is at hand
+    kNeed,    // the record needs `bytes` contiguous bytes to be read
+    kFault,   // see fault() and detail()
+  };
+  Kind kind;
+  size_t bytes;
+};
+
+// A run of consecutive packet records.
+struct PacketRun {
+  size_t packets;
+  // Bytes of their records.
+  size_t bytes;
+  // The step after them; kPacket if there was no room for more.
+  Step next;
+};
+
+class RecordFormat {
+ public:
+  virtual ~RecordFormat() = default;
+  virtual Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
+  // Like Next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as Next() does: only
+  // kNeed and kFault recur if the same bytes are given. REQUIRES: room for one.
+  virtual PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
+  CaptureFault fault() const { return fault_; }
+  // Describes the fault of the record at the front of the bytes last given.
+  const std::string& detail() const { return detail_; }
+
+ protected:
+  Step Fail(CaptureFault fault, std::string detail) {
+    fault_ = fault;
+    detail_ = std::move(detail);
+    return {Step::kFault, 0};
+  }
+
+  // NextRun() of `format`. Calls its Next() directly: a virtual call per packet costs more than reading the packet.
+  template <typename Format>
+  static PacketRun RunOf(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+    PacketRun run = {0, 0, {Step::kPacket, 0}};
+    while (run.packets < packets.size()) {
+      run.next = format->Format::Next(bytes.subspan(run.bytes), &packets[run.packets]);
+      if (run.next.kind != Step::kPacket) break;
+      run.bytes += run.next.bytes;
+      ++run.packets;
+    }
+    return run;
+  }
+
+ private:
+  CaptureFault fault_ = CaptureFault::kNone;
+  std::string detail_;
+};
+
+// Bytes that DetectFormat needs to see, if the file has as many.
+constexpr size_t kMagicBytes = 4;
+
+// The format of files that begin with `head`, or nullptr.
+std::unique_ptr<RecordFormat> DetectFormat(std::span<const uint8_t> head);
+
+}  // namespace tapline

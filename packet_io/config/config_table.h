@@ -1,0 +1,76 @@
+// The settings of a program. Each is a key with a type, bound to a variable; its value comes from a YAML file of flat
+// keys or from a flag of the same name ('-' for '_'), which overrides it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+// One setting. Its flag is "--" + name with '-' for '_'.
+struct ConfigKey {
+  std::string_view name;
+  // The flag's argument: "FILE", "HOST:PORT"…; empty if it takes none.
+  std::string_view argument;
+  std::string_view help;
+  // Lists collect values: a flag may be repeated, YAML may have a sequence, and both may separate values by commas if
+  // `commas`.
+  bool list = false;
+  bool commas = false;
+  // Sets one value from text. Returns an error message, or nothing.
+  std::function<std::string(const std::string&)> set;
+  // Called before the first value is set: empties a list, resets any other key to its default.
+  std::function<void()> clear;
+  // The values as text, one unless it is a list.
+  std::function<std::vector<std::string>()> get;
+};
+
+// The variables must outlive the table. Their values when they are added are the defaults.
+class ConfigTable {
+ public:
+  using Check = std::function<std::string(const std::string&)>;  // returns an error message, or nothing
+
+  void AddText(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
+               Check check = {});
+  void AddList(std::vector<std::string>* value, std::string_view name, std::string_view argument, std::string_view help,
+               bool commas);
+  void AddNumber(uint32_t* value, uint32_t least, uint32_t most, std::string_view name, std::string_view help);
+  void AddSwitch(bool* value, std::string_view name, std::string_view help);
+  void AddChoice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
+                 std::string_view argument, std::string_view help);
+
+  std::span<const ConfigKey> keys() const { return keys_; }
+  const ConfigKey* Find(std::string_view name) const;
+
+ private:
+  std::vector<ConfigKey> keys_;
+};
+
+// An action that a flag requests ("check"), besides settings.
+struct CommandLineAction {
+  std::string_view flag;
+  std::string_view help;
+};
+
+// `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
+// list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
+Status ParseArguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
+                      const ConfigTable& table, std::string* action);
+// Returns a line for each setting, with its default, and for each action.
+std::string HelpOf(const ConfigTable& table, std::span<const CommandLineAction> actions);
+
+// Overwrites what the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
+// `where`.
+Status ParseYaml(const std::string& text, const std::string& where, const ConfigTable& table);
+Status LoadYaml(const std::string& path, const ConfigTable& table);
+// The effective configuration as YAML, which ParseYaml() reads back unchanged.
+std::string DumpYaml(const ConfigTable& table);
+
+}  // namespace tapline

@@ -1,0 +1,25 @@
+#include "packet_io/config/secret_file.h"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+namespace tapline {
+namespace {
+
+// Larger than any secret and the white space around it; a device has no end.
+constexpr size_t kMostBytes = 4096;
+
+}  // namespace
+
+Status ReadSecretWords(const std::string& flag, const std::string& path, std::vector<std::string>* words) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kMostBytes> buffer;
+  file.read(buffer.data(), buffer.size());
+  if (!file.is_open() || file.bad()) return Status::Invalid(flag + " " + path + ": can't be read; is it there?");
+  std::istringstream text(std::string(buffer.data(), static_cast<size_t>(file.gcount())));
+  for (std::string word; text >> word;) words->push_back(word);
+  return {};
+}
+
+}  // namespace tapline

@@ -1,0 +1,96 @@
+#include "packet_io/dpdk/arrival_times.h"
+
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "parsers/api/time.h"
+
+namespace tapline {
+namespace {
+
+constexpr uint32_t kVlanTagBytes = 4;
+
+// Inodes of this process's packet sockets, in the order of their descriptors.
+std::vector<ino_t> PacketSockets() {
+  std::vector<int> descriptors;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    descriptors.push_back(std::atoi(entry.path().filename().c_str()));
+  }
+  std::sort(descriptors.begin(), descriptors.end());
+  std::vector<ino_t> inodes;
+  for (int fd : descriptors) {
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    struct stat status = {};
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_PACKET && fstat(fd, &status) == 0) {
+      inodes.push_back(status.st_ino);
+    }
+  }
+  return inodes;
+}
+
+// Start of a socket's mapped memory, if it has at least `bytes`.
+const uint8_t* MemoryOf(ino_t inode, size_t bytes) {
+  const std::string name = "socket:[" + std::to_string(inode) + "]";
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(name)) continue;
+    char* end = nullptr;
+    const uintptr_t from = std::strtoull(line.c_str(), &end, 16), to = std::strtoull(end + 1, nullptr, 16);
+    if (to - from >= bytes) return reinterpret_cast<const uint8_t*>(from);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<ArrivalTimes> ArrivalTimes::Find(uint16_t queue, size_t frame_bytes, size_t frames) {
+  std::vector<const uint8_t*> rings;
+  for (const ino_t socket : PacketSockets()) {
+    if (const uint8_t* ring = MemoryOf(socket, frame_bytes * frames); ring != nullptr) rings.push_back(ring);
+  }
+  if (queue >= rings.size()) return std::nullopt;
+  return ArrivalTimes(rings[queue], frame_bytes, frames);
+}
+
+const tpacket2_hdr* ArrivalTimes::Frame(uint16_t index) const {
+  return reinterpret_cast<const tpacket2_hdr*>(ring_ + (next_ + index) % frames_ * frame_bytes_);
+}
+
+ArrivalTimes::Stamp ArrivalTimes::Read(const tpacket2_hdr* frame) {
+  return {int64_t{frame->tp_sec} * kNsPerSecond + frame->tp_nsec, frame->tp_snaplen};
+}
+
+// The kernel removes VLAN tags, and the driver puts them back.
+bool ArrivalTimes::Stamp::IsOf(uint32_t packet_bytes) const {
+  return packet_bytes == bytes || packet_bytes == bytes + kVlanTagBytes;
+}
+
+void ArrivalTimes::Look(uint16_t room) {
+  const auto most = static_cast<uint16_t>(std::min<size_t>(room, stamps_.size()));
+  for (seen_ = 0; seen_ < most; ++seen_) {
+    const tpacket2_hdr* frame = Frame(seen_);
+    if ((__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) return;
+    stamps_[seen_] = Read(frame);
+  }
+}
+
+std::optional<int64_t> ArrivalTimes::Of(uint16_t index, uint32_t bytes) {
+  if (lost_) return std::nullopt;
+  const bool seen = index < seen_;
+  const Stamp stamp = seen ? stamps_[index] : Read(Frame(index));
+  if (stamp.IsOf(bytes)) return stamp.time_ns;
+  lost_ = seen;
+  return std::nullopt;
+}
+
+}  // namespace tapline

@@ -1,0 +1,55 @@
+// Reads the arrival times that the kernel stamped on packets. net_af_packet copies packets out of a ring that it shares
+// with the kernel, and drops the stamps. Without them all packets of a poll would have the time of the poll, up to a
+// millisecond late, and the quickest answers would seem to take no time at all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "packet_io/source/packet_source.h"
+
+struct tpacket2_hdr;
+
+namespace tapline {
+
+// Times of one queue's ring. Follows the driver, which takes frames in order, starting at the first.
+class ArrivalTimes {
+ public:
+  // A ring of TPACKET_V2 frames, which the driver owns.
+  ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
+      : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
+
+  // Finds the process's ring number `queue`, in the order in which the sockets were opened; nothing if there is none.
+  static std::optional<ArrivalTimes> Find(uint16_t queue, size_t frame_bytes, size_t frames);
+
+  // Must precede asking the driver for up to `room` packets: afterwards the kernel may overwrite them.
+  void Look(uint16_t room);
+  // Returns the time, since the epoch, of packet `index` of those that the driver then returned. If that is not the
+  // expected packet, this and all later calls return nothing. A packet that arrived after Look(), which can be long ago
+  // if this thread did not run meanwhile, gets its time from what the driver left in its frame; nothing if the kernel
+  // has wrapped around the ring since.
+  std::optional<int64_t> Of(uint16_t index, uint32_t bytes);
+  // The driver returned that many packets.
+  void Took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
+
+ private:
+  struct Stamp {
+    int64_t time_ns;
+    uint32_t bytes;
+    bool IsOf(uint32_t packet_bytes) const;
+  };
+
+  const tpacket2_hdr* Frame(uint16_t index) const;
+  static Stamp Read(const tpacket2_hdr* frame);
+
+  const uint8_t* ring_;
+  size_t frame_bytes_, frames_;
+  size_t next_ = 0;
+  uint16_t seen_ = 0;
+  bool lost_ = false;
+  std::array<Stamp, kBurstPackets> stamps_ = {};
+};
+
+}  // namespace tapline

@@ -1,0 +1,136 @@
+#include "packet_io/dpdk/eal.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace tapline {
+namespace {
+
+// Keeps the last line that DPDK logged, instead of DPDK's stream on standard error.
+class LogTail {
+ public:
+  static LogTail& Get() {
+    static LogTail tail;
+    return tail;
+  }
+
+  void Install() {
+    cookie_io_functions_t functions = {};
+    functions.write = [](void* cookie, const char* text, size_t size) {
+      static_cast<LogTail*>(cookie)->Add({text, size});
+      return static_cast<ssize_t>(size);
+    };
+    FILE* stream = fopencookie(this, "w", functions);
+    if (stream == nullptr) return;
+    setvbuf(stream, nullptr, _IOLBF, kMostBytes);
+    rte_openlog_stream(stream);
+  }
+
+  std::string last() {
+    std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+ private:
+  static constexpr size_t kMostBytes = 1024;
+
+  void Add(std::string_view text) {
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    text = text.substr(text.rfind('\n') + 1);
+    if (text.empty()) return;
+    std::lock_guard lock(mutex_);
+    last_ = text.substr(0, kMostBytes);
+  }
+
+  std::mutex mutex_;
+  std::string last_;
+};
+
+// Asks the kernel for the pages themselves: those in /proc/meminfo may be gone, or not available to this process.
+bool HugepagesAreFree(uint32_t memory_mib) {
+  size_t bytes = size_t{memory_mib} << 20;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  munmap(memory, bytes);
+  return true;
+}
+
+// "0@(0,1,5)": one logical core that may run on any core that this process may use.
+std::string CoresOfThisProcess() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof cores, &cores);
+  std::string list;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores)) list += (list.empty() ? "" : ",") + std::to_string(core);
+  }
+  return "0@(" + list + ")";
+}
+
+std::vector<std::string> Arguments(const EalOptions& options, bool hugepages) {
+  std::vector<std::string> arguments = {"tapline-monitor", "--no-telemetry", "--lcores=" + CoresOfThisProcess(),
+                                        "--file-prefix=tapline-monitor"};
+  if (hugepages) {
+    arguments.insert(arguments.end(), {"--in-memory", "--single-file-segments"});
+  } else {
+    arguments.insert(arguments.end(), {"--no-huge", "--no-shconf", "--iova-mode=va"});
+  }
+  arguments.push_back("-m");
+  arguments.push_back(std::to_string(options.memory_mib));
+  if (options.pci_address.empty()) {
+    arguments.insert(arguments.end(), {"--no-pci", "--vdev=" + options.vdev});
+  } else {
+    arguments.insert(arguments.end(), {"-a", options.pci_address});
+  }
+  return arguments;
+}
+
+std::string Because() {
+  std::string log = LastEalLog();
+  return log.empty() ? "" : "; DPDK says: " + log;
+}
+
+Status DescribeFailure(const EalOptions& options, int error) {
+  const std::string what = options.vdev.empty() ? "port " + options.pci_address : "device " + options.vdev;
+  if (error == EACCES || error == EPERM) {
+    return Status::Resources("no permission to start DPDK with " + what + ": run as root" + Because());
+  }
+  if (error == ENOMEM) {
+    return Status::Resources("not enough memory to start DPDK: " + std::to_string(options.memory_mib) +
+                             " MiB are needed; free some, or lower --memory-mib" + Because());
+  }
+  return Status::Resources("DPDK can't start with " + what + Because());
+}
+
+}  // namespace
+
+std::string LastEalLog() { return LogTail::Get().last(); }
+
+Status StartEal(const EalOptions& options) {
+  LogTail::Get().Install();
+  bool hugepages = options.may_use_hugepages && HugepagesAreFree(options.memory_mib);
+  if (options.may_use_hugepages && !hugepages && options.warn) {
+    options.warn("no " + std::to_string(options.memory_mib) +
+                 " MiB of hugepages are free: going on with ordinary memory, which is slower; reserve some with "
+                 "'echo " +
+                 std::to_string(options.memory_mib / 2) +
+                 " > /proc/sys/vm/nr_hugepages', or silence this with --hugepages never");
+  }
+  auto arguments = Arguments(options, hugepages);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  rte_log_set_global_level(RTE_LOG_NOTICE);
+  if (rte_eal_init(static_cast<int>(pointers.size()), pointers.data()) >= 0) return {};
+  return DescribeFailure(options, rte_errno);
+}
+
+}  // namespace tapline

@@ -1,0 +1,28 @@
+// DPDK's environment, started once per process and only when a port is to be read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+struct EalOptions {
+  bool may_use_hugepages = true;
+  uint32_t memory_mib = 256;
+  // One of the two is set.
+  std::string vdev;
+  std::string pci_address;
+  std::function<void(const std::string&)> warn;
+};
+
+// Uses hugepages if `memory_mib` of them are free, otherwise ordinary memory, with a warning if hugepages were allowed.
+// Does not bind the calling thread to a core. A second call in a process fails.
+Status StartEal(const EalOptions& options);
+
+// The last line that DPDK logged, for messages; empty if there is none.
+std::string LastEalLog();
+
+}  // namespace tapline

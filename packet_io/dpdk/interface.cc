@@ -1,0 +1,82 @@
+#include "packet_io/dpdk/interface.h"
+
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace tapline {
+namespace {
+
+// The largest frame that a packet buffer (with a 16-bit length) can hold and of which 64 fill whole pages.
+constexpr unsigned kFrameBytes = 65344;
+constexpr unsigned kFramesPerBlock = 64;
+// 960 frames, 60 MiB.
+constexpr unsigned kBlocks = 15;
+// Size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
+constexpr unsigned kFrameHeaderBytes = 32;
+
+std::string Interfaces() {
+  std::string names;
+  struct if_nameindex* all = if_nameindex();
+  for (auto* entry = all; entry != nullptr && entry->if_index != 0; ++entry) {
+    names += (names.empty() ? "" : ", ") + std::string(entry->if_name);
+  }
+  if (all != nullptr) if_freenameindex(all);
+  return names;
+}
+
+bool IsUp(int socket_fd, const std::string& name) {
+  ifreq request = {};
+  std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+  return ioctl(socket_fd, SIOCGIFFLAGS, &request) != 0 || (request.ifr_flags & IFF_UP) != 0;
+}
+
+}  // namespace
+
+Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn) {
+  if (if_nametoindex(name.c_str()) == 0) {
+    return Status::Invalid("there is no interface '" + name + "'; this host has: " + Interfaces());
+  }
+  int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return Status::Resources("no permission to capture on '" + name + "' (" + std::strerror(errno) +
+                             "): run as root, or give the program the capabilities CAP_NET_RAW and CAP_NET_ADMIN");
+  }
+  bool up = IsUp(fd, name);
+  close(fd);
+  if (!up && warn) warn("interface '" + name + "' is down: no packet will come before 'ip link set " + name + " up'");
+  return {};
+}
+
+std::string AfPacketDevice(const std::string& interface, unsigned queues) {
+  return "net_af_packet0,iface=" + interface + ",framesz=" + std::to_string(kFrameBytes) +
+         ",blocksz=" + std::to_string(kFramesPerBlock * kFrameBytes) +
+         ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks) + ",qpairs=" + std::to_string(queues);
+}
+
+std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue) {
+  return ArrivalTimes::Find(queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
+}
+
+std::optional<uint64_t> PacketsOn(const std::string& interface) {
+  std::ifstream devices("/proc/self/net/dev");
+  for (std::string line; std::getline(devices, line);) {
+    const size_t colon = line.find(':');
+    const size_t name = line.find_first_not_of(' ');
+    if (colon == std::string::npos || line.substr(name, colon - name) != interface) continue;
+    std::istringstream numbers(line.substr(colon + 1));
+    uint64_t bytes = 0, packets = 0;
+    if (numbers >> bytes >> packets) return packets;
+  }
+  return std::nullopt;
+}
+
+unsigned AfPacketDataBytes() { return kFrameBytes - kFrameHeaderBytes; }
+
+}  // namespace tapline

@@ -1,0 +1,30 @@
+// Checks a network interface before DPDK starts on it, so that we can word the errors.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "packet_io/base/status.h"
+#include "packet_io/dpdk/arrival_times.h"
+
+namespace tapline {
+
+// Fails if there is no such interface, or this process may not open packet sockets. Warns if it is down.
+Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn);
+
+// The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
+// commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
+std::string AfPacketDevice(const std::string& interface, unsigned queues);
+
+// Arrival times of the packets of one of its queues; nothing if they are not available.
+std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue);
+
+// Packets received since the interface exists, as its driver counts them, before GRO merges any. Looks in this
+// process's namespace; nothing if there is no such interface.
+std::optional<uint64_t> PacketsOn(const std::string& interface);
+
+// The size that a packet buffer needs for that device.
+unsigned AfPacketDataBytes();
+
+}  // namespace tapline

@@ -1,0 +1,22 @@
+// Counts the packets that the kernel dropped before net_af_packet could read them. The driver does not count them, but
+// its sockets belong to this process and can be queried.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tapline {
+
+class KernelDrops {
+ public:
+  // Finds the packet sockets of this process.
+  void FindSockets();
+  // Packets dropped on them since the first call. Reading resets the kernel's counter, so only one object may read it.
+  uint64_t Read();
+
+ private:
+  std::vector<int> sockets_;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace tapline

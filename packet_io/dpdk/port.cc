@@ -1,0 +1,155 @@
+#include "packet_io/dpdk/port.h"
+
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <array>
+
+#include "packet_io/dpdk/eal.h"
+#include "packet_io/dpdk/interface.h"
+
+namespace tapline {
+namespace {
+
+constexpr uint16_t kReceiveDescriptors = 1024;
+constexpr unsigned kOrdinaryDataBytes = 2048;
+constexpr unsigned kMbufOverheadBytes = 256;
+constexpr unsigned kMostMbufs = 262143;
+constexpr unsigned kFewestMbufs = 255;
+
+// Toeplitz with a key that repeats every 16 bits gives the same hash for swapped addresses and swapped ports.
+constexpr size_t kRssKeyBytes = 52;
+constexpr std::array<uint8_t, kRssKeyBytes> SymmetricKey() {
+  std::array<uint8_t, kRssKeyBytes> key = {};
+  for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+  return key;
+}
+std::array<uint8_t, kRssKeyBytes> rss_key = SymmetricKey();
+
+bool IsAfPacket(const std::string& vdev) { return vdev.starts_with("net_af_packet"); }
+
+bool IsMemif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
+
+std::string Because() {
+  std::string log = LastEalLog();
+  return log.empty() ? "" : "; DPDK says: " + log;
+}
+
+Status Failed(const std::string& what) { return Status::Resources("the DPDK port " + what + Because()); }
+
+}  // namespace
+
+Status Port::Start() {
+  if (!options_.interface.empty()) {
+    if (Status status = CheckInterface(options_.interface, options_.warn); !status.ok()) return status;
+    options_.vdev = AfPacketDevice(options_.interface, options_.queues);
+  }
+  Status status = StartEal({.may_use_hugepages = options_.may_use_hugepages,
+                            .memory_mib = options_.memory_mib,
+                            .vdev = options_.vdev,
+                            .pci_address = options_.pci_address,
+                            .warn = options_.warn});
+  if (!status.ok()) return status;
+  unsigned data_bytes = IsAfPacket(options_.vdev) ? AfPacketDataBytes() : kOrdinaryDataBytes;
+  status = CreatePool(data_bytes + RTE_PKTMBUF_HEADROOM);
+  if (status.ok()) status = Open();
+  if (!status.ok()) return status;
+  kernel_drops_.FindSockets();
+  if (rte_eth_promiscuous_enable(port_) != 0 && options_.warn) {
+    options_.warn("the port could not be made promiscuous: only packets for this host will be seen");
+  }
+  return {};
+}
+
+// Creates buffers for packets of `data_bytes` out of half of the memory that DPDK may use.
+Status Port::CreatePool(unsigned data_bytes) {
+  size_t fitting = (size_t{options_.memory_mib} << 19) / (data_bytes + kMbufOverheadBytes);
+  auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMostMbufs));
+  unsigned cache = std::min(mbufs / 4, 256u);
+  pool_ = rte_pktmbuf_pool_create("packets", mbufs, cache, 0, static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
+  if (pool_ != nullptr) return {};
+  return Status::Resources("not enough memory for " + std::to_string(mbufs) + " packet buffers; raise --memory-mib" +
+                           Because());
+}
+
+Status Port::Open() {
+  port_ = static_cast<uint16_t>(rte_eth_find_next(0));
+  if (port_ >= RTE_MAX_ETHPORTS) return Status::Resources("DPDK found no port" + Because());
+  if (Status status = Configure(); !status.ok()) return status;
+  uint16_t descriptors = kReceiveDescriptors, send_descriptors = 0;
+  rte_eth_dev_adjust_nb_rx_tx_desc(port_, &descriptors, &send_descriptors);
+  for (uint16_t queue = 0; queue < options_.queues; ++queue) {
+    if (rte_eth_rx_queue_setup(port_, queue, descriptors, SOCKET_ID_ANY, nullptr, pool_) != 0) {
+      return Failed("can't set up receive queue " + std::to_string(queue));
+    }
+    if (IsMemif(options_.vdev) && rte_eth_tx_queue_setup(port_, queue, send_descriptors, SOCKET_ID_ANY, nullptr) != 0) {
+      return Failed("can't set up send queue " + std::to_string(queue));
+    }
+  }
+  if (rte_eth_dev_start(port_) != 0) return Failed("can't be started");
+  started_ = true;
+  return {};
+}
+
+Status Port::Configure() {
+  rte_eth_conf conf = {};
+  rte_eth_dev_info info = {};
+  if (rte_eth_dev_info_get(port_, &info) != 0) return Failed("can't tell what it can do");
+  if (options_.queues > info.max_rx_queues) {
+    return Status::Invalid("the port has " + std::to_string(info.max_rx_queues) +
+                           " receive queues: lower --lanes from " + std::to_string(options_.queues) +
+                           ", or use --workers");
+  }
+  if (options_.queues > 1) {
+    constexpr uint64_t kWanted = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
+    uint64_t types = info.flow_type_rss_offloads & kWanted;
+    WarnUnlessFlowsStayTogether(types);
+    if (types != 0) {
+      conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+      size_t key_bytes = info.hash_key_size == 0 ? 40 : std::min<size_t>(info.hash_key_size, rss_key.size());
+      conf.rx_adv_conf.rss_conf = {rss_key.data(), static_cast<uint8_t>(key_bytes), types};
+    }
+  }
+  // Without a send queue, DPDK's memif endlessly takes its own empty buffers for received packets.
+  const uint16_t fewest = IsMemif(options_.vdev) ? options_.queues : uint16_t{0};
+  for (uint16_t send_queues : {fewest, options_.queues}) {
+    if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};
+  }
+  return Failed("can't be configured");
+}
+
+void Port::WarnUnlessFlowsStayTogether(uint64_t rss_types) {
+  if (rss_types != 0 || IsAfPacket(options_.vdev) || !options_.warn) return;
+  options_.warn(
+      "the port can't spread packets by flow over its queues: where their sender does not, connections fall apart; "
+      "--workers keeps them together on any port");
+}
+
+void Port::Stop() {
+  if (!started_) return;
+  started_ = false;
+  rte_eth_dev_stop(port_);
+}
+
+uint16_t Port::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room) {
+  return rte_eth_rx_burst(port_, queue, mbufs, room);
+}
+
+std::optional<ArrivalTimes> Port::Times(uint16_t queue) const {
+  return options_.interface.empty() ? std::nullopt : AfPacketTimes(queue);
+}
+
+PacketSource::Losses Port::ReadLosses() {
+  PacketSource::Losses losses;
+  rte_eth_stats stats = {};
+  rte_eth_stats_get(port_, &stats);
+  losses.by_drop[IndexOf(Drop::kNicMissed)] = stats.imissed;
+  // net_af_packet leaves a packet for which it has no buffer in the ring, and counts every attempt.
+  losses.by_drop[IndexOf(Drop::kNicNoBuffer)] = IsAfPacket(options_.vdev) ? 0 : stats.rx_nombuf;
+  losses.by_drop[IndexOf(Drop::kKernelMissed)] = kernel_drops_.Read();
+  return losses;
+}
+
+}  // namespace tapline

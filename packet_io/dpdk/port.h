@@ -1,0 +1,65 @@
+// A started DPDK port with one or more receive queues. The only user of the device; PortSource reads one queue of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "packet_io/base/status.h"
+#include "packet_io/dpdk/arrival_times.h"
+#include "packet_io/dpdk/kernel_drops.h"
+#include "packet_io/source/packet_source.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace tapline {
+
+struct PortOptions {
+  // One of the three is set.
+  std::string interface;
+  std::string vdev;
+  std::string pci_address;
+  // Receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric RSS key, or
+  // through the kernel's fan-out of packet sockets.
+  uint16_t queues = 1;
+  bool may_use_hugepages = true;
+  uint32_t memory_mib = 256;
+  std::function<void(const std::string&)> warn;
+};
+
+// Start() and Stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
+class Port {
+ public:
+  explicit Port(PortOptions options) : options_(std::move(options)) {}
+  ~Port() { Stop(); }
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  // Starts DPDK, once per process.
+  Status Start();
+  void Stop();
+
+  // Arrival times of a queue's packets; nothing if the port does not provide them.
+  std::optional<ArrivalTimes> Times(uint16_t queue) const;
+  uint16_t queues() const { return options_.queues; }
+  // Receives up to `room` packets, which the caller must free.
+  uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
+  // Losses of all queues together. One thread at a time.
+  PacketSource::Losses ReadLosses();
+
+ private:
+  Status CreatePool(unsigned data_bytes);
+  Status Open();
+  Status Configure();
+  void WarnUnlessFlowsStayTogether(uint64_t rss_types);
+
+  PortOptions options_;
+  rte_mempool* pool_ = nullptr;
+  uint16_t port_ = 0;
+  bool started_ = false;
+  KernelDrops kernel_drops_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,78 @@
+#include "packet_io/dpdk/port_source.h"
+
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include <algorithm>
+
+#include "packet_io/base/clock.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kLongestRaceNs = 100'000'000;
+
+}  // namespace
+
+void PortSource::Begin() {
+  // A thread registered with DPDK has its own cache of buffers.
+  rte_thread_register();
+  times_ = port_->Times(queue_);
+  begun_ = true;
+}
+
+void PortSource::FreeBurst() {
+  if (held_ > 0) rte_pktmbuf_free_bulk(mbufs_.data(), held_);
+  held_ = 0;
+}
+
+void PortSource::Stop() {
+  FreeBurst();
+  if (queue_ == 0) port_->Stop();
+}
+
+PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
+  if (!begun_) Begin();
+  FreeBurst();
+  polled_at_ns_ = WallNs();
+  const auto room = static_cast<uint16_t>(std::min(packets.size(), mbufs_.size()));
+  if (times_) times_->Look(room);
+  held_ = port_->Receive(queue_, mbufs_.data(), room);
+  if (held_ == 0) {
+    told_ns_ = polled_at_ns_;
+    return {};
+  }
+  const int64_t now_ns = WallNs();
+  for (uint16_t i = 0; i < held_; ++i) {
+    rte_mbuf* mbuf = mbufs_[i];
+    const int64_t time_ns = NoEarlier(times_ ? times_->Of(i, mbuf->pkt_len).value_or(now_ns) : now_ns);
+    rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
+    packets[i] = {
+        rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, mbuf};
+  }
+  if (times_) times_->Took(held_);
+  return {held_, false};
+}
+
+// The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
+// clock that was set back is a different case, and is believed.
+int64_t PortSource::NoEarlier(int64_t came_ns) {
+  if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) return told_ns_;
+  return told_ns_ = came_ns;
+}
+
+// Returns when the last Poll() began: later packets have later stamps.
+std::optional<int64_t> PortSource::IdleTimeNs() const {
+  return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_);
+}
+
+void PortSource::Retain(void* buffer, uint16_t times) {
+  rte_mbuf_refcnt_update(static_cast<rte_mbuf*>(buffer), static_cast<int16_t>(times));
+}
+
+void PortSource::Release(std::span<void* const> buffers) {
+  for (void* buffer : buffers) rte_pktmbuf_free(static_cast<rte_mbuf*>(buffer));
+}
+
+}  // namespace tapline

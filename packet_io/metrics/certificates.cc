@@ -1,0 +1,60 @@
+#include "packet_io/metrics/certificates.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+
+namespace tapline {
+namespace {
+
+template <auto free>
+struct Free {
+  template <typename T>
+  void operator()(T* object) const {
+    free(object);
+  }
+};
+using File = std::unique_ptr<BIO, Free<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Free<X509_free>>;
+
+// Seconds since 1970.
+std::optional<time_t> EndOf(const std::string& path) {
+  const File file(BIO_new_file(path.c_str(), "r"));
+  std::optional<time_t> first;
+  while (file != nullptr) {
+    const Certificate certificate(PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr));
+    std::tm end = {};
+    if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) break;
+    first = std::min(first.value_or(timegm(&end)), timegm(&end));
+  }
+  // The end of the file leaves an error, too.
+  ERR_clear_error();
+  return first;
+}
+
+}  // namespace
+
+prometheus::MetricFamily CertificateEnds() {
+  return {"tapline_certificate_not_after_timestamp_seconds",
+          "When the certificate ends that this process shows, by what for",
+          prometheus::MetricType::Gauge,
+          {}};
+}
+
+Status AddCertificateEnd(const CertificateFile& certificate, prometheus::MetricFamily* ends) {
+  if (certificate.file.empty()) return {};
+  const std::optional<time_t> end = EndOf(certificate.file);
+  if (!end) return Status::Invalid(certificate.file + ": has no CERTIFICATE in PEM that can be read");
+  prometheus::ClientMetric metric;
+  metric.label = {{"purpose", certificate.purpose}};
+  metric.gauge.value = static_cast<double>(*end);
+  ends->metric.push_back(std::move(metric));
+  return {};
+}
+
+}  // namespace tapline

@@ -1,0 +1,24 @@
+// Exposes the expiry of the certificates that a program presents, as metrics.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <string>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+struct CertificateFile {
+  std::string purpose;  // what it is presented for: "metrics"
+  std::string file;     // PEM; empty: there is none
+};
+
+// The metric without any certificates yet.
+prometheus::MetricFamily CertificateEnds();
+
+// Adds the earliest expiry of the file's certificates, as the file is now: programs read theirs once, at start. Returns
+// kInvalid if the file has none.
+Status AddCertificateEnd(const CertificateFile& certificate, prometheus::MetricFamily* ends);
+
+}  // namespace tapline

@@ -1,0 +1,34 @@
+// One figure about the monitor itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tapline {
+
+enum class MetricKind : uint8_t {
+  kCounter,  // only grows while its labels exist
+  kGauge,
+};
+
+struct MetricFamily {
+  // Without the prefix "tapline_monitor_". Units in the name.
+  std::string_view name;
+  std::string_view help;
+  MetricKind kind;
+};
+
+struct MetricLabel {
+  std::string_view name;
+  std::string value;
+};
+
+// Receives the figures of each family consecutively.
+using MetricVisitor =
+    std::function<void(const MetricFamily& family, std::span<const MetricLabel> labels, double value)>;
+
+}  // namespace tapline

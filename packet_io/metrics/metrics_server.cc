@@ -1,0 +1,226 @@
+#include "packet_io/metrics/metrics_server.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "packet_io/base/tokens.h"
+
+namespace tapline {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr int kMostClients = 32;
+constexpr uint32_t kMostRequestBytes = 8192;
+// Time limit for a client's handshake, request and answer together.
+constexpr std::chrono::seconds kPatience(5);
+// Pause before the next attempt when descriptors have run out.
+constexpr std::chrono::milliseconds kPause(100);
+
+using Request = http::request<http::empty_body>;
+
+// Avoids Beast's serializer, which for two kinds of stream takes the compiler longer than the rest of the monitor's
+// largest file.
+std::string Response(http::status status, const std::string& headers, const std::string& body) {
+  return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
+         std::string(http::obsolete_reason(status)) + "\r\n" + headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
+}
+
+std::string Refusal(http::status status, const std::string& why, const std::string& headers = "") {
+  return Response(status, headers + "Content-Type: text/plain\r\n", why + "\n");
+}
+
+Status LoadTls(const MetricsConfig& config, asio::ssl::context* tls) {
+  SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
+  // Forward secrecy and authenticated encryption only.
+  SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
+  // Each client connects once; one that asks for new keys again and again would only cost time.
+  SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
+  tls->set_options(SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  // There is no way to ask for a password.
+  tls->set_password_callback([](size_t, asio::ssl::context::password_purpose) { return std::string(); });
+  error_code error;
+  tls->use_certificate_chain_file(config.certificate, error);
+  if (error)
+    return Status::Invalid("--metrics-certificate " + config.certificate +
+                           ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
+  tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
+  // OpenSSL would keep keys of two kinds, so check that they match.
+  if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
+    return Status::Invalid("--metrics-key " + config.key +
+                           ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
+  return {};
+}
+
+}  // namespace
+
+class MetricsServer::Impl {
+ public:
+  explicit Impl(std::unique_ptr<const prometheus::Collectable> figures) : figures_(std::move(figures)) {}
+
+  ~Impl() {
+    network_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status Load(const MetricsConfig& config, const std::vector<CertificateFile>& others) {
+    for (const CertificateFile& other : others) {
+      if (Status status = AddCertificateEnd(other, &certificates_); !status.ok()) return status;
+    }
+    if (config.certificate.empty()) return {};
+    tls_.emplace(asio::ssl::context::tls_server);
+    if (Status status = LoadTls(config, &*tls_); !status.ok()) return status;
+    if (Status status = AddCertificateEnd({"metrics", config.certificate}, &certificates_); !status.ok()) return status;
+    return config.tokens.empty() ? Status() : ReadTokens("--metrics-token-file", config.tokens, &tokens_);
+  }
+
+  Status Listen(const std::string& address) {
+    error_code error;
+    Bind(address, &error);
+    if (!error) return {};
+    return Status::Resources("--metrics " + address + ": can't listen there (" + error.message() +
+                             "); is the address in use, or no HOST:PORT of this machine?");
+  }
+
+  void Run() {
+    // Each coroutine serves one client at a time, so their number bounds what clients can use.
+    for (int i = 0; i < kMostClients; ++i) asio::co_spawn(network_, TakeClients(), asio::detached);
+    thread_ = std::thread([this] { network_.run(); });
+  }
+
+ private:
+  void Bind(const std::string& address, error_code* error) {
+    const size_t colon = address.rfind(':');
+    *error = asio::error::invalid_argument;
+    if (colon == std::string::npos || colon == 0) return;
+    std::string host = address.substr(0, colon);
+    if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    const auto found =
+        tcp::resolver(network_).resolve(host, address.substr(colon + 1), tcp::resolver::numeric_service, *error);
+    if (*error) return;
+    const tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), *error);
+    if (!*error) acceptor_.set_option(tcp::acceptor::reuse_address(true), *error);
+    if (!*error) acceptor_.bind(endpoint, *error);
+    if (!*error) acceptor_.listen(kMostClients, *error);
+  }
+
+  asio::awaitable<void> TakeClients() {
+    for (;;) {
+      error_code error;
+      tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(use_awaitable, error));
+      if (error) {
+        asio::steady_timer pause(network_, kPause);
+        co_await pause.async_wait(use_awaitable);
+        continue;
+      }
+      try {
+        co_await Serve(std::move(socket));
+      } catch (const std::exception&) {
+        // The client left, was too slow, or spoke another protocol: there is nothing to report.
+      }
+    }
+  }
+
+  asio::awaitable<void> Serve(tcp::socket socket) {
+    beast::tcp_stream stream(std::move(socket));
+    stream.expires_after(kPatience);
+    if (!tls_) {
+      co_await Answer(stream);
+      co_return;
+    }
+    asio::ssl::stream<beast::tcp_stream&> encrypted(stream, *tls_);
+    co_await encrypted.async_handshake(asio::ssl::stream_base::server, use_awaitable);
+    co_await Answer(encrypted);
+    co_await encrypted.async_shutdown(use_awaitable);
+  }
+
+  template <typename Stream>
+  asio::awaitable<void> Answer(Stream& stream) {
+    std::array<char, kMostRequestBytes> buffer;
+    http::request_parser<http::empty_body> parser;
+    parser.header_limit(kMostRequestBytes);
+    size_t filled = 0;
+    while (!parser.is_header_done()) {
+      if (filled == buffer.size()) co_return;
+      filled +=
+          co_await stream.async_read_some(asio::buffer(buffer.data() + filled, buffer.size() - filled), use_awaitable);
+      error_code error;
+      const size_t parsed = parser.put(asio::buffer(buffer.data(), filled), error);
+      if (error && error != http::error::need_more) co_return;
+      std::memmove(buffer.data(), buffer.data() + parsed, filled - parsed);
+      filled -= parsed;
+    }
+    const std::string response = AnswerTo(parser.get());
+    co_await asio::async_write(stream, asio::buffer(response), use_awaitable);
+  }
+
+  std::string AnswerTo(const Request& request) const {
+    if (!tokens_.empty() && !HasToken(tokens_, std::string(request[http::field::authorization])))
+      return Refusal(http::status::unauthorized, "a token is wanted: Authorization: Bearer TOKEN",
+                     "WWW-Authenticate: Bearer\r\n");
+    const std::string target(request.target());
+    if (target.substr(0, target.find('?')) != "/metrics")
+      return Refusal(http::status::not_found, "there is /metrics, and nothing else");
+    if (request.method() != http::verb::get)
+      return Refusal(http::status::method_not_allowed, "metrics are for GET", "Allow: GET\r\n");
+    std::vector<prometheus::MetricFamily> families = figures_->Collect();
+    if (!certificates_.metric.empty()) families.insert(families.begin(), certificates_);
+    return Response(http::status::ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
+                    prometheus::TextSerializer().Serialize(families));
+  }
+
+  const std::unique_ptr<const prometheus::Collectable> figures_;
+  prometheus::MetricFamily certificates_ = CertificateEnds();
+  std::vector<std::string> tokens_;
+  std::optional<asio::ssl::context> tls_;
+  asio::io_context network_{1};
+  tcp::acceptor acceptor_{network_};
+  std::thread thread_;
+};
+
+MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MetricsServer::~MetricsServer() = default;
+
+std::unique_ptr<MetricsServer> MetricsServer::Start(const MetricsConfig& config,
+                                                    const std::vector<CertificateFile>& others,
+                                                    std::unique_ptr<const prometheus::Collectable> figures,
+                                                    Status* status) {
+  auto impl = std::make_unique<Impl>(std::move(figures));
+  *status = impl->Load(config, others);
+  if (status->ok()) *status = impl->Listen(config.address);
+  if (!status->ok()) return nullptr;
+  impl->Run();
+  return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(impl)));
+}
+
+}  // namespace tapline

@@ -1,0 +1,277 @@
+// A server with real clients, over real TLS where there is a certificate.
+#include "packet_io/metrics/metrics_server.h"
+
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tapline {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::steady_clock;
+
+constexpr char kToken[] = "0123456789abcdef";
+
+class Figures final : public prometheus::Collectable {
+ public:
+  explicit Figures(size_t help_bytes) : help_(help_bytes, 'x') {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    prometheus::MetricFamily family{"seven", help_, prometheus::MetricType::Gauge, {}};
+    family.metric.emplace_back().gauge.value = 7;
+    return {family};
+  }
+
+ private:
+  const std::string help_;
+};
+
+bool Shows7(const std::string& answer) {
+  return answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\nseven 7\n");
+}
+
+class MetricsServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "tapline-metrics-XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    tcp::acceptor probe(network_, {asio::ip::address_v4::loopback(), 0});
+    port_ = probe.local_endpoint().port();
+    config_.address = "127.0.0.1:" + std::to_string(port_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Makes a certificate, its key, and a token for clients.
+  void UseTls() {
+    config_.certificate = folder_ + "/own.pem";
+    config_.key = folder_ + "/own.key";
+    config_.tokens = folder_ + "/token";
+    const std::string made =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        "-subj /CN=localhost -keyout " +
+        config_.key + " -out " + config_.certificate + " 2>&1";
+    ASSERT_EQ(std::system((made + " >" + folder_ + "/log").c_str()), 0);
+    std::ofstream(config_.tokens) << kToken << "\n";
+  }
+  Status Start() {
+    Status status;
+    server_ = MetricsServer::Start(config_, others_, std::make_unique<Figures>(help_bytes_), &status);
+    return status;
+  }
+
+  tcp::socket Connect() {
+    tcp::socket socket(network_);
+    socket.connect({asio::ip::address_v4::loopback(), port_});
+    return socket;
+  }
+  template <typename Stream>
+  static std::string Ask(Stream* stream, const std::string& request) {
+    std::string answer;
+    error_code error;
+    asio::write(*stream, asio::buffer(request), error);
+    asio::read(*stream, asio::dynamic_buffer(answer), error);
+    return answer;
+  }
+  std::string AskPlainly(const std::string& request) {
+    tcp::socket socket = Connect();
+    return Ask(&socket, request);
+  }
+  std::string AskOverTls(const std::string& request, int newest = TLS1_3_VERSION,
+                         const char* ciphers = "DEFAULT@SECLEVEL=0") {
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    // Lowers OpenSSL's own floor, so that the server's shows.
+    SSL_CTX_set_cipher_list(context.native_handle(), ciphers);
+    SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
+    SSL_CTX_set_max_proto_version(context.native_handle(), newest);
+    asio::ssl::stream<tcp::socket> stream(Connect(), context);
+    error_code error;
+    stream.handshake(asio::ssl::stream_base::client, error);
+    return error ? "" : Ask(&stream, request);
+  }
+  static std::string Get(const std::string& path, const std::string& token = "") {
+    return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" +
+           (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") + "\r\n";
+  }
+
+  asio::io_context network_;
+  std::string folder_;
+  uint16_t port_ = 0;
+  MetricsConfig config_;
+  std::vector<CertificateFile> others_;
+  size_t help_bytes_ = 10;
+  std::unique_ptr<MetricsServer> server_;
+};
+
+TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
+  ASSERT_TRUE(Start().ok());
+  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
+  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics?name=x"))));
+  for (const char* path : {"/", "/metricsx", "/metrics/", "//metrics", "http://h/metrics"})
+    EXPECT_TRUE(AskPlainly(Get(path)).starts_with("HTTP/1.1 404 ")) << path;
+  for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
+    const std::string answer = AskPlainly(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
+    EXPECT_NE(answer.find("\r\nAllow: GET\r\n"), std::string::npos) << answer;
+  }
+  EXPECT_EQ(AskPlainly("nonsense\r\n\r\n"), "");
+}
+
+TEST_F(MetricsServerTest, ATokenIsWantedOverTls) {
+  UseTls();
+  ASSERT_TRUE(Start().ok());
+  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken))));
+  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken), TLS1_2_VERSION)));
+  for (const std::string& request : {Get("/metrics"), Get("/metrics", "0123456789abcdeF"), Get("/other")}) {
+    const std::string answer = AskOverTls(request);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
+    EXPECT_NE(answer.find("\r\nWWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("seven"), std::string::npos);
+  }
+  EXPECT_TRUE(AskOverTls(Get("/other", kToken)).starts_with("HTTP/1.1 404 "));
+}
+
+TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
+  UseTls();
+  ASSERT_TRUE(Start().ok());
+  const std::string answer = AskPlainly(Get("/metrics", kToken));
+  EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
+  EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
+  EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_1_VERSION), "");
+  EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
+}
+
+TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
+  UseTls();
+  // In a chain, the earliest expiry counts.
+  const std::string chain = folder_ + "/chain.pem";
+  const std::string made =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x -keyout " +
+      folder_ + "/x.key -out " + folder_ + "/x.pem 2>&1 >" + folder_ + "/log && cat " + config_.certificate + " " +
+      folder_ + "/x.pem >" + chain;
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  others_ = {{"kafka", chain}, {"nothing", ""}};
+  ASSERT_TRUE(Start().ok()) << Start().message();
+  const std::string answer = AskOverTls(Get("/metrics", kToken));
+  EXPECT_TRUE(Shows7(answer));
+  const auto days_left = [&](const std::string& purpose) {
+    const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
+    const size_t at = answer.find(name);
+    return at == std::string::npos ? -1.0
+                                   : (std::stod(answer.substr(at + name.size())) - double(std::time(nullptr))) / 86400;
+  };
+  EXPECT_NEAR(days_left("metrics"), 2, 0.1);
+  EXPECT_NEAR(days_left("kafka"), 1, 0.1);
+  EXPECT_EQ(days_left("nothing"), -1);
+}
+
+TEST_F(MetricsServerTest, SaysWhichCertificateHasNoEnd) {
+  others_ = {{"kafka", "/nowhere"}};
+  EXPECT_EQ(Start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
+}
+
+TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
+  UseTls();
+  ASSERT_TRUE(Start().ok());
+  std::list<tcp::socket> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(Connect());
+  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken))));
+  silent.front().non_blocking(true);
+  error_code error;
+  char byte;
+  silent.front().receive(asio::buffer(&byte, 1), 0, error);
+  EXPECT_EQ(error, asio::error::would_block) << "it was answered while they had their places";
+}
+
+TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
+  help_bytes_ = 8 << 20;  // more than a socket takes at once
+  ASSERT_TRUE(Start().ok());
+  const auto began = steady_clock::now();
+  tcp::socket slow = Connect(), deaf = Connect();
+  asio::write(deaf, asio::buffer(Get("/metrics")));
+  error_code cut;
+  std::thread talks([&] {
+    while (!cut && steady_clock::now() - began < std::chrono::seconds(20)) {
+      asio::write(slow, asio::buffer("G", 1), cut);
+      usleep(100'000);
+    }
+  });
+  std::list<tcp::socket> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(Connect());
+  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
+  talks.join();
+  EXPECT_TRUE(cut);
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
+  EXPECT_FALSE(Shows7(Ask(&deaf, ""))) << "what it did not take in time";
+}
+
+TEST_F(MetricsServerTest, ALongRequestIsCutOff) {
+  ASSERT_TRUE(Start().ok());
+  const std::string much(1 << 20, 'x');
+  EXPECT_EQ(AskPlainly("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
+  EXPECT_EQ(AskPlainly(Get("/" + much)), "");
+  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
+}
+
+TEST_F(MetricsServerTest, EndsAtOnceWhoeverIsThere) {
+  ASSERT_TRUE(Start().ok());
+  tcp::socket silent = Connect(), slow = Connect();
+  asio::write(slow, asio::buffer("GET", 3));
+  usleep(100'000);
+  const auto began = steady_clock::now();
+  server_.reset();
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(3)) << "sooner than they lose their places";
+}
+
+TEST_F(MetricsServerTest, SaysWhereItCanNotListen) {
+  ASSERT_TRUE(Start().ok());
+  for (const std::string& address : {config_.address, std::string("127.0.0.1"), std::string(":7402"),
+                                     std::string("192.0.2.1:7402"), std::string("127.0.0.1:http")}) {
+    MetricsConfig second;
+    second.address = address;
+    Status status;
+    EXPECT_EQ(MetricsServer::Start(second, {}, std::make_unique<Figures>(help_bytes_), &status), nullptr) << address;
+    EXPECT_EQ(status.exit_code(), 1);
+    EXPECT_TRUE(status.message().starts_with("--metrics " + address + ": can't listen there")) << status.message();
+  }
+}
+
+TEST_F(MetricsServerTest, SaysWhichFileIsWrong) {
+  UseTls();
+  const MetricsConfig good = config_;
+  const auto said = [this, &good](std::string MetricsConfig::*file, const std::string& path) {
+    config_ = good;
+    config_.*file = path;
+    return Start().message();
+  };
+  EXPECT_TRUE(said(&MetricsConfig::certificate, "/nowhere").starts_with("--metrics-certificate /nowhere: "));
+  EXPECT_TRUE(said(&MetricsConfig::certificate, good.key).starts_with("--metrics-certificate "));
+  EXPECT_TRUE(said(&MetricsConfig::key, good.certificate).starts_with("--metrics-key "));
+  EXPECT_TRUE(said(&MetricsConfig::tokens, "/nowhere").starts_with("--metrics-token-file /nowhere: "));
+  ASSERT_EQ(std::system(("openssl genpkey -algorithm ed25519 -out " + folder_ + "/other.key").c_str()), 0);
+  EXPECT_NE(said(&MetricsConfig::key, folder_ + "/other.key"), "");
+  EXPECT_EQ(said(&MetricsConfig::key, good.key), "");
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,164 @@
+#include "packet_io/source/file_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "packet_io/base/clock.h"
+#include "packet_io/capture/link_type.h"
+
+namespace tapline {
+namespace {
+
+LinkType LinkTypeOf(uint16_t number) {
+  switch (number) {
+    case kCaptureNull:
+    case kCaptureLoop:
+      return LinkType::kNull;
+    case kCaptureSll:
+      return LinkType::kLinuxSll;
+    case kCaptureSll2:
+      return LinkType::kLinuxSll2;
+    case kCaptureEthernet:
+      return LinkType::kEthernet;
+    default:
+      return LinkType::kRawIp;
+  }
+}
+
+}  // namespace
+
+Status StatusOf(const CaptureError& error) {
+  return error.fault == CaptureFault::kReadFailed ? Status::Resources(error.message) : Status::Invalid(error.message);
+}
+
+Status FileSource::Start() {
+  for (const std::string& path : options_.paths) {
+    CaptureError error;
+    File file;
+    file.reader = CaptureReader::Open(path, &error);
+    if (!file.reader) return StatusOf(error);
+    files_.push_back(std::move(file));
+  }
+  Skip();
+  return {};
+}
+
+// Ignores their times: the first packet after them is due at once.
+void FileSource::Skip() {
+  const bool paced = std::exchange(options_.paced, false);
+  std::array<RawPacket, kBurstPackets> packets;
+  for (uint64_t left = options_.skip_packets; left > 0;) {
+    Burst burst = Poll({packets.data(), static_cast<size_t>(std::min<uint64_t>(left, packets.size()))});
+    left -= burst.packets;
+    if (burst.ended) break;
+  }
+  options_.paced = paced;
+}
+
+// Moves to the next packet of this file. Returns false if that needs a refill, which only the next Poll() may do: the
+// bytes of packets already returned must stay.
+bool FileSource::Advance(File& file) { return ++file.next < file.count || ReadAhead(file); }
+
+bool FileSource::ReadAhead(File& file) {
+  file.next = 0;
+  switch (file.reader->Read(file.packets, &file.count)) {
+    case CaptureReader::Outcome::kPackets:
+      return true;
+    case CaptureReader::Outcome::kRefill:
+      file.needs_refill = refill_pending_ = true;
+      return false;
+    case CaptureReader::Outcome::kEnd:
+      EndOf(file);
+      return true;
+  }
+  return true;
+}
+
+void FileSource::EndOf(File& file) {
+  file.ended = true;
+  const CaptureError& error = file.reader->error();
+  losses_.unsupported_link += file.reader->unsupported_packets();
+  if (!error) return;
+  bool useful = error.partial() && file.reader->packets() > 0;
+  if (error.partial()) {
+    Drop drop = error.fault == CaptureFault::kTruncated ? Drop::kCaptureTruncated : Drop::kCaptureCorrupt;
+    ++losses_.by_drop[IndexOf(drop)];
+  }
+  if (!useful) {
+    if (status_.ok()) status_ = StatusOf(error);
+  } else if (options_.warn) {
+    options_.warn(error.message);
+  }
+}
+
+void FileSource::Refill() {
+  refill_pending_ = false;
+  for (File& file : files_) {
+    while (file.needs_refill) {
+      file.needs_refill = false;
+      file.reader->Refill();
+      ReadAhead(file);
+    }
+  }
+  refill_pending_ = false;
+}
+
+FileSource::File* FileSource::Earliest() {
+  File* earliest = nullptr;
+  for (File& file : files_) {
+    if (!file.has_packet()) continue;
+    if (earliest == nullptr || file.packet().time_ns < earliest->packet().time_ns) earliest = &file;
+  }
+  return earliest;
+}
+
+bool FileSource::IsDue(int64_t time_ns) {
+  if (!options_.paced) return true;
+  if (started_at_ns_ == 0) {
+    started_at_ns_ = MonotonicNs();
+    first_packet_ns_ = time_ns;
+  }
+  // Reads the clock again only if the packet is not due by the last reading.
+  if (time_ns - first_packet_ns_ > elapsed_ns_) elapsed_ns_ = MonotonicNs() - started_at_ns_;
+  return time_ns - first_packet_ns_ <= elapsed_ns_;
+}
+
+bool FileSource::AllEnded() const {
+  return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.ended; });
+}
+
+PacketSource::Burst FileSource::Poll(std::span<RawPacket> packets) {
+  for (File& file : files_) {
+    if (!file.has_packet() && !file.ended && !file.needs_refill) ReadAhead(file);
+  }
+  if (refill_pending_) Refill();
+  size_t count = 0;
+  while (count < packets.size() && status_.ok()) {
+    File* file = Earliest();
+    if (file == nullptr || !IsDue(file->packet().time_ns)) break;
+    const CapturedPacket& packet = file->packet();
+    packets[count++] = {packet.data, packet.captured_bytes, packet.wire_bytes, packet.time_ns,
+                        LinkTypeOf(packet.link_type)};
+    if (!Advance(*file)) break;
+  }
+  return {count, count == 0 && (AllEnded() || !status_.ok())};
+}
+
+PacketSource::Losses FileSource::ReadLosses() { return losses_; }
+
+std::optional<int64_t> FileSource::IdleTimeNs() const {
+  if (!options_.paced || started_at_ns_ == 0 || AllEnded()) return std::nullopt;
+  return first_packet_ns_ + elapsed_ns_;
+}
+
+std::optional<double> FileSource::Fraction() const {
+  uint64_t position = 0, size = 0;
+  for (const File& file : files_) {
+    if (file.reader->file_size_bytes() == 0) return std::nullopt;
+    position += file.reader->file_position_bytes();
+    size += file.reader->file_size_bytes();
+  }
+  return size == 0 ? std::nullopt : std::optional(std::min(1.0, static_cast<double>(position) / size));
+}
+
+}  // namespace tapline

@@ -1,0 +1,78 @@
+// Capture files as a packet source: merged by time, at full speed or at the speed of their packets.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packet_io/capture/capture_reader.h"
+#include "packet_io/source/packet_source.h"
+
+namespace tapline {
+
+// Converts a capture's error to a program's. REQUIRES: there is an error.
+Status StatusOf(const CaptureError& error);
+
+struct FileSourceOptions {
+  std::vector<std::string> paths;
+  // Returns each packet when it is due: as long after the first one as when they were captured.
+  bool paced = false;
+  // Receives a sentence about each file that ended too early.
+  std::function<void(const std::string&)> warn;
+  // Reads and skips this many packets, which a dead process already had.
+  uint64_t skip_packets = 0;
+};
+
+// Keeps the order within a file even if its times go back. Of several files, the packet with the smallest time comes
+// next; of equal ones, that of the file named first. Start() opens every file, so that any fault shows before the first
+// packet.
+class FileSource final : public PacketSource {
+ public:
+  explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
+
+  Status Start() override;
+  Burst Poll(std::span<RawPacket> packets) override;
+  Status status() const override { return status_; }
+  Losses ReadLosses() override;
+  bool live() const override { return false; }
+  // When paced: the packet time reached by now.
+  std::optional<int64_t> IdleTimeNs() const override;
+  std::optional<double> Fraction() const override;
+
+ private:
+  struct File {
+    std::unique_ptr<CaptureReader> reader;
+    // Read-ahead packets: packets[next] is the file's next one if next < count. Their bytes stay in place until
+    // Refill().
+    std::array<CapturedPacket, kBurstPackets> packets;
+    size_t next = 0;
+    size_t count = 0;
+    bool needs_refill = false;
+    bool ended = false;
+
+    bool has_packet() const { return next < count; }
+    const CapturedPacket& packet() const { return packets[next]; }
+  };
+
+  void Skip();
+  bool Advance(File& file);
+  bool ReadAhead(File& file);
+  void Refill();
+  void EndOf(File& file);
+  File* Earliest();
+  bool IsDue(int64_t time_ns);
+  bool AllEnded() const;
+
+  FileSourceOptions options_;
+  std::vector<File> files_;
+  bool refill_pending_ = false;
+  int64_t first_packet_ns_ = 0;
+  int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
+  int64_t elapsed_ns_ = 0;     // since then, as last measured
+  Losses losses_;
+  Status status_;
+};
+
+}  // namespace tapline

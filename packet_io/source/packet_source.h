@@ -1,0 +1,67 @@
+// The source of a lane's packets, in bursts: capture files, or a port.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "packet_io/accounting/accounting.h"
+#include "packet_io/base/status.h"
+#include "parsers/api/packet.h"
+
+namespace tapline {
+
+inline constexpr size_t kBurstPackets = 64;
+
+class PacketSource {
+ public:
+  struct Burst {
+    size_t packets = 0;
+    // No packet will ever come again.
+    bool ended = false;
+  };
+  // Packets that the source knows of and can't return, since the start.
+  struct Losses {
+    std::array<uint64_t, kOwnDrops> by_drop = {};
+    // Packets of link types that are not decoded.
+    uint64_t unsupported_link = 0;
+
+    friend Losses operator-(Losses now, const Losses& before) {
+      for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= before.by_drop[i];
+      now.unsupported_link -= before.unsupported_link;
+      return now;
+    }
+  };
+
+  virtual ~PacketSource() = default;
+  // Opens the input.
+  virtual Status Start() = 0;
+  virtual void Stop() {}
+
+  // Returns packets in the order of capture. Their bytes stay where they were captured and are valid until the next
+  // Poll(). Never waits for packets; reading a file does not count as waiting.
+  virtual Burst Poll(std::span<RawPacket> packets) = 0;
+
+  // The error, if any, once Poll() has reported the end.
+  virtual Status status() const = 0;
+  // May cost a system call, so must not be called for every burst.
+  virtual Losses ReadLosses() = 0;
+
+  // True if Retain() and Release() work: any thread may then keep a packet's bytes beyond the next Poll().
+  virtual bool retains() const { return false; }
+  // Each of `times` must be matched by one Release() of the packet's RawPacket::buffer. Polling thread only.
+  virtual void Retain(void* /*buffer*/, uint16_t /*times*/) {}
+  // Any thread.
+  virtual void Release(std::span<void* const> /*buffers*/) {}
+
+  // True for ports: packet time is wall clock, and waiting loses packets.
+  virtual bool live() const = 0;
+  // A packet time that all later packets will reach, even if none has come: it lets time pass on an idle link. Nothing
+  // for files that are read at full speed.
+  virtual std::optional<int64_t> IdleTimeNs() const { return std::nullopt; }
+  // How much of the input has been read, 0 to 1. Nothing if its end is unknown.
+  virtual std::optional<double> Fraction() const { return std::nullopt; }
+};
+
+}  // namespace tapline

@@ -1,8 +1,0 @@
-package io.tapline.sdn.controller;
-
-/**
- * A port as its switch describes it.
- *
- * @param up whether frames can pass
- */
-public record PortState(int number, String name, boolean up) {}

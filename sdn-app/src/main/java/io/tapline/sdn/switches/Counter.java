@@ -1,0 +1,59 @@
+package io.tapline.sdn.switches;
+
+import java.util.Locale;
+
+/** The controller's counters; everything that is dropped or refused is counted. */
+public enum Counter {
+  CONNECTIONS,
+  /** Connections beyond the limit, or of a switch that is already connected. */
+  REFUSED_CONNECTIONS,
+  DUPLICATE_DATAPATHS,
+  /** Switches that the inventory does not name. */
+  UNKNOWN_DATAPATHS,
+  /** Switches whose certificate does not name their datapath ID. */
+  FOREIGN_DATAPATHS,
+  /** Connections whose TLS handshake failed, or that did not use TLS. */
+  TLS_FAILURES,
+  /** No version in common. */
+  VERSION_MISMATCHES,
+  HANDSHAKE_TIMEOUTS,
+  /** Switches that were silent and did not answer an echo request. */
+  SILENT_SWITCHES,
+  /** Switches that did not read what was sent to them. */
+  SLOW_READERS,
+  MALFORMED_MESSAGES,
+  /** Connections closed for too many malformed messages, or for one whose end is unknown. */
+  MALFORMED_CUTS,
+  /** Replies larger than any known table. */
+  OVERSIZED_REPLIES,
+  UNEXPECTED_MESSAGES,
+  DISCONNECTIONS,
+  MESSAGES_IN,
+  PACKET_INS,
+  /** Packet-ins beyond the rate limit of a switch or a port. */
+  PACKET_INS_DROPPED,
+  PACKET_INS_IGNORED,
+  LLDP_FORGED,
+  LLDP_STALE,
+  LLDP_CONFLICTS,
+  ARP_SPOOFED,
+  ARP_MALFORMED,
+  ARP_ANSWERED,
+  ARP_FLOODED,
+  ARP_FLOODS_DROPPED,
+  HOSTS_REFUSED,
+  FLOW_MODS,
+  /** Errors that switches sent. */
+  SWITCH_ERRORS,
+  /** Times that a switch's flows were wrong and were repaired. */
+  REPAIRS,
+  /** Switches that did not confirm their messages in time: others no longer wait for them. */
+  BARRIER_TIMEOUTS,
+  /** Internal errors: the connection whose message or turn it was is closed. */
+  INTERNAL_ERRORS;
+
+  /** Returns the name in metrics. */
+  public String text() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

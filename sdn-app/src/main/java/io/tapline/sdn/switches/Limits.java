@@ -1,0 +1,28 @@
+package io.tapline.sdn.switches;
+
+/**
+ * Limits on the resources that one switch may use.
+ *
+ * @param mostConnections maximum number of connections; new ones beyond it are closed
+ * @param packetInsPerSecond rate limit of a switch; a tenth of it for each of its ports
+ * @param mostPendingBytes maximum of bytes written but not taken; beyond it, the switch is
+ *     disconnected
+ * @param slowNs how long written bytes may wait to be taken
+ * @param handshakeNs how long a switch may take to introduce itself
+ * @param silenceNs how long a switch may be silent
+ * @param mostMalformed maximum number of malformed messages per connection
+ * @param mostFlows maximum number of flows in a reply
+ */
+public record Limits(
+    int mostConnections,
+    int packetInsPerSecond,
+    int mostPendingBytes,
+    long slowNs,
+    long handshakeNs,
+    long silenceNs,
+    int mostMalformed,
+    int mostFlows) {
+  public static final Limits DEFAULT =
+      new Limits(
+          4096, 2000, 16 << 20, 10_000_000_000L, 10_000_000_000L, 15_000_000_000L, 100, 100_000);
+}

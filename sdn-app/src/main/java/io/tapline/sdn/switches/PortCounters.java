@@ -1,0 +1,11 @@
+package io.tapline.sdn.switches;
+
+/** The counters of a port since it exists. */
+public record PortCounters(
+    int port,
+    long rxPackets,
+    long txPackets,
+    long rxBytes,
+    long txBytes,
+    long rxDropped,
+    long txDropped) {}

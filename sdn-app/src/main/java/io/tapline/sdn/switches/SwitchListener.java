@@ -1,0 +1,30 @@
+package io.tapline.sdn.switches;
+
+import io.tapline.sdn.flow.ObservedFlow;
+import java.util.List;
+
+/** Receives events of switches, on the controller's thread. */
+public interface SwitchListener {
+  /**
+   * A switch has introduced itself.
+   *
+   * @return whether it is accepted; another one with this ID may be connected
+   */
+  boolean connected(SwitchConnection connection, List<PortState> ports);
+
+  void disconnected(SwitchConnection connection);
+
+  void packetIn(SwitchConnection connection, int port, byte[] frame);
+
+  void portChanged(SwitchConnection connection, PortState port);
+
+  void flows(SwitchConnection connection, List<ObservedFlow> flows);
+
+  void portCounters(SwitchConnection connection, List<PortCounters> counters);
+
+  /** The switch could not process a message. */
+  void refused(SwitchConnection connection, String error);
+
+  /** Called every 100 ms. */
+  void tick();
+}
