@@ -359,18 +359,19 @@ final class MirroredNetwork implements AutoCloseable {
    * TCP connections that failed or ended with a reset, and resets sent, in all hosts without an
    * agent: where there is one, a monitor that ends may reset its own connections to the broker.
    */
-  long resets() {
+  Map<String, String> resets() {
     String script =
         "for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h- | grep -vxF \"$1\"); do"
-            + " ip netns exec $n grep ^Tcp: /proc/net/snmp | tail -n 1; done"
-            + " | awk '{ sum += $8 + $9 + $15 } END { print sum }'";
+            + " echo $n $(ip netns exec $n awk '/^Tcp: [0-9]/"
+            + " { print \"failed=\" $8 \",reset=\" $9 \",sent=\" $15 }' /proc/net/snmp); done";
     String others =
         watchers.stream().map(host -> fabric.name + "-" + host).collect(Collectors.joining("\n"));
-    return Long.parseLong(
-        Fabric.run(List.of("sh", "-c", script, fabric.name, others))
-            .expectSuccess()
-            .stdout()
-            .strip());
+    return Fabric.run(List.of("sh", "-c", script, fabric.name, others))
+        .expectSuccess()
+        .stdout()
+        .lines()
+        .map(line -> line.split(" ", 2))
+        .collect(Collectors.toMap(host -> host[0], host -> host[1]));
   }
 
   @Override

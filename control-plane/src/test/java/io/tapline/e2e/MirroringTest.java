@@ -253,13 +253,16 @@ class MirroringTest {
     long all = copiesAtRest(after + 50);
     Fabric.await(
         "it is found out", () -> mirrored(monitor).path("lost").asLong() >= after - before);
+    Map<String, Long> byRule = network.fabric.copiedByRule("e00");
+    JsonNode accounts = mirrored(monitor);
     network.stop(query);
 
     JsonNode totals = state(query).path("totals");
-    assertThat(totals.at("/dropped/mirror_lost").asLong())
-        .as("%s", totals)
-        .isEqualTo(after - before);
-    assertThat(totals.path("packets_in").asLong()).as("%s", totals).isEqualTo(all);
+    String seen =
+        "copies of 150, 350, 400 packets: %d, %d, %d, then %s; accounts %s, totals %s"
+            .formatted(before, after, all, byRule, accounts, totals);
+    assertThat(totals.at("/dropped/mirror_lost").asLong()).as(seen).isEqualTo(after - before);
+    assertThat(totals.path("packets_in").asLong()).as(seen).isEqualTo(all);
   }
 
   private boolean anyCopies() throws Exception {

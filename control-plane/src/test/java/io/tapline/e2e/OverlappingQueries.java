@@ -75,7 +75,7 @@ final class OverlappingQueries {
   void run(int rounds) throws Exception {
     Map<String, String> before = network.fabric.switches();
     network.fabric.waitLongBeforeSendingAgain();
-    long resets = network.resets();
+    Map<String, String> resets = network.resets();
     Map<String, Requests> traffic = new TreeMap<>();
     try (Cli.Running one = network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS);
         Cli.Running other = network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS)) {
