@@ -19,13 +19,15 @@ import java.util.Optional;
  * </pre>
  *
  * <p>The lag of the counters, and packets that arrive between b and c, make the bound too small,
- * never too large: packets in flight do not count as lost, and once traffic pauses the number is
- * exact. A loss is reported only after two consecutive evaluations have found it.
+ * never too large: packets in flight do not count as lost. A loss is reported only after two
+ * consecutive evaluations have found it.
  *
  * <p>A switch that receives a flow may count packets for it that passed shortly before and that it
  * did not copy (Open vSwitch does, for up to half a second). So a flow counts from {@link
- * #FLOW_SETTLES_NS} after it was first seen; its earlier packets make the difference smaller until
- * traffic pauses for the first time. Pure; times of System.nanoTime; not thread-safe.
+ * #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and packets that
+ * no switch of ours copied, make the bound too small, until traffic has paused for {@link
+ * #PAUSE_NS}: what no switch has counted by then, none will, and the number is exact. Pure; times
+ * of System.nanoTime; not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
@@ -35,6 +37,13 @@ final class CopyBalance {
 
   /** Longer than a switch usually takes to count a packet. */
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
+
+  /**
+   * Longer than a switch has been seen to take to count a packet: a starved Open vSwitch took over
+   * 2 s, and its setting {@code max-revalidator} may allow more. A packet that is counted after
+   * such a pause is taken for a lost one.
+   */
+  static final long PAUSE_NS = 10_000_000_000L;
 
   private static final long MOSTLY_LAG_NS = 1_000_000_000L;
 
@@ -187,7 +196,7 @@ final class CopyBalance {
     }
     long bound = reading.copied() - (arrived.packets() - arrivedBefore);
     lost = Math.max(lost, Math.min(bound, boundBefore));
-    if (bound < lost && reading.sinceNs() - stillSinceNs >= ON_ITS_WAY_NS) {
+    if (bound < lost && reading.sinceNs() - stillSinceNs >= PAUSE_NS) {
       arrivedBefore += lost - bound;
       bound = lost;
     }
