@@ -29,6 +29,10 @@ final class MonitorProcess {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int WRONG_USAGE = 2;
   private static final int NOT_FOUND = 127;
+
+  /** Killed by SIGTERM. */
+  private static final int TERMINATED = 128 + 15;
+
   private static final int MOST_UNREAD_CHARACTERS = 2_000;
 
   private final Process process;
@@ -36,6 +40,7 @@ final class MonitorProcess {
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private PipelineException error;
   private String lastLog = "";
+  private volatile boolean stopping;
   private volatile boolean killed;
 
   /**
@@ -114,6 +119,7 @@ final class MonitorProcess {
 
   /** Asks the process to flush and exit; {@link #end} completes when it has. */
   void stop() {
+    stopping = true;
     // Process.destroy() would also close the streams and lose the final output.
     process.toHandle().destroy();
   }
@@ -127,7 +133,10 @@ final class MonitorProcess {
     }
   }
 
-  /** Returns true if {@link #kill} ended the process. */
+  /**
+   * Returns true if {@link #kill} ended the process, or {@link #stop} before the process could
+   * handle the signal.
+   */
   boolean killed() {
     return killed;
   }
@@ -204,6 +213,9 @@ final class MonitorProcess {
     if (exitCode == 0) {
       end.complete(null);
     } else {
+      if (stopping && exitCode == TERMINATED) {
+        killed = true;
+      }
       end.completeExceptionally(error != null ? error : unsaid(exitCode));
     }
   }

@@ -376,7 +376,7 @@ final class QueryRun {
       requireSuccess(awaitJob());
     } catch (CompletionException | ExecutionException e) {
       if (monitor.killed()) {
-        LOG.warn("the monitor of {} did not end in time and was killed", plan.getQuery());
+        LOG.warn("the monitor of {} ended without sending its last tuples", plan.getQuery());
         return;
       }
       throw e.getCause() instanceof PipelineException known

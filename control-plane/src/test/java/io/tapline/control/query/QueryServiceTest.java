@@ -202,6 +202,20 @@ class QueryServiceTest {
     assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
   }
 
+  /** A monitor that has just been started does not handle signals yet. */
+  @Test
+  void stopWhileTheMonitorStarts() throws Exception {
+    for (int delayMs = 0; delayMs < 100; delayMs += 4) {
+      String id = submit(slow());
+      Thread.sleep(delayMs);
+      queries.stop(id);
+      QueryInfo end = queries.awaitEnd(id);
+      assertThat(end.state())
+          .as("after %d ms: %s", delayMs, end.error())
+          .isEqualTo(QueryState.STOPPED);
+    }
+  }
+
   @Test
   void stopOfAQueryThatNeverWasChangesNothing() {
     queries.stop("q-20200101-000000-000000");
@@ -237,7 +251,8 @@ class QueryServiceTest {
         .hasMessageContaining(Integer.toString(queries.mostRunning()));
     ids.forEach(queries::stop);
     for (String id : ids) {
-      assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
+      QueryInfo end = queries.awaitEnd(id);
+      assertThat(end.state()).as(end.error()).isEqualTo(QueryState.STOPPED);
     }
   }
 
