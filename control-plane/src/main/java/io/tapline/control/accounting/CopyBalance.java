@@ -26,8 +26,8 @@ import java.util.Optional;
  * did not copy (Open vSwitch does, for up to half a second). So a flow counts from {@link
  * #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and packets that
  * no switch of ours copied, make the bound too small, until traffic has paused for {@link
- * #PAUSE_NS}: what no switch has counted by then, none will, and the number is exact. Pure; times
- * of System.nanoTime; not thread-safe.
+ * #PAUSE_NS}: packets that no switch has counted by then are no copies, and the number is exact.
+ * Pure; times of System.nanoTime; not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
@@ -41,7 +41,7 @@ final class CopyBalance {
   /**
    * Longer than a switch has been seen to take to count a packet: a starved Open vSwitch took over
    * 2 s, and its setting {@code max-revalidator} may allow more. A packet that is counted after
-   * such a pause is taken for a lost one.
+   * such a pause is reported as lost.
    */
   static final long PAUSE_NS = 10_000_000_000L;
 
