@@ -39,9 +39,9 @@ final class CopyBalance {
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   /**
-   * Longer than a switch has been seen to take to count a packet: a starved Open vSwitch took over
-   * 2 s, and its setting {@code max-revalidator} may allow more. A packet that is counted after
-   * such a pause is reported as lost.
+   * Longer than a switch has been seen to take to count a packet: Open vSwitch takes as long as its
+   * setting {@code max-revalidator} allows. A packet that is counted after such a pause is reported
+   * as lost.
    */
   static final long PAUSE_NS = 10_000_000_000L;
 

@@ -129,7 +129,7 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(150);
   }
 
-  /** A starved switch counts its last packets when both sides have long been still. */
+  /** A slow switch counts its last packets when both sides have long been still. */
   @Test
   void whatASwitchCountsLateIsNotLost() {
     received(0);
