@@ -5,7 +5,7 @@ from degrade import DEGRADATIONS
 
 MEGABYTE = 1e6
 WIDTH = 116
-# Start-up varies by some tenths from run to run.
+# Start-up's CPU time varies from run to run, and what is left by as much.
 NOISE = 0.5
 
 

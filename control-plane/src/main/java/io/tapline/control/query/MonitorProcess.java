@@ -40,6 +40,7 @@ final class MonitorProcess {
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private PipelineException error;
   private String lastLog = "";
+  private volatile boolean ready;
   private volatile boolean stopping;
   private volatile boolean killed;
 
@@ -134,8 +135,8 @@ final class MonitorProcess {
   }
 
   /**
-   * Returns true if {@link #kill} ended the process, or {@link #stop} before the process could
-   * handle the signal.
+   * Returns true if {@link #kill} ended the process, or {@link #stop} while it was starting, before
+   * it handled signals.
    */
   boolean killed() {
     return killed;
@@ -176,7 +177,10 @@ final class MonitorProcess {
 
   private void on(JsonNode status) {
     switch (status.path("event").asText()) {
-      case "ready" -> events.ready();
+      case "ready" -> {
+        ready = true;
+        events.ready();
+      }
       case "progress" ->
           events.progress(
               status.path("fraction").asDouble(Double.NaN),
@@ -213,7 +217,7 @@ final class MonitorProcess {
     if (exitCode == 0) {
       end.complete(null);
     } else {
-      if (stopping && exitCode == TERMINATED) {
+      if (stopping && !ready && exitCode == TERMINATED) {
         killed = true;
       }
       end.completeExceptionally(error != null ? error : unsaid(exitCode));

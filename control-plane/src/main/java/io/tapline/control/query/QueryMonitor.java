@@ -38,6 +38,6 @@ interface QueryMonitor {
    */
   void kill();
 
-  /** Returns true if {@link #kill} ended the monitor, or {@link #stop} before it could flush. */
+  /** Returns true if {@link #kill} ended the monitor, or {@link #stop} while it was starting. */
   boolean killed();
 }
