@@ -61,8 +61,8 @@ final class EventStream {
   }
 
   /**
-   * Returns false if the server has given up the request, as when it stops before this stream has
-   * ended. To complete such a request fails, and Javalin tries again without end.
+   * Returns false if the server has abandoned the request, for example because it stopped before
+   * this stream ended. Completing such a request fails, and Javalin would retry without end.
    */
   boolean hasRequest() {
     try {
