@@ -97,7 +97,7 @@ final class EventStream {
         return;
       }
       QueryFeed.Moment seen = now;
-      now = feed.next(seen, KEEP_ALIVE_MS);
+      now = feed.next(seen, KEEP_ALIVE_MS, () -> ended);
       if (now == seen && !ended) {
         write(Events.comment("still here"));
       }

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -56,9 +57,14 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Waits until the snapshot differs from this one, or the time is over. */
-  synchronized Moment next(Moment seen, long ms) {
-    if (moment == seen) {
+  /**
+   * Waits until the snapshot differs from this one, the time is over, or another thread has set
+   * {@code ended} and called {@link #wake}.
+   *
+   * @param ended read under this feed's lock, so that no call of {@link #wake} is missed
+   */
+  synchronized Moment next(Moment seen, long ms, BooleanSupplier ended) {
+    if (moment == seen && !ended.getAsBoolean()) {
       try {
         wait(ms);
       } catch (InterruptedException e) {
@@ -68,7 +74,7 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Wakes all waiting threads. */
+  /** Wakes all waiting threads, so that they check whether they have ended. */
   synchronized void wake() {
     notifyAll();
   }

@@ -24,12 +24,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The control plane's REST server. Closing it ends event streams, lets running requests finish, and
  * frees the port.
  */
 public final class RestServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
+
   private final Revocation revocation;
   private final EventStreams streams;
   private final Metrics metrics;
@@ -190,9 +194,17 @@ public final class RestServer implements AutoCloseable {
   @Override
   public void close() {
     streams.close();
-    javalin.stop();
+    stop();
     revocation.close();
     audit.ifPresent(Audit::close);
     metrics.close();
+  }
+
+  private void stop() {
+    try {
+      javalin.stop();
+    } catch (JavalinException e) {
+      LOG.warn("requests that were still running as the server closed are cut off", e);
+    }
   }
 }

@@ -174,6 +174,18 @@ class EventsTest {
     assertThat(next(stream)).isNull();
   }
 
+  /** The server closes while the stream's thread writes, when it waits for nothing. */
+  @Test
+  void closingTheServerEndsAStreamThatIsBeingWritten() throws Exception {
+    for (int number = 1; number <= 200; number++) {
+      stored.window("q-1", number, 0, 5);
+    }
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      assertThat(next(stream).name()).isEqualTo("state");
+      assertTimeoutPreemptively(Duration.ofSeconds(3), () -> stored.server.close());
+    }
+  }
+
   @Test
   void aForgottenQueryEndsItsStreams() throws Exception {
     try (BufferedReader stream = stored.rest.events(EVENTS)) {
