@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.StreamPlanner.Broker;
 import io.tapline.compiler.network.StreamPlanner.Cluster;
-import io.tapline.placement.LinkLevel;
+import io.tapline.network.LinkLevel;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Stream;

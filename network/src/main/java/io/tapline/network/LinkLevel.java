@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 /** The level of a link in the tree, with the weight that the paper assigns to it (6.2). */
 public enum LinkLevel {

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -113,7 +113,7 @@ public final class Topology {
   }
 
   /** Do not change the array. */
-  int[] hostsOf(int edge) {
+  public int[] hostsOf(int edge) {
     return hostsOfEdge[edge];
   }
 
@@ -122,12 +122,12 @@ public final class Topology {
   }
 
   /** Do not change the array. */
-  int[] edgesOf(int group) {
+  public int[] edgesOf(int group) {
     return edgesOfGroup[group];
   }
 
   /** Do not change the array. */
-  int[] groupsOf(int edge) {
+  public int[] groupsOf(int edge) {
     return groupsOfEdge[edge];
   }
 
@@ -149,7 +149,7 @@ public final class Topology {
   }
 
   /** Returns the weight of the cheapest path between two hosts. */
-  int weight(int hostA, int hostB) {
+  public int weight(int hostA, int hostB) {
     if (hostA == hostB) {
       return 0;
     }

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 /**
  * The resources of a host, or the needs of a process.

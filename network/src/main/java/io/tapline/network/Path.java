@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 /**
  * The number of links by level between two points, and the sum of their weights.

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 /** The cheapest path between any two edge switches, without the links to hosts. */
 @FunctionalInterface

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 /**
  * A server on which processes may be placed.

@@ -1,4 +1,4 @@
-package io.tapline.placement;
+package io.tapline.network;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
