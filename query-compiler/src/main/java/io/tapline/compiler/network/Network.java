@@ -4,12 +4,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.IpPrefix;
 import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
-import io.tapline.compiler.rules.Prefix;
 import io.tapline.network.FatTree;
 import io.tapline.network.Graph;
 import io.tapline.network.HostMaker;
+import io.tapline.network.IpPrefix;
 import io.tapline.network.Topology;
 import io.tapline.placement.Flows;
 import java.util.ArrayList;
@@ -43,7 +42,7 @@ import java.util.stream.IntStream;
  *
  * @param addresses addresses by host number of the topology; none if the inventory has no such host
  */
-public record Network(Topology topology, List<List<Prefix>> addresses, Rates rates) {
+public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates rates) {
   private static final int CPUS = 16;
   private static final int MEMORY_GIB = 64;
 
@@ -67,10 +66,10 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
       return Optional.empty();
     }
     Topology topology = topology(section);
-    List<List<Prefix>> addresses = new ArrayList<>();
+    List<List<IpPrefix>> addresses = new ArrayList<>();
     for (int host = 0; host < topology.hostCount(); host++) {
       String name = topology.host(host).name();
-      addresses.add(inventory.addresses(name).stream().map(Prefix::parse).toList());
+      addresses.add(inventory.addresses(name).stream().map(IpPrefix::of).toList());
     }
     return Optional.of(new Network(topology, addresses, rates(section, topology)));
   }
@@ -104,10 +103,10 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
 
   /** Returns the name of the host that has this name or address. */
   public Optional<String> hostOf(String nameOrAddress) {
-    Optional<Prefix> address = IpPrefix.parse(nameOrAddress).map(Prefix::of);
+    Optional<IpPrefix> address = IpPrefix.parse(nameOrAddress);
     for (int host = 0; host < topology.hostCount(); host++) {
       String name = topology.host(host).name();
-      List<Prefix> own = addresses.get(host);
+      List<IpPrefix> own = addresses.get(host);
       if (name.equals(nameOrAddress)
           || address.filter(a -> own.stream().anyMatch(a::overlaps)).isPresent()) {
         return Optional.of(name);
@@ -166,7 +165,7 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
 
   /** Returns the edge switches with the addresses below them. */
   List<EdgeSwitch> edges() {
-    List<List<Prefix>> below = new ArrayList<>();
+    List<List<IpPrefix>> below = new ArrayList<>();
     for (int edge = 0; edge < topology.edgeCount(); edge++) {
       below.add(new ArrayList<>());
     }

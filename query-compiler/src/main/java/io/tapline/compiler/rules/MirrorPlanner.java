@@ -1,5 +1,6 @@
 package io.tapline.compiler.rules;
 
+import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.util.ArrayList;
@@ -23,7 +24,7 @@ public final class MirrorPlanner {
    *
    * @param hosts no address is under two switches
    */
-  public record EdgeSwitch(String id, List<Prefix> hosts) {}
+  public record EdgeSwitch(String id, List<IpPrefix> hosts) {}
 
   /** The side whose edge switches mirror. */
   public enum Side {
@@ -46,7 +47,7 @@ public final class MirrorPlanner {
    */
   public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
 
-  private record Entry(Prefix prefix, PortMask port) {}
+  private record Entry(IpPrefix prefix, PortMask port) {}
 
   private final List<EdgeSwitch> switches;
 
@@ -184,20 +185,20 @@ public final class MirrorPlanner {
   private static List<Entry> entries(List<Address> addresses, PortMask unnamed) {
     List<Entry> entries = new ArrayList<>();
     for (Address address : addresses) {
-      Prefix prefix = Prefix.parse(address.getPrefix());
+      IpPrefix prefix = IpPrefix.of(address.getPrefix());
       int last = Math.max(address.getPort(), address.getLastPort());
       List<PortMask> ports =
           address.getPort() == 0 ? List.of(unnamed) : PortMask.range(address.getPort(), last);
       ports.forEach(port -> entries.add(new Entry(prefix, port)));
     }
-    return entries.isEmpty() ? List.of(new Entry(Prefix.ANY, unnamed)) : entries;
+    return entries.isEmpty() ? List.of(new Entry(IpPrefix.ANY, unnamed)) : entries;
   }
 
   /** Returns the part of addresses that is under a switch. */
   private List<Entry> under(List<Entry> entries, int number) {
     List<Entry> under = new ArrayList<>();
     for (Entry entry : entries) {
-      for (Prefix hosts : switches.get(number).hosts()) {
+      for (IpPrefix hosts : switches.get(number).hosts()) {
         if (entry.prefix().overlaps(hosts)) {
           under.add(new Entry(entry.prefix().and(hosts), entry.port()));
         }

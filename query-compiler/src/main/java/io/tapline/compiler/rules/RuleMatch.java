@@ -1,5 +1,7 @@
 package io.tapline.compiler.rules;
 
+import io.tapline.network.IpPrefix;
+
 /**
  * The packets that a flow of a switch matches.
  *
@@ -8,15 +10,15 @@ package io.tapline.compiler.rules;
  * @param tenant tunnel ID; 0 for any
  */
 public record RuleMatch(
-    Prefix from,
-    Prefix to,
+    IpPrefix from,
+    IpPrefix to,
     int protocol,
     PortMask fromPort,
     PortMask toPort,
     int vlan,
     int tenant) {
   public static final RuleMatch ANY =
-      new RuleMatch(Prefix.ANY, Prefix.ANY, 0, PortMask.ANY, PortMask.ANY, 0, 0);
+      new RuleMatch(IpPrefix.ANY, IpPrefix.ANY, 0, PortMask.ANY, PortMask.ANY, 0, 0);
   private static final int PROTOCOL_BITS = 8;
   private static final int VLAN_BITS = 12;
   private static final int TENANT_BITS = 24;
@@ -24,13 +26,13 @@ public record RuleMatch(
   /** If one of the two addresses has a family, the other gets the same family. */
   public RuleMatch {
     int family = Math.max(from.family(), to.family());
-    from = from.family() == family ? from : Prefix.all(family);
-    to = to.family() == family ? to : Prefix.all(family);
+    from = from.family() == family ? from : IpPrefix.all(family);
+    to = to.family() == family ? to : IpPrefix.all(family);
   }
 
   /** The part of a packet's header that rules look at. */
   public record Header(
-      Prefix from, Prefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {}
+      IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {}
 
   /** Returns the match for the other direction. */
   public RuleMatch reversed() {
@@ -102,10 +104,10 @@ public record RuleMatch(
     }
     boolean ports = fromPort.equals(other.fromPort) && toPort.equals(other.toPort);
     if (ports && from.equals(other.from)) {
-      Prefix whole = to.joined(other.to);
+      IpPrefix whole = to.joined(other.to);
       return whole == null ? null : with(from, whole, fromPort, toPort);
     } else if (ports && to.equals(other.to)) {
-      Prefix whole = from.joined(other.from);
+      IpPrefix whole = from.joined(other.from);
       return whole == null ? null : with(whole, to, fromPort, toPort);
     } else if (!from.equals(other.from) || !to.equals(other.to)) {
       return null;
@@ -119,14 +121,15 @@ public record RuleMatch(
     return null;
   }
 
-  private RuleMatch with(Prefix newFrom, Prefix newTo, PortMask newFromPort, PortMask newToPort) {
+  private RuleMatch with(
+      IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
   }
 
   /** Returns the number of fixed bits: a match that another contains has more. */
   int bits() {
-    return from.bits()
-        + to.bits()
+    return from.length()
+        + to.length()
         + (family() == 0 ? 0 : 1)
         + (protocol == 0 ? 0 : PROTOCOL_BITS)
         + fromPort.bits()
@@ -140,8 +143,8 @@ public record RuleMatch(
   public String toString() {
     boolean v6 = family() == 6;
     StringBuilder text = new StringBuilder(kind(v6));
-    append(text, v6 ? "ipv6_src" : "nw_src", from.toString());
-    append(text, v6 ? "ipv6_dst" : "nw_dst", to.toString());
+    append(text, v6 ? "ipv6_src" : "nw_src", from.length() == 0 ? "" : from.toString());
+    append(text, v6 ? "ipv6_dst" : "nw_dst", to.length() == 0 ? "" : to.toString());
     append(text, "tp_src", fromPort.mask() == 0 ? "" : fromPort.toString());
     append(text, "tp_dst", toPort.mask() == 0 ? "" : toPort.toString());
     append(text, "dl_vlan", vlan == 0 ? "" : String.valueOf(vlan));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.rules.RuleTable;
 import io.tapline.compiler.rules.Transition;
+import io.tapline.network.IpPrefix;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
@@ -45,7 +46,7 @@ class NetworkStateTest {
               .formatted(random.nextInt(4), random.nextInt(2), 8 + 8 * random.nextInt(3));
       Address address =
           Address.newBuilder()
-              .setPrefix(io.tapline.compiler.rules.Prefix.parse(prefix).toString())
+              .setPrefix(IpPrefix.of(prefix).toString())
               .setPort(random.nextInt(2) * 80)
               .build();
       if (sides != 1) {

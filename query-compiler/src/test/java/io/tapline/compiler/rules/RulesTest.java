@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.compiler.rules.MirrorPlanner.Query;
 import io.tapline.compiler.rules.RuleMatch.Header;
+import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Random queries, networks and packets: a flow table against a plain evaluation of the queries. */
 class RulesTest {
   private static final int CAPACITY = 4096;
-  private static final Map<String, Prefix> PARSED = new HashMap<>();
+  private static final Map<String, IpPrefix> PARSED = new HashMap<>();
 
   /** A small world, so that queries overlap and packets meet them. */
   private static final class World {
@@ -32,12 +33,12 @@ class RulesTest {
     World(long seed) {
       random = new Random(seed);
       for (int s = 0; s < 2 + random.nextInt(3); s++) {
-        List<Prefix> hosts = new ArrayList<>();
+        List<IpPrefix> hosts = new ArrayList<>();
         for (int h = 0; h < 1 + random.nextInt(4); h++) {
-          hosts.add(Prefix.parse("10.0.%d.%d/%d".formatted(s, 4 * h, 30 + random.nextInt(3))));
+          hosts.add(IpPrefix.of("10.0.%d.%d/%d".formatted(s, 4 * h, 30 + random.nextInt(3))));
         }
         if (random.nextInt(3) == 0) {
-          hosts.add(Prefix.parse("2001:db8:%d::/126".formatted(s)));
+          hosts.add(IpPrefix.of("2001:db8:%d::/126".formatted(s)));
         }
         switches.add(new EdgeSwitch("s" + s, hosts));
       }
@@ -76,7 +77,7 @@ class RulesTest {
           case 2 -> address.setPrefix("2001:db8::/32");
           default ->
               address.setPrefix(
-                  Prefix.parse(
+                  IpPrefix.of(
                           "10.0.%d.%d/%d"
                               .formatted(
                                   random.nextInt(4), random.nextInt(16), 24 + random.nextInt(9)))
@@ -106,13 +107,13 @@ class RulesTest {
     }
 
     /** Returns an address of a switch's host, or of no host here. */
-    private Prefix address(boolean v6) {
+    private IpPrefix address(boolean v6) {
       return v6
-          ? Prefix.parse("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
-          : Prefix.parse("10.0.%d.%d".formatted(random.nextInt(5), random.nextInt(18)));
+          ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
+          : IpPrefix.of("10.0.%d.%d".formatted(random.nextInt(5), random.nextInt(18)));
     }
 
-    int switchOf(Prefix address) {
+    int switchOf(IpPrefix address) {
       for (int s = 0; s < switches.size(); s++) {
         if (switches.get(s).hosts().stream().anyMatch(hosts -> hosts.covers(address))) {
           return s;
@@ -124,7 +125,7 @@ class RulesTest {
 
   // The plain evaluation shares no code with the planner.
 
-  private static boolean covers(List<Address> side, Prefix address, int port, boolean hasPorts) {
+  private static boolean covers(List<Address> side, IpPrefix address, int port, boolean hasPorts) {
     if (side.isEmpty()) {
       return true;
     }
@@ -138,11 +139,11 @@ class RulesTest {
     return false;
   }
 
-  private static boolean inside(String prefix, Prefix address) {
+  private static boolean inside(String prefix, IpPrefix address) {
     if (prefix.isEmpty()) {
       return true;
     }
-    Prefix p = PARSED.computeIfAbsent(prefix, Prefix::parse);
+    IpPrefix p = PARSED.computeIfAbsent(prefix, IpPrefix::of);
     boolean same = p.family() == address.family();
     for (int bit = 0; same && bit < p.length(); bit++) {
       same = bit(p, bit) == bit(address, bit);
@@ -150,14 +151,14 @@ class RulesTest {
     return same;
   }
 
-  private static long bit(Prefix address, int bit) {
+  private static long bit(IpPrefix address, int bit) {
     return (bit < 64 ? address.high() : address.low()) >> 63 - bit % 64 & 1;
   }
 
   private static boolean fits(Match match, Header h, boolean forward) {
     boolean ports = h.protocol() == 6 || h.protocol() == 17;
-    Prefix client = forward ? h.from() : h.to();
-    Prefix server = forward ? h.to() : h.from();
+    IpPrefix client = forward ? h.from() : h.to();
+    IpPrefix server = forward ? h.to() : h.from();
     int clientPort = forward ? h.fromPort() : h.toPort();
     int serverPort = forward ? h.toPort() : h.fromPort();
     return covers(match.getFromList(), client, clientPort, ports)
@@ -335,7 +336,8 @@ class RulesTest {
   @Test
   void aRuleGoesWithItsLastOwner() {
     RuleMatch match =
-        new RuleMatch(Prefix.ANY, Prefix.parse("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(
+            IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
     Wanted one = new Wanted("q1", "m", match);
     Wanted two = new Wanted("q2", "m", match);
     RuleTable both = RuleTable.of(List.of(one, two), 10);
@@ -355,10 +357,10 @@ class RulesTest {
   void aFullTableIsRefused() {
     List<Wanted> wanted = new ArrayList<>();
     for (int i = 0; i < 20; i += 2) {
-      Prefix host = Prefix.parse("10.0.0." + i);
+      IpPrefix host = IpPrefix.of("10.0.0." + i);
       wanted.add(
           new Wanted(
-              "q", "m", new RuleMatch(Prefix.ANY, host, 0, PortMask.ANY, PortMask.ANY, 0, 0)));
+              "q", "m", new RuleMatch(IpPrefix.ANY, host, 0, PortMask.ANY, PortMask.ANY, 0, 0)));
     }
     assertThat(RuleTable.of(wanted, 10).rules()).hasSize(10);
     assertThatThrownBy(() -> RuleTable.of(wanted, 9))
@@ -392,9 +394,9 @@ class RulesTest {
   /** Shows that rules are few: against one rule for each pair of addresses and direction. */
   @Test
   void rulesAreFewerThanPairs() {
-    List<Prefix> rack = new ArrayList<>();
+    List<IpPrefix> rack = new ArrayList<>();
     for (int h = 0; h < 64; h++) {
-      rack.add(Prefix.parse("10.1.0." + h));
+      rack.add(IpPrefix.of("10.1.0." + h));
     }
     List<EdgeSwitch> switches = List.of(new EdgeSwitch("s", rack));
     assertThat(count("* -> 10.1.0.0/26:80", switches)).isEqualTo(4);

@@ -1,48 +1,18 @@
-package io.tapline.compiler;
+package io.tapline.network;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * An IPv4 or IPv6 prefix with zero host bits. Parses and formats text without using a name server.
- *
- * @param address 4 or 16 bytes in network order
- * @param length bits, 0 to 32 or 128
- */
-public record IpPrefix(byte[] address, int length) {
-  /** A regular expression for text that looks like an IPv4 address, whatever its numbers. */
-  static final String FOUR_NUMBERS = "[0-9]+(\\.[0-9]+){3}";
-
+/** Parses and formats addresses of 4 or 16 bytes in network order, without using a name server. */
+final class AddressText {
   private static final int GROUPS = 8;
 
-  /**
-   * Parses an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
-   * zone.
-   */
-  public static Optional<IpPrefix> parse(String text) {
-    Optional<byte[]> bytes = text.contains(":") ? ipv6(text) : ipv4(text);
-    return bytes.map(address -> new IpPrefix(address, address.length * 8));
-  }
+  private AddressText() {}
 
-  public boolean isIpv6() {
-    return address.length == 16;
-  }
-
-  public int longest() {
-    return address.length * 8;
-  }
-
-  /**
-   * Returns the prefix of this length that contains this one's address; clears the bits beyond it.
-   */
-  public IpPrefix shortened(int newLength) {
-    byte[] masked = address.clone();
-    for (int bit = newLength; bit < longest(); bit++) {
-      masked[bit / 8] &= (byte) ~(0x80 >>> (bit % 8));
-    }
-    return new IpPrefix(masked, newLength);
+  /** Parses four decimal numbers, or IPv6 as RFC 4291 section 2.2 has it, without a zone. */
+  static Optional<byte[]> parse(String text) {
+    return text.contains(":") ? ipv6(text) : ipv4(text);
   }
 
   private static Optional<byte[]> ipv4(String text) {
@@ -78,7 +48,7 @@ public record IpPrefix(byte[] address, int length) {
   private static Optional<byte[]> ipv6(String text) {
     int gap = text.indexOf("::");
     if (gap < 0) {
-      return groups(text).filter(groups -> groups.size() == GROUPS).map(IpPrefix::bytes);
+      return groups(text).filter(groups -> groups.size() == GROUPS).map(AddressText::bytes);
     }
     Optional<List<Integer>> head = groups(text.substring(0, gap));
     Optional<List<Integer>> tail = groups(text.substring(gap + 2));
@@ -123,14 +93,9 @@ public record IpPrefix(byte[] address, int length) {
     return bytes;
   }
 
-  /** Returns "10.0.0.0/8", "2001:db8::/32": IPv6 as RFC 5952 section 4 recommends. */
-  @Override
-  public String toString() {
-    return addressText() + "/" + length;
-  }
-
-  String addressText() {
-    if (!isIpv6()) {
+  /** Returns IPv6 as RFC 5952 section 4 recommends. */
+  static String format(byte[] address) {
+    if (address.length == 4) {
       return "%d.%d.%d.%d"
           .formatted(address[0] & 0xFF, address[1] & 0xFF, address[2] & 0xFF, address[3] & 0xFF);
     }
@@ -138,10 +103,10 @@ public record IpPrefix(byte[] address, int length) {
     for (int i = 0; i < GROUPS; i++) {
       groups[i] = (address[2 * i] & 0xFF) << 8 | address[2 * i + 1] & 0xFF;
     }
-    return ipv6Text(groups);
+    return format(groups);
   }
 
-  private static String ipv6Text(int[] groups) {
+  private static String format(int[] groups) {
     int gapBegin = 0;
     int gapLength = 1;
     for (int i = 0; i < GROUPS; i++) {
@@ -166,17 +131,5 @@ public record IpPrefix(byte[] address, int length) {
       text.append(i > begin ? ":" : "").append(Integer.toHexString(groups[i]));
     }
     return text.toString();
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof IpPrefix prefix
-        && length == prefix.length
-        && Arrays.equals(address, prefix.address);
-  }
-
-  @Override
-  public int hashCode() {
-    return 31 * Arrays.hashCode(address) + length;
   }
 }
