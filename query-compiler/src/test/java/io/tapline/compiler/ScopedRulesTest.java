@@ -2,13 +2,13 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
-import io.tapline.compiler.rules.MirrorPlanner.Query;
-import io.tapline.compiler.rules.RuleMatch.Header;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorPlanner.EdgeSwitch;
+import io.tapline.network.rules.MirrorPlanner.Query;
+import io.tapline.network.rules.RuleMatch.Header;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.schema.proto.Match;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,8 +28,10 @@ class ScopedRulesTest {
       List.of(
           new EdgeSwitch("around", List.of(IpPrefix.of("10.0.2.0/27"), IpPrefix.of("10.0.3.1"))),
           new EdgeSwitch("within", List.of(IpPrefix.of("10.0.2.64/26"))),
-          new EdgeSwitch("beyond", List.of(IpPrefix.of("10.0.0.0/23"), IpPrefix.of("10.9.0.0/16"))),
-          new EdgeSwitch("both", List.of(IpPrefix.of("10.0.2.128/25"), IpPrefix.of("10.0.4.0/22"))),
+          new EdgeSwitch(
+              "beyond", List.of(IpPrefix.of("10.0.0.0/23"), IpPrefix.of("10.9.0.0/16"))),
+          new EdgeSwitch(
+              "both", List.of(IpPrefix.of("10.0.2.128/25"), IpPrefix.of("10.0.4.0/22"))),
           new EdgeSwitch("six", List.of(IpPrefix.of("2001:db8::/32"))));
   private static final List<String> SIDES =
       List.of(

@@ -1,10 +1,10 @@
 package io.tapline.compiler.network;
 
 import io.tapline.compiler.Placement;
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.MirrorRule;
-import io.tapline.compiler.rules.RuleTable;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorRule;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Front;
 import io.tapline.placement.Layout;

@@ -1,9 +1,9 @@
 package io.tapline.compiler.network;
 
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.TooManyRules;
-import io.tapline.compiler.rules.Transition;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.TooManyRules;
+import io.tapline.network.rules.Transition;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Deployment;
 import io.tapline.placement.Layout;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.placement.Layouts;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;

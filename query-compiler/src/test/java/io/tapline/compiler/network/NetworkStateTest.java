@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Transition;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Transition;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;

@@ -1,9 +1,9 @@
 package io.tapline.sdn.mirror;
 
-import io.tapline.compiler.rules.MirrorRule;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorRule;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;

@@ -1,8 +1,8 @@
 package io.tapline.sdn.openflow;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.RuleMatch;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
 import io.tapline.sdn.flow.FlowMatch;
 import java.nio.ByteBuffer;
 import java.util.TreeSet;

@@ -1,10 +1,10 @@
 package io.tapline.sdn.simulation;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;

@@ -2,11 +2,11 @@ package io.tapline.sdn.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.mirror.MirrorPort;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.simulation.SimulatedSwitches;

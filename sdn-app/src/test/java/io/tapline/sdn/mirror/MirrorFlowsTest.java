@@ -2,11 +2,11 @@ package io.tapline.sdn.mirror;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.FakeSwitch;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
@@ -159,8 +159,7 @@ class MirrorFlowsTest {
   @Test
   void aCopyForAMonitorElsewhereGoesIntoItsTunnel() {
     RuleMatch match =
-        new RuleMatch(
-            IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "far", match, false)), 10);
     MirrorFlows.Result result = MirrorFlows.of(table, Map.of("far", new MirrorPort(7, 5001)), 0);
     assertThat(result.flows().get(0))

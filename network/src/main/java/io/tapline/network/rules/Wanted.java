@@ -1,4 +1,4 @@
-package io.tapline.compiler.rules;
+package io.tapline.network.rules;
 
 /**
  * Packets that a query wants at a monitor or, as an exception from that, does not want.

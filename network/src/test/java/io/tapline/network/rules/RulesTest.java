@@ -1,12 +1,12 @@
-package io.tapline.compiler.rules;
+package io.tapline.network.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
-import io.tapline.compiler.rules.MirrorPlanner.Query;
-import io.tapline.compiler.rules.RuleMatch.Header;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorPlanner.EdgeSwitch;
+import io.tapline.network.rules.MirrorPlanner.Query;
+import io.tapline.network.rules.RuleMatch.Header;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.util.ArrayList;
@@ -336,8 +336,7 @@ class RulesTest {
   @Test
   void aRuleGoesWithItsLastOwner() {
     RuleMatch match =
-        new RuleMatch(
-            IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
     Wanted one = new Wanted("q1", "m", match);
     Wanted two = new Wanted("q2", "m", match);
     RuleTable both = RuleTable.of(List.of(one, two), 10);

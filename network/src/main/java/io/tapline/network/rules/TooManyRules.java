@@ -1,4 +1,4 @@
-package io.tapline.compiler.rules;
+package io.tapline.network.rules;
 
 /**
  * Thrown when a switch's table has no room for what is wanted; the message states how much is

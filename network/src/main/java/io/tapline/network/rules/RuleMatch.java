@@ -1,4 +1,4 @@
-package io.tapline.compiler.rules;
+package io.tapline.network.rules;
 
 import io.tapline.network.IpPrefix;
 
@@ -121,8 +121,7 @@ public record RuleMatch(
     return null;
   }
 
-  private RuleMatch with(
-      IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
+  private RuleMatch with(IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
   }
 

@@ -1,4 +1,4 @@
-package io.tapline.compiler.rules;
+package io.tapline.network.rules;
 
 import java.util.ArrayList;
 import java.util.Comparator;
