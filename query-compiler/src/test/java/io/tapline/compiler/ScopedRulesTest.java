@@ -2,9 +2,9 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.network.EdgeSwitch;
 import io.tapline.network.IpPrefix;
 import io.tapline.network.rules.MirrorPlanner;
-import io.tapline.network.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.network.rules.MirrorPlanner.Query;
 import io.tapline.network.rules.RuleMatch.Header;
 import io.tapline.network.rules.RuleTable;

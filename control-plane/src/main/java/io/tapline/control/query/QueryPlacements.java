@@ -1,8 +1,8 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.NetworkState;
+import io.tapline.network.Network;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.network.rules.TooManyRules;
 import io.tapline.placement.PlacementException;

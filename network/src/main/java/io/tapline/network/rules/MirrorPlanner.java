@@ -1,5 +1,6 @@
 package io.tapline.network.rules;
 
+import io.tapline.network.EdgeSwitch;
 import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
@@ -18,13 +19,6 @@ import java.util.Set;
 public final class MirrorPlanner {
   /** TCP, UDP. */
   public static final Set<Integer> PORT_PROTOCOLS = Set.of(6, 17);
-
-  /**
-   * An edge switch and the addresses of its hosts.
-   *
-   * @param hosts no address is under two switches
-   */
-  public record EdgeSwitch(String id, List<IpPrefix> hosts) {}
 
   /** The side whose edge switches mirror. */
   public enum Side {

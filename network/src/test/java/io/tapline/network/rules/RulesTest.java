@@ -3,8 +3,8 @@ package io.tapline.network.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.network.EdgeSwitch;
 import io.tapline.network.IpPrefix;
-import io.tapline.network.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.network.rules.MirrorPlanner.Query;
 import io.tapline.network.rules.RuleMatch.Header;
 import io.tapline.schema.proto.Address;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.network.LinkLevel;
+import io.tapline.network.Rates;
 import io.tapline.placement.Layout;
 import java.util.Arrays;
 import java.util.List;

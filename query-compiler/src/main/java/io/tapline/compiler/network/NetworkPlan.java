@@ -2,10 +2,13 @@ package io.tapline.compiler.network;
 
 import io.tapline.compiler.Placement;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.Network;
+import io.tapline.network.Rates;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.network.rules.MirrorRule;
 import io.tapline.network.rules.RuleTable;
 import io.tapline.placement.Cost;
+import io.tapline.placement.Flows;
 import io.tapline.placement.Front;
 import io.tapline.placement.Layout;
 import io.tapline.placement.PlacementException;
@@ -119,9 +122,21 @@ public record NetworkPlan(
     return hosts.stream().mapToInt(Integer::intValue).toArray();
   }
 
+  /**
+   * Returns flows from hosts to themselves, which stand for what is monitored at their edge
+   * switches.
+   */
+  static Flows flows(Network network, int[] hosts) {
+    Flows.Builder flows = new Flows.Builder(hosts.length);
+    for (int host : hosts) {
+      flows.add(host, host, network.expectedBps(host));
+    }
+    return flows.build();
+  }
+
   private static NetworkPlan of(
       Network network, String query, Match match, MirrorPlanner.Side side, int[] hosts) {
-    Problem problem = new Problem(network.topology(), network.flows(hosts), Sizes.PAPER);
+    Problem problem = new Problem(network.topology(), flows(network, hosts), Sizes.PAPER);
     Layout layout =
         Front.of(problem, Cost.Objective.WITH_PROCESSORS, new SplittableRandom(1)).cheapest(PRICE);
     Map<String, Integer> edges = new LinkedHashMap<>();

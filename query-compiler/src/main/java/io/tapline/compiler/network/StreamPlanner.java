@@ -1,5 +1,6 @@
 package io.tapline.compiler.network;
 
+import io.tapline.network.Network;
 import io.tapline.network.Topology;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Stream;

@@ -2,8 +2,8 @@ package io.tapline.sdn.controller;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.tapline.compiler.network.Network;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.Network;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.io.IOException;
 import java.util.ArrayList;
