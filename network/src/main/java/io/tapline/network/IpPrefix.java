@@ -33,8 +33,7 @@ public record IpPrefix(int family, long high, long low, int length) {
       case IPV4_BYTES -> 4;
       case IPV6_BYTES -> 6;
       default ->
-          throw new IllegalArgumentException(
-              "an address has 4 or 16 bytes, not " + address.length);
+          throw new IllegalArgumentException("an address has 4 or 16 bytes, not " + address.length);
     };
   }
 

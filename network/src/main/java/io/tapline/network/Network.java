@@ -48,8 +48,8 @@ public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates r
   }
 
   /**
-   * Returns the measured traffic of a host, otherwise {@link Rates#DEFAULT_BPS}: both directions, in
-   * bits per second.
+   * Returns the measured traffic of a host, otherwise {@link Rates#DEFAULT_BPS}: both directions,
+   * in bits per second.
    */
   public long expectedBps(int host) {
     return rates.bps(topology.host(host).name()).orElse(Rates.DEFAULT_BPS);

@@ -117,7 +117,8 @@ final class InventoryReader {
   private void checkName(String name, String where) {
     require(
         name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
-    boolean address = IpPrefix.parse(name).isPresent() || MatchReader.FOUR_NUMBERS.matcher(name).matches();
+    boolean address =
+        IpPrefix.parse(name).isPresent() || MatchReader.FOUR_NUMBERS.matcher(name).matches();
     require(!address, where, "is an address, not a name");
     String before = spellings.putIfAbsent(Names.normal(name), name);
     require(before == null, where, "is the same name as " + before);

@@ -28,10 +28,8 @@ class ScopedRulesTest {
       List.of(
           new EdgeSwitch("around", List.of(IpPrefix.of("10.0.2.0/27"), IpPrefix.of("10.0.3.1"))),
           new EdgeSwitch("within", List.of(IpPrefix.of("10.0.2.64/26"))),
-          new EdgeSwitch(
-              "beyond", List.of(IpPrefix.of("10.0.0.0/23"), IpPrefix.of("10.9.0.0/16"))),
-          new EdgeSwitch(
-              "both", List.of(IpPrefix.of("10.0.2.128/25"), IpPrefix.of("10.0.4.0/22"))),
+          new EdgeSwitch("beyond", List.of(IpPrefix.of("10.0.0.0/23"), IpPrefix.of("10.9.0.0/16"))),
+          new EdgeSwitch("both", List.of(IpPrefix.of("10.0.2.128/25"), IpPrefix.of("10.0.4.0/22"))),
           new EdgeSwitch("six", List.of(IpPrefix.of("2001:db8::/32"))));
   private static final List<String> SIDES =
       List.of(

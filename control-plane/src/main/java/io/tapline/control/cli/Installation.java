@@ -123,7 +123,9 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
 
   /** Reads the network of an inventory; empty if there is none. */
   static Optional<Network> network(Path file, Inventory inventory) {
-    return file == null ? Optional.empty() : read(file, text -> NetworkSection.fromYaml(text, inventory));
+    return file == null
+        ? Optional.empty()
+        : read(file, text -> NetworkSection.fromYaml(text, inventory));
   }
 
   private static <T> T read(Path file, Function<String, T> reader) {

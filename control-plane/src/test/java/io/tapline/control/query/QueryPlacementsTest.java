@@ -34,7 +34,8 @@ class QueryPlacementsTest {
       hosts: {web: 10.0.1.1, db: 10.0.2.1}
       network: {switches: {leaf1: [web], leaf2: [db]}, links: [[leaf1, leaf2]]}
       """;
-  private static final Optional<Network> NETWORK = NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
+  private static final Optional<Network> NETWORK =
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
 
   private static Match to(String prefix) {
     return Match.newBuilder().addTo(Address.newBuilder().setPrefix(prefix)).build();

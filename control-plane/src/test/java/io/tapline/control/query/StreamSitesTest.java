@@ -31,7 +31,8 @@ class StreamSitesTest {
         switches: {leaf1: [here, web], leaf2: [db], spine: []}
         links: [[leaf1, spine], [leaf2, spine]]
       """;
-  private static final Optional<Network> NETWORK = NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
+  private static final Optional<Network> NETWORK =
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
   private static final Plan PLAN =
       Plan.newBuilder().setQuery("q").addMonitors(Monitor.newBuilder().setHost("web")).build();
 

@@ -82,7 +82,10 @@ public final class StoredQueries implements AutoCloseable {
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(
-            backend, Catalogue.fromJson(CATALOGUE), hosts, NetworkSection.fromYaml(inventory, hosts));
+            backend,
+            Catalogue.fromJson(CATALOGUE),
+            hosts,
+            NetworkSection.fromYaml(inventory, hosts));
     server = RestServer.start(queries, source, drill, options);
     rest = new Rest(server.port());
   }

@@ -121,7 +121,8 @@ public record RuleMatch(
     return null;
   }
 
-  private RuleMatch with(IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
+  private RuleMatch with(
+      IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
   }
 

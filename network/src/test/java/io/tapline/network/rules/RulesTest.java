@@ -336,7 +336,8 @@ class RulesTest {
   @Test
   void aRuleGoesWithItsLastOwner() {
     RuleMatch match =
-        new RuleMatch(IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(
+            IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
     Wanted one = new Wanted("q1", "m", match);
     Wanted two = new Wanted("q2", "m", match);
     RuleTable both = RuleTable.of(List.of(one, two), 10);

@@ -119,8 +119,7 @@ public final class NetworkSection {
 
   private static void require(boolean right, String otherwise, Object... arguments) {
     if (!right) {
-      throw new IllegalArgumentException(
-          "inventory, network: " + otherwise.formatted(arguments));
+      throw new IllegalArgumentException("inventory, network: " + otherwise.formatted(arguments));
     }
   }
 }

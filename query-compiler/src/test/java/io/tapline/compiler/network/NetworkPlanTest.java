@@ -100,7 +100,8 @@ class NetworkPlanTest {
     assertThatThrownBy(
             () -> NetworkSection.fromYaml(YAML + "  rates_mbps: {web1: fast}", Inventory.empty()))
         .hasMessage("inventory, network: rates_mbps of web1 is 'fast', not a number of Mbit/s");
-    assertThatThrownBy(() -> NetworkSection.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
+    assertThatThrownBy(
+            () -> NetworkSection.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
         .hasMessage("inventory, network: rates_mbps names x, which is no host of it");
     assertThat(NetworkSection.fromYaml("hosts: {h1: 10.0.0.1}", Inventory.empty())).isEmpty();
   }

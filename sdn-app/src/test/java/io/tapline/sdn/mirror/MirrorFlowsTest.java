@@ -159,7 +159,8 @@ class MirrorFlowsTest {
   @Test
   void aCopyForAMonitorElsewhereGoesIntoItsTunnel() {
     RuleMatch match =
-        new RuleMatch(IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(
+            IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "far", match, false)), 10);
     MirrorFlows.Result result = MirrorFlows.of(table, Map.of("far", new MirrorPort(7, 5001)), 0);
     assertThat(result.flows().get(0))
