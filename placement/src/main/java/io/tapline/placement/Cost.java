@@ -1,5 +1,8 @@
 package io.tapline.placement;
 
+import io.tapline.network.LinkLevel;
+import io.tapline.network.Path;
+import io.tapline.network.Topology;
 import java.util.EnumMap;
 import java.util.Map;
 

@@ -1,5 +1,6 @@
 package io.tapline.placement;
 
+import io.tapline.network.Topology;
 import java.util.Arrays;
 
 /** Precomputed weights of the cheapest paths between all hosts of a small topology. */

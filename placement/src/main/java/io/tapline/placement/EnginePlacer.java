@@ -1,5 +1,6 @@
 package io.tapline.placement;
 
+import io.tapline.network.Topology;
 import java.util.random.RandomGenerator;
 
 /** Decides where aggregators, or processors, run and which sources each one reads. */

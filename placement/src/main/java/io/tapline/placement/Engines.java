@@ -1,5 +1,6 @@
 package io.tapline.placement;
 
+import io.tapline.network.Resources;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -8,6 +8,8 @@ import com.google.ortools.sat.CpSolverStatus;
 import com.google.ortools.sat.IntVar;
 import com.google.ortools.sat.LinearExpr;
 import com.google.ortools.sat.LinearExprBuilder;
+import io.tapline.network.Host;
+import io.tapline.network.Resources;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

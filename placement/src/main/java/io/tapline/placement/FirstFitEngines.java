@@ -1,5 +1,6 @@
 package io.tapline.placement;
 
+import io.tapline.network.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;

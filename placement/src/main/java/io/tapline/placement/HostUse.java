@@ -1,5 +1,8 @@
 package io.tapline.placement;
 
+import io.tapline.network.Host;
+import io.tapline.network.Resources;
+import io.tapline.network.Topology;
 import java.util.random.RandomGenerator;
 
 /** The free resources of each host during a placement. Not thread-safe. */

@@ -5,6 +5,7 @@ import com.google.ortools.linearsolver.MPConstraint;
 import com.google.ortools.linearsolver.MPObjective;
 import com.google.ortools.linearsolver.MPSolver;
 import com.google.ortools.linearsolver.MPVariable;
+import io.tapline.network.Topology;
 import java.util.Map;
 import java.util.TreeMap;
 

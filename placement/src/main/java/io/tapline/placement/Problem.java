@@ -1,5 +1,7 @@
 package io.tapline.placement;
 
+import io.tapline.network.Topology;
+
 /** The flows to be monitored, the network and the processes. */
 public record Problem(Topology topology, Flows flows, Sizes sizes) {
   /** Throws if a flow is larger than a monitor's capacity: then no placement exists. */

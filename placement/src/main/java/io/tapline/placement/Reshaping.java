@@ -1,5 +1,7 @@
 package io.tapline.placement;
 
+import io.tapline.network.Resources;
+import io.tapline.network.Topology;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.tapline.placement;
 
+import io.tapline.network.Resources;
+
 /**
  * The capacities and needs of processes.
  *

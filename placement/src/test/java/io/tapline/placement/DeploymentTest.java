@@ -3,6 +3,10 @@ package io.tapline.placement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.LeafSpine;
+import io.tapline.network.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

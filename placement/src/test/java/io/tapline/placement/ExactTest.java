@@ -2,6 +2,9 @@ package io.tapline.placement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.network.HostMaker;
+import io.tapline.network.LeafSpine;
+import io.tapline.network.Topology;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

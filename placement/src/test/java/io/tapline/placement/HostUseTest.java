@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.Host;
+import io.tapline.network.Resources;
+import io.tapline.network.Topology;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,10 @@
 package io.tapline.placement;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.Graph;
+import io.tapline.network.HostMaker;
+import io.tapline.network.LeafSpine;
+import io.tapline.network.Topology;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 

@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.network.IpPrefix;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLParser;
+import io.tapline.network.IpPrefix;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -116,7 +117,8 @@ final class InventoryReader {
   private void checkName(String name, String where) {
     require(
         name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
-    boolean address = IpPrefix.parse(name).isPresent() || name.matches(IpPrefix.FOUR_NUMBERS);
+    boolean address =
+        IpPrefix.parse(name).isPresent() || MatchReader.FOUR_NUMBERS.matcher(name).matches();
     require(!address, where, "is an address, not a name");
     String before = spellings.putIfAbsent(Names.normal(name), name);
     require(before == null, where, "is the same name as " + before);

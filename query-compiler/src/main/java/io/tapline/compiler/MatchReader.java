@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.util.EnumMap;
@@ -24,7 +25,8 @@ final class MatchReader {
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
   /** Matches a word that can't be a name in an inventory: it is an address or invalid. */
-  private static final Pattern FOUR_NUMBERS = Pattern.compile(IpPrefix.FOUR_NUMBERS);
+  /** Matches text that looks like an IPv4 address, whatever its numbers. */
+  static final Pattern FOUR_NUMBERS = Pattern.compile("[0-9]+(\\.[0-9]+){3}");
 
   private final Inventory inventory;
   private final Rights rights;

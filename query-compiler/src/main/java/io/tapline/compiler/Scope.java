@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.network.IpPrefix;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -47,13 +48,7 @@ public record Scope(List<IpPrefix> prefixes) {
 
   /** Returns true if all addresses of a prefix are within the scope. */
   public boolean holds(IpPrefix wanted) {
-    return isEverything() || prefixes.stream().anyMatch(prefix -> holds(prefix, wanted));
-  }
-
-  private static boolean holds(IpPrefix wide, IpPrefix narrow) {
-    return wide.isIpv6() == narrow.isIpv6()
-        && wide.length() <= narrow.length()
-        && narrow.shortened(wide.length()).equals(wide);
+    return isEverything() || prefixes.stream().anyMatch(prefix -> prefix.covers(wanted));
   }
 
   /** Returns the scope for users. */

@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.network.IpPrefix;
 import java.net.IDN;
 import java.net.URI;
 import java.util.Locale;

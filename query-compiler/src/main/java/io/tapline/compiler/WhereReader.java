@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.FieldCondition;
 import java.math.BigDecimal;
 import java.math.BigInteger;

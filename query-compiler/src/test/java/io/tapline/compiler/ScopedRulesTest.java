@@ -2,13 +2,13 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
-import io.tapline.compiler.rules.MirrorPlanner.Query;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch.Header;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
+import io.tapline.network.EdgeSwitch;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorPlanner.Query;
+import io.tapline.network.rules.RuleMatch.Header;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.schema.proto.Match;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,13 +26,11 @@ class ScopedRulesTest {
       new Rights("web", false, new Scope(List.of(Scope.prefix("10.0.2.0/24").orElseThrow())));
   private static final List<EdgeSwitch> SWITCHES =
       List.of(
-          new EdgeSwitch("around", List.of(Prefix.parse("10.0.2.0/27"), Prefix.parse("10.0.3.1"))),
-          new EdgeSwitch("within", List.of(Prefix.parse("10.0.2.64/26"))),
-          new EdgeSwitch(
-              "beyond", List.of(Prefix.parse("10.0.0.0/23"), Prefix.parse("10.9.0.0/16"))),
-          new EdgeSwitch(
-              "both", List.of(Prefix.parse("10.0.2.128/25"), Prefix.parse("10.0.4.0/22"))),
-          new EdgeSwitch("six", List.of(Prefix.parse("2001:db8::/32"))));
+          new EdgeSwitch("around", List.of(IpPrefix.of("10.0.2.0/27"), IpPrefix.of("10.0.3.1"))),
+          new EdgeSwitch("within", List.of(IpPrefix.of("10.0.2.64/26"))),
+          new EdgeSwitch("beyond", List.of(IpPrefix.of("10.0.0.0/23"), IpPrefix.of("10.9.0.0/16"))),
+          new EdgeSwitch("both", List.of(IpPrefix.of("10.0.2.128/25"), IpPrefix.of("10.0.4.0/22"))),
+          new EdgeSwitch("six", List.of(IpPrefix.of("2001:db8::/32"))));
   private static final List<String> SIDES =
       List.of(
           "*",
@@ -60,13 +58,13 @@ class ScopedRulesTest {
         Compiler.Options.local("web-1", RIGHTS));
   }
 
-  private static Prefix address(Random random) {
+  private static IpPrefix address(Random random) {
     return switch (random.nextInt(8)) {
-      case 0 -> Prefix.parse("2001:db8::" + Integer.toHexString(random.nextInt(4)));
-      case 1 -> Prefix.parse("10.9.0." + random.nextInt(4));
+      case 0 -> IpPrefix.of("2001:db8::" + Integer.toHexString(random.nextInt(4)));
+      case 1 -> IpPrefix.of("10.9.0." + random.nextInt(4));
       case 2, 3, 4 ->
-          Prefix.parse("10.0.2." + List.of(5, 7, 9, 70, 130, 200).get(random.nextInt(6)));
-      default -> Prefix.parse("10.0.%d.%d".formatted(random.nextInt(6), random.nextInt(2)));
+          IpPrefix.of("10.0.2." + List.of(5, 7, 9, 70, 130, 200).get(random.nextInt(6)));
+      default -> IpPrefix.of("10.0.%d.%d".formatted(random.nextInt(6), random.nextInt(2)));
     };
   }
 
@@ -81,7 +79,7 @@ class ScopedRulesTest {
         0);
   }
 
-  private static boolean isMine(Prefix address) {
+  private static boolean isMine(IpPrefix address) {
     return address.toString().startsWith("10.0.2.");
   }
 

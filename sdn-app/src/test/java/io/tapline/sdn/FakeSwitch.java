@@ -1,6 +1,6 @@
 package io.tapline.sdn;
 
-import io.tapline.compiler.rules.RuleMatch;
+import io.tapline.network.rules.RuleMatch;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowDifference;

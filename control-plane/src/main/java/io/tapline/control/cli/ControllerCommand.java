@@ -2,7 +2,7 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.network.Network;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;

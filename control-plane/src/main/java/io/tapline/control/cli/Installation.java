@@ -2,7 +2,8 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkSection;
+import io.tapline.network.Network;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -122,7 +123,9 @@ record Installation(Path home, Path prefix, List<Path> plugins) {
 
   /** Reads the network of an inventory; empty if there is none. */
   static Optional<Network> network(Path file, Inventory inventory) {
-    return file == null ? Optional.empty() : read(file, text -> Network.fromYaml(text, inventory));
+    return file == null
+        ? Optional.empty()
+        : read(file, text -> NetworkSection.fromYaml(text, inventory));
   }
 
   private static <T> T read(Path file, Function<String, T> reader) {

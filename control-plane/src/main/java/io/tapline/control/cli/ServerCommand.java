@@ -1,7 +1,6 @@
 package io.tapline.control.cli;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.coordination.Leadership;
@@ -13,6 +12,7 @@ import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.registry.RegistryOptions;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.RestServer;
+import io.tapline.network.Network;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.NetworkMap;
 import java.io.IOException;

@@ -2,12 +2,12 @@ package io.tapline.control.embedded;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
 import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
+import io.tapline.network.Network;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorPlanner;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 

@@ -1,10 +1,10 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.NetworkState;
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.TooManyRules;
+import io.tapline.network.Network;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.TooManyRules;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
 import io.tapline.sdn.mirror.MirrorState;

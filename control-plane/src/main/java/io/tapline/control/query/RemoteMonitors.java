@@ -2,13 +2,13 @@ package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.network.NetworkPlan;
-import io.tapline.compiler.rules.MirrorPlanner;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.control.registry.Assignments;
+import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;

@@ -1,10 +1,10 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.StreamPlanner;
 import io.tapline.compiler.network.StreamPlanner.Broker;
 import io.tapline.compiler.network.StreamPlanner.Cluster;
 import io.tapline.control.PipelineException;
+import io.tapline.network.Network;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;

@@ -1,7 +1,7 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.IpPrefix;
 import io.tapline.compiler.Scope;
+import io.tapline.network.IpPrefix;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;

@@ -3,10 +3,10 @@ package io.tapline.control.rest;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
-import io.tapline.compiler.network.Network;
 import io.tapline.control.access.Role;
 import io.tapline.control.query.QueryService;
-import io.tapline.placement.Topology;
+import io.tapline.network.Network;
+import io.tapline.network.Topology;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 

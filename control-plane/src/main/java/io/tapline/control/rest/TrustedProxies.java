@@ -1,7 +1,7 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.IpPrefix;
 import io.tapline.compiler.Scope;
+import io.tapline.network.IpPrefix;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;

@@ -3,7 +3,8 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkSection;
+import io.tapline.network.Network;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import io.tapline.sdn.controller.Controller;
@@ -33,7 +34,8 @@ class QueryPlacementsTest {
       hosts: {web: 10.0.1.1, db: 10.0.2.1}
       network: {switches: {leaf1: [web], leaf2: [db]}, links: [[leaf1, leaf2]]}
       """;
-  private static final Optional<Network> NETWORK = Network.fromYaml(YAML, Inventory.fromYaml(YAML));
+  private static final Optional<Network> NETWORK =
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
 
   private static Match to(String prefix) {
     return Match.newBuilder().addTo(Address.newBuilder().setPrefix(prefix)).build();
@@ -96,7 +98,7 @@ class QueryPlacementsTest {
             datapaths: {leaf1: 1, leaf2: 2}
             monitor_ports: {leaf1: {web: 3}, leaf2: {db: 3}}
         """;
-    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    Network network = NetworkSection.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
     InetAddress loopback = InetAddress.getLoopbackAddress();
     ControllerOptions options =
         ControllerOptions.of(new InetSocketAddress(loopback, 0), NetworkMap.of(network, yaml));

@@ -3,11 +3,12 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkSection;
 import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.query.JobCluster.TaskManager;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
+import io.tapline.network.Network;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;
@@ -30,7 +31,8 @@ class StreamSitesTest {
         switches: {leaf1: [here, web], leaf2: [db], spine: []}
         links: [[leaf1, spine], [leaf2, spine]]
       """;
-  private static final Optional<Network> NETWORK = Network.fromYaml(YAML, Inventory.fromYaml(YAML));
+  private static final Optional<Network> NETWORK =
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML));
   private static final Plan PLAN =
       Plan.newBuilder().setQuery("q").addMonitors(Monitor.newBuilder().setHost("web")).build();
 

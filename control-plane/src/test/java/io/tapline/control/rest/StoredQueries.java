@@ -2,7 +2,7 @@ package io.tapline.control.rest;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkSection;
 import io.tapline.control.JobKey;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.embedded.EmbeddedOptions;
@@ -82,7 +82,10 @@ public final class StoredQueries implements AutoCloseable {
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(
-            backend, Catalogue.fromJson(CATALOGUE), hosts, Network.fromYaml(inventory, hosts));
+            backend,
+            Catalogue.fromJson(CATALOGUE),
+            hosts,
+            NetworkSection.fromYaml(inventory, hosts));
     server = RestServer.start(queries, source, drill, options);
     rest = new Rest(server.port());
   }

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkSection;
+import io.tapline.network.Network;
 import io.tapline.sdn.controller.NetworkMap;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.nio.file.Path;
@@ -37,7 +38,7 @@ class FatTreePlanTest {
   void itsInventoryIsThePlanForTapline() {
     FatTreePlan plan = new FatTreePlan("tl", 4, 0);
     String yaml = plan.inventory();
-    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    Network network = NetworkSection.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
     NetworkMap map = NetworkMap.of(network, yaml);
     assertThat(network.topology().hostCount()).isEqualTo(16);
     assertThat(map.datapaths()).hasSize(20).containsEntry("edge-3-1", 0x10301L);
@@ -48,7 +49,7 @@ class FatTreePlanTest {
   void copiesGoToAPortThatNoTrafficOfTheirHostUses() {
     FatTreePlan plan = new FatTreePlan("tl", 4, 0);
     String yaml = plan.inventory();
-    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    Network network = NetworkSection.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
     NetworkMap map = NetworkMap.of(network, yaml);
     assertThat(map.monitorPorts()).hasSize(8);
     assertThat(map.monitorPorts().get("edge-2-1"))

@@ -1,14 +1,16 @@
 package io.tapline.flink.ingest;
 
-import com.google.protobuf.ByteString;
+import io.tapline.network.IpPrefix;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.FieldCondition;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * Finds the rows of a batch that meet conditions. A batch of a parser that a condition does not
@@ -60,21 +62,31 @@ final class RowConditions {
    * Evaluates by entry; rows without a value have the entry after the last, which meets nothing.
    */
   private static boolean[] entries(FieldCondition condition, TupleColumns columns, int column) {
-    boolean address = columns.type(column) == Column.Type.ADDRESS;
+    List<Predicate<byte[]>> values = values(condition, columns.type(column));
     boolean wanted = condition.getOperator() == FieldCondition.Operator.EQUAL;
     boolean[] holds = new boolean[columns.entries(column) + 1];
     for (int entry = 0; entry < holds.length - 1; entry++) {
       byte[] bytes = columns.entry(column, entry);
-      boolean among =
-          condition.getValuesList().stream()
-              .anyMatch(
-                  value ->
-                      address
-                          ? AddressPrefix.parse(value).covers(bytes)
-                          : Arrays.equals(ByteString.copyFromUtf8(value).toByteArray(), bytes));
+      boolean among = values.stream().anyMatch(value -> value.test(bytes));
       holds[entry] = among == wanted;
     }
     return holds;
+  }
+
+  private static List<Predicate<byte[]>> values(FieldCondition condition, Column.Type type) {
+    boolean address = type == Column.Type.ADDRESS;
+    return condition.getValuesList().stream()
+        .map(value -> address ? within(value) : equal(value))
+        .toList();
+  }
+
+  private static Predicate<byte[]> within(String prefix) {
+    return IpPrefix.withLength(prefix)::covers;
+  }
+
+  private static Predicate<byte[]> equal(String text) {
+    byte[] wanted = text.getBytes(StandardCharsets.UTF_8);
+    return bytes -> Arrays.equals(wanted, bytes);
   }
 
   /** A condition on numbers of one type. */

@@ -1,11 +1,14 @@
 package io.tapline.compiler.network;
 
 import io.tapline.compiler.Placement;
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.MirrorRule;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleTable;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.Network;
+import io.tapline.network.Rates;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.MirrorRule;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.placement.Cost;
+import io.tapline.placement.Flows;
 import io.tapline.placement.Front;
 import io.tapline.placement.Layout;
 import io.tapline.placement.PlacementException;
@@ -109,8 +112,8 @@ public record NetworkPlan(
     List<Integer> hosts = new ArrayList<>();
     for (int host = 0; host < network.addresses().size(); host++) {
       boolean meant = side.isEmpty() && !network.addresses().get(host).isEmpty();
-      for (Prefix own : network.addresses().get(host)) {
-        meant |= side.stream().anyMatch(a -> Prefix.parse(a.getPrefix()).overlaps(own));
+      for (IpPrefix own : network.addresses().get(host)) {
+        meant |= side.stream().anyMatch(a -> IpPrefix.of(a.getPrefix()).overlaps(own));
       }
       if (meant) {
         hosts.add(host);
@@ -119,9 +122,21 @@ public record NetworkPlan(
     return hosts.stream().mapToInt(Integer::intValue).toArray();
   }
 
+  /**
+   * Returns flows from hosts to themselves, which stand for what is monitored at their edge
+   * switches.
+   */
+  static Flows flows(Network network, int[] hosts) {
+    Flows.Builder flows = new Flows.Builder(hosts.length);
+    for (int host : hosts) {
+      flows.add(host, host, network.expectedBps(host));
+    }
+    return flows.build();
+  }
+
   private static NetworkPlan of(
       Network network, String query, Match match, MirrorPlanner.Side side, int[] hosts) {
-    Problem problem = new Problem(network.topology(), network.flows(hosts), Sizes.PAPER);
+    Problem problem = new Problem(network.topology(), flows(network, hosts), Sizes.PAPER);
     Layout layout =
         Front.of(problem, Cost.Objective.WITH_PROCESSORS, new SplittableRandom(1)).cheapest(PRICE);
     Map<String, Integer> edges = new LinkedHashMap<>();
@@ -243,11 +258,11 @@ public record NetworkPlan(
   private boolean otherSideMeans(List<Address> addresses) {
     List<Address> other = side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
     return addresses.stream()
-        .map(address -> Prefix.parse(address.getPrefix()))
+        .map(address -> IpPrefix.of(address.getPrefix()))
         .anyMatch(
             own ->
                 other.isEmpty()
-                    || other.stream().anyMatch(a -> Prefix.parse(a.getPrefix()).overlaps(own)));
+                    || other.stream().anyMatch(a -> IpPrefix.of(a.getPrefix()).overlaps(own)));
   }
 
   private static Match narrowed(Match match, MirrorPlanner.Side side, List<Address> addresses) {
@@ -258,14 +273,14 @@ public record NetworkPlan(
   }
 
   /** Returns the part of a host's addresses that the query matches. */
-  private static List<Address> addresses(List<Prefix> host, List<Address> side) {
+  private static List<Address> addresses(List<IpPrefix> host, List<Address> side) {
     List<Address> addresses = new ArrayList<>();
-    for (Prefix own : host) {
+    for (IpPrefix own : host) {
       if (side.isEmpty()) {
         addresses.add(Address.newBuilder().setPrefix(own.toString()).build());
       }
       for (Address address : side) {
-        Prefix wanted = Prefix.parse(address.getPrefix());
+        IpPrefix wanted = IpPrefix.of(address.getPrefix());
         if (wanted.overlaps(own)) {
           addresses.add(address.toBuilder().setPrefix(wanted.and(own).toString()).build());
         }

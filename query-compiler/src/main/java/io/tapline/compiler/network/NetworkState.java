@@ -1,9 +1,10 @@
 package io.tapline.compiler.network;
 
-import io.tapline.compiler.rules.MirrorPlanner;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.TooManyRules;
-import io.tapline.compiler.rules.Transition;
+import io.tapline.network.Network;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.TooManyRules;
+import io.tapline.network.rules.Transition;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Deployment;
 import io.tapline.placement.Layout;
@@ -134,7 +135,7 @@ public final class NetworkState {
   private Change add(String query, Part part) {
     Map<String, Part> with = new LinkedHashMap<>(queries);
     with.put(query, part);
-    return change(deployment.add(query, network.flows(part.hosts())), with);
+    return change(deployment.add(query, NetworkPlan.flows(network, part.hosts())), with);
   }
 
   /**

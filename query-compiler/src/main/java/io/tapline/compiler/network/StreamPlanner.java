@@ -1,6 +1,7 @@
 package io.tapline.compiler.network;
 
-import io.tapline.placement.Topology;
+import io.tapline.network.Network;
+import io.tapline.network.Topology;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Stream;
 import java.util.ArrayList;

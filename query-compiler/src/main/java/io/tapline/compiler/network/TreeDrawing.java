@@ -1,7 +1,7 @@
 package io.tapline.compiler.network;
 
+import io.tapline.network.Topology;
 import io.tapline.placement.Layout;
-import io.tapline.placement.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

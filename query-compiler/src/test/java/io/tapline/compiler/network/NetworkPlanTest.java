@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.rules.MirrorPlanner;
+import io.tapline.network.Network;
+import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.placement.Layouts;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;
@@ -26,7 +27,7 @@ class NetworkPlanTest {
         links: [[leaf1, spine], [leaf2, spine]]
       """;
   private static final Network NETWORK =
-      Network.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
 
   private static Address address(String prefix, int port) {
     return Address.newBuilder().setPrefix(prefix).setPort(port).build();
@@ -94,13 +95,14 @@ class NetworkPlanTest {
   @Test
   void wrongNetworksAreErrors() {
     String wrong = "network: {switches: {a: [h1]}, links: [[a, b]]}";
-    assertThatThrownBy(() -> Network.fromYaml(wrong, Inventory.empty()))
+    assertThatThrownBy(() -> NetworkSection.fromYaml(wrong, Inventory.empty()))
         .hasMessage("inventory, network: there is no switch b");
     assertThatThrownBy(
-            () -> Network.fromYaml(YAML + "  rates_mbps: {web1: fast}", Inventory.empty()))
+            () -> NetworkSection.fromYaml(YAML + "  rates_mbps: {web1: fast}", Inventory.empty()))
         .hasMessage("inventory, network: rates_mbps of web1 is 'fast', not a number of Mbit/s");
-    assertThatThrownBy(() -> Network.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
+    assertThatThrownBy(
+            () -> NetworkSection.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
         .hasMessage("inventory, network: rates_mbps names x, which is no host of it");
-    assertThat(Network.fromYaml("hosts: {h1: 10.0.0.1}", Inventory.empty())).isEmpty();
+    assertThat(NetworkSection.fromYaml("hosts: {h1: 10.0.0.1}", Inventory.empty())).isEmpty();
   }
 }

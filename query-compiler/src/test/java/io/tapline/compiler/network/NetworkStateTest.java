@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Transition;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.Network;
+import io.tapline.network.Rates;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Transition;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
@@ -23,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NetworkStateTest {
   private static final String YAML = yaml();
   private static final Network NETWORK =
-      Network.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
+      NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
 
   /** A fat tree of k=4 with addresses 10.POD.EDGE.HOST. */
   private static String yaml() {
@@ -45,7 +48,7 @@ class NetworkStateTest {
               .formatted(random.nextInt(4), random.nextInt(2), 8 + 8 * random.nextInt(3));
       Address address =
           Address.newBuilder()
-              .setPrefix(io.tapline.compiler.rules.Prefix.parse(prefix).toString())
+              .setPrefix(IpPrefix.of(prefix).toString())
               .setPort(random.nextInt(2) * 80)
               .build();
       if (sides != 1) {
@@ -232,7 +235,7 @@ class NetworkStateTest {
     assertThat(guessed.cost().mirrorBps()).isEqualTo(2 * Rates.DEFAULT_BPS);
     String counted =
         YAML.replace("fat_tree: 4", "fat_tree: 4, rates_mbps: {h-0-0-0: 9000, h-0-0-1: 2500.5}");
-    Network network = Network.fromYaml(counted, Inventory.fromYaml(counted)).orElseThrow();
+    Network network = NetworkSection.fromYaml(counted, Inventory.fromYaml(counted)).orElseThrow();
     NetworkPlan plan = NetworkPlan.of(network, "q", all);
     assertThat(plan.cost().mirrorBps()).isEqualTo(11_500_500_000L);
     assertThat(plan.placed().monitors().size()).isGreaterThan(guessed.placed().monitors().size());

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.StreamPlanner.Broker;
 import io.tapline.compiler.network.StreamPlanner.Cluster;
-import io.tapline.placement.LinkLevel;
+import io.tapline.network.LinkLevel;
+import io.tapline.network.Network;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Stream;
@@ -36,7 +37,7 @@ class StreamPlannerTest {
     }
     yaml.append("network: {fat_tree: 4}\n");
     Inventory inventory = Inventory.fromYaml(yaml.toString());
-    return Network.fromYaml(yaml.toString(), inventory).orElseThrow();
+    return NetworkSection.fromYaml(yaml.toString(), inventory).orElseThrow();
   }
 
   private static Stream choose(List<String> monitors, Cluster... clusters) {

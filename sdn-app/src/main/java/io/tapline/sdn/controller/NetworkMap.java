@@ -2,8 +2,8 @@ package io.tapline.sdn.controller;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.tapline.compiler.network.Network;
-import io.tapline.compiler.rules.Prefix;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.Network;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -70,9 +70,9 @@ public record NetworkMap(
         datapaths, addresses, switchOfAddress, monitorPorts(section.path("monitor_ports")));
   }
 
-  private static List<Integer> ipv4(List<Prefix> prefixes) {
+  private static List<Integer> ipv4(List<IpPrefix> prefixes) {
     List<Integer> addresses = new ArrayList<>();
-    for (Prefix prefix : prefixes) {
+    for (IpPrefix prefix : prefixes) {
       if (prefix.family() == 4 && prefix.length() == HOST_LENGTH) {
         addresses.add((int) (prefix.high() >>> 32));
       }

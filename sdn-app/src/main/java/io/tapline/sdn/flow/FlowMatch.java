@@ -1,6 +1,6 @@
 package io.tapline.sdn.flow;
 
-import io.tapline.compiler.rules.RuleMatch;
+import io.tapline.network.rules.RuleMatch;
 
 /**
  * The packets that a flow matches.

@@ -1,6 +1,6 @@
 package io.tapline.sdn.mirror;
 
-import io.tapline.compiler.rules.RuleTable;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowDifference;

@@ -1,9 +1,9 @@
 package io.tapline.sdn.mirror;
 
-import io.tapline.compiler.rules.MirrorRule;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorRule;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
@@ -83,7 +83,7 @@ public final class MirrorFlows {
   }
 
   private static RuleMatch inFamily(RuleMatch match, int family) {
-    Prefix all = new Prefix(family, 0, 0, 0);
+    IpPrefix all = IpPrefix.all(family);
     return new RuleMatch(
         all, all, match.protocol(), match.fromPort(), match.toPort(), match.vlan(), match.tenant());
   }

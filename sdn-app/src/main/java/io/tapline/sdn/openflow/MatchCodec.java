@@ -1,8 +1,8 @@
 package io.tapline.sdn.openflow;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
 import io.tapline.sdn.flow.FlowMatch;
 import java.nio.ByteBuffer;
 import java.util.TreeSet;
@@ -64,7 +64,7 @@ final class MatchCodec {
     }
   }
 
-  private static void ipv4(Match.Builder built, MatchField<IPv4Address> field, Prefix prefix) {
+  private static void ipv4(Match.Builder built, MatchField<IPv4Address> field, IpPrefix prefix) {
     if (prefix.length() > 0) {
       set(
           built,
@@ -74,7 +74,7 @@ final class MatchCodec {
     }
   }
 
-  private static void ipv6(Match.Builder built, MatchField<IPv6Address> field, Prefix prefix) {
+  private static void ipv6(Match.Builder built, MatchField<IPv6Address> field, IpPrefix prefix) {
     if (prefix.length() > 0) {
       set(
           built,
@@ -125,8 +125,8 @@ final class MatchCodec {
   private static final class Decoded {
     private int ethType;
     private long ethDst = FlowMatch.ANY_MAC;
-    private Prefix from = Prefix.ANY;
-    private Prefix to = Prefix.ANY;
+    private IpPrefix from = IpPrefix.ANY;
+    private IpPrefix to = IpPrefix.ANY;
     private int protocol;
     private PortMask fromPort = PortMask.ANY;
     private PortMask toPort = PortMask.ANY;
@@ -167,23 +167,23 @@ final class MatchCodec {
       return true;
     }
 
-    private static Prefix ipv4(Match match, MatchField<IPv4Address> field) {
+    private static IpPrefix ipv4(Match match, MatchField<IPv4Address> field) {
       if (match.isExact(field)) {
-        return new Prefix(4, (long) match.get(field).getInt() << 32, 0, 32);
+        return new IpPrefix(4, (long) match.get(field).getInt() << 32, 0, 32);
       }
       Masked<IPv4Address> masked = match.getMasked(field);
       int length = Integer.bitCount(masked.getMask().getInt());
-      return new Prefix(4, (long) masked.getValue().getInt() << 32, 0, length);
+      return new IpPrefix(4, (long) masked.getValue().getInt() << 32, 0, length);
     }
 
-    private static Prefix ipv6(Match match, MatchField<IPv6Address> field) {
+    private static IpPrefix ipv6(Match match, MatchField<IPv6Address> field) {
       boolean exact = match.isExact(field);
       IPv6Address value = exact ? match.get(field) : match.getMasked(field).getValue();
       IPv6Address mask = exact ? IPv6Address.NO_MASK : match.getMasked(field).getMask();
       ByteBuffer bytes = ByteBuffer.wrap(value.getBytes());
       ByteBuffer bits = ByteBuffer.wrap(mask.getBytes());
       int length = Long.bitCount(bits.getLong()) + Long.bitCount(bits.getLong());
-      return new Prefix(6, bytes.getLong(), bytes.getLong(), length);
+      return new IpPrefix(6, bytes.getLong(), bytes.getLong(), length);
     }
 
     private static PortMask port(Match match, MatchField<TransportPort> field) {
@@ -207,8 +207,8 @@ final class MatchCodec {
       return new FlowMatch(ethType, ethDst, rule, rest);
     }
 
-    private static Prefix family(Prefix prefix, int family) {
-      return prefix.family() == 0 ? new Prefix(family, 0, 0, 0) : prefix;
+    private static IpPrefix family(IpPrefix prefix, int family) {
+      return prefix.family() == 0 ? IpPrefix.all(family) : prefix;
     }
   }
 }

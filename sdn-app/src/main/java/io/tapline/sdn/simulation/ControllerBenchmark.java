@@ -1,10 +1,10 @@
 package io.tapline.sdn.simulation;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
@@ -84,8 +84,8 @@ public final class ControllerBenchmark {
   private static RuleTable table(int rules) {
     List<Wanted> wants = new ArrayList<>();
     for (int i = 0; i < rules; i++) {
-      Prefix to = new Prefix(4, (0x0a00_0000L + 2L * i) << 32, 0, 32);
-      RuleMatch match = new RuleMatch(Prefix.ANY, to, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+      IpPrefix to = new IpPrefix(4, (0x0a00_0000L + 2L * i) << 32, 0, 32);
+      RuleMatch match = new RuleMatch(IpPrefix.ANY, to, 6, PortMask.ANY, PortMask.of(80), 0, 0);
       wants.add(new Wanted("q", "monitor-0", match, false));
     }
     return RuleTable.of(wants, rules);

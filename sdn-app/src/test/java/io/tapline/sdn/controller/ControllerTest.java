@@ -2,11 +2,11 @@ package io.tapline.sdn.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.mirror.MirrorPort;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.simulation.SimulatedSwitches;
@@ -69,7 +69,7 @@ class ControllerTest {
   private static MirrorState mirrored(String... names) {
     RuleMatch match =
         new RuleMatch(
-            Prefix.parse("10.0.0.0/8"), Prefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+            IpPrefix.of("10.0.0.0/8"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "monitor-0", match, false)), 100);
     Map<String, RuleTable> tables = new java.util.HashMap<>();
     for (String name : names) {

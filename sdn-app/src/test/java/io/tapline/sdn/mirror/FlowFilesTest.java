@@ -3,9 +3,10 @@ package io.tapline.sdn.mirror;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.tapline.compiler.Inventory;
-import io.tapline.compiler.network.Network;
-import io.tapline.compiler.network.NetworkState;
+import io.tapline.network.EdgeSwitch;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.network.rules.RuleTable;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.io.IOException;
@@ -13,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -28,11 +30,12 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FlowFilesTest {
   private static final String SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema";
-  private static final String YAML =
-      """
-      hosts: {a: 10.0.0.1, b: 10.0.0.2, c: 10.0.1.1, d: 10.0.1.2, e: 2001:db8::5}
-      network: {switches: {leaf1: [a, b, e], leaf2: [c, d]}, links: [[leaf1, leaf2]]}
-      """;
+  private static final List<EdgeSwitch> SWITCHES =
+      List.of(
+          edge("leaf1", "10.0.0.1", "10.0.0.2", "2001:db8::5"),
+          edge("leaf2", "10.0.1.1", "10.0.1.2"));
+  private static final Map<String, String> HOST_OF_MONITOR =
+      Map.of("monitor-0", "a", "monitor-1", "b", "monitor-2", "e", "monitor-3", "c");
   private static final String FOREIGN = "table=0,priority=7,cookie=0x1234,udp,actions=drop";
 
   @TempDir private Path folder;
@@ -98,6 +101,25 @@ class FlowFilesTest {
     return run(command.toArray(String[]::new));
   }
 
+  private static EdgeSwitch edge(String id, String... hosts) {
+    return new EdgeSwitch(id, Stream.of(hosts).map(IpPrefix::of).toList());
+  }
+
+  /** Returns a query that each switch mirrors to one of the monitors of its hosts. */
+  private static MirrorPlanner.Query query(String id, Random random) {
+    Match match = match(random);
+    Map<String, String> monitors =
+        Map.of("leaf1", "monitor-" + random.nextInt(3), "leaf2", "monitor-3");
+    return new MirrorPlanner.Query(id, match, MirrorPlanner.side(match), monitors, 0);
+  }
+
+  private static MirrorState state(List<MirrorPlanner.Query> running) {
+    Map<String, RuleTable> tables = new HashMap<>();
+    MirrorPlanner.wanted(running, SWITCHES)
+        .forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, RuleTable.MOST_RULES)));
+    return new MirrorState(tables, HOST_OF_MONITOR);
+  }
+
   private static Match match(Random random) {
     List<String> prefixes =
         List.of(
@@ -143,28 +165,25 @@ class FlowFilesTest {
 
   @Test
   void changesLeadToTheWholeTableAndNothingElse() throws Exception {
-    Network network = Network.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
     Map<String, MirrorPort> ports =
         Map.of("a", MirrorPort.direct(1), "b", MirrorPort.direct(2), "e", new MirrorPort(9, 5001));
     FlowFiles files = new FlowFiles(folder, Map.of("leaf1", ports), 77);
-    NetworkState state = NetworkState.empty(network);
     Random random = new Random(3);
-    List<String> running = new ArrayList<>();
+    List<MirrorPlanner.Query> running = new ArrayList<>();
     for (int step = 0; step < 40; step++) {
       boolean ends = step >= 30 || running.size() > 4 && random.nextBoolean();
       if (ends && !running.isEmpty()) {
-        state = state.remove(running.remove(random.nextInt(running.size()))).after();
+        running.remove(random.nextInt(running.size()));
       } else {
-        state = state.add("q" + step, match(random)).after();
-        running.add("q" + step);
+        running.add(query("q" + step, random));
       }
-      files.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+      files.mirror(state(running));
       if (step % 3 == 1) {
         continue; // The program that applies them is not always there.
       }
       if (Files.exists(folder.resolve("leaf1.flows"))) {
         apply();
-        files.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+        files.mirror(state(running));
         assertThat(apply()).as("changes where nothing changed").isZero();
         List<String> whole = new ArrayList<>(Files.readAllLines(folder.resolve("leaf1.flows")));
         whole.add(FOREIGN);
@@ -172,7 +191,8 @@ class FlowFilesTest {
         assertThat(ofctl("diff-flows", "br0", "all")).as("step %d", step).isEmpty();
       }
     }
-    files.mirror(new MirrorState(state.add("last", match(random)).after().tables(), Map.of()));
+    running.add(query("last", random));
+    files.mirror(new MirrorState(state(running).tables(), Map.of()));
     FlowFiles next = new FlowFiles(folder, Map.of("leaf1", ports), 78);
     next.mirror(new MirrorState(Map.of(), Map.of()));
     apply();

@@ -2,11 +2,11 @@ package io.tapline.sdn.mirror;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.rules.PortMask;
-import io.tapline.compiler.rules.Prefix;
-import io.tapline.compiler.rules.RuleMatch;
-import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
+import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.PortMask;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.sdn.FakeSwitch;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
@@ -44,8 +44,8 @@ class MirrorFlowsTest {
     int protocol = port.mask() == 0 ? 0 : random.nextBoolean() ? 6 : 17;
     RuleMatch match =
         new RuleMatch(
-            Prefix.parse(prefixes[random.nextInt(prefixes.length)]),
-            Prefix.parse(prefixes[random.nextInt(prefixes.length)]),
+            IpPrefix.of(prefixes[random.nextInt(prefixes.length)]),
+            IpPrefix.of(prefixes[random.nextInt(prefixes.length)]),
             protocol,
             PortMask.ANY,
             port,
@@ -60,7 +60,7 @@ class MirrorFlowsTest {
   @Test
   void onePortGetsOneCopy() {
     RuleMatch match =
-        new RuleMatch(Prefix.parse("10.0.0.1"), Prefix.ANY, 6, PortMask.ANY, PortMask.ANY, 0, 0);
+        new RuleMatch(IpPrefix.of("10.0.0.1"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.ANY, 0, 0);
     List<Wanted> both =
         List.of(new Wanted("q", "m0", match, false), new Wanted("p", "m1", match, false));
     Map<String, MirrorPort> same = Map.of("m0", MirrorPort.direct(20), "m1", MirrorPort.direct(20));
@@ -75,8 +75,8 @@ class MirrorFlowsTest {
     for (int i = 0; i < 40; i++) {
       RuleMatch.Header header =
           new RuleMatch.Header(
-              Prefix.parse(addresses[random.nextInt(addresses.length)]),
-              Prefix.parse(addresses[random.nextInt(addresses.length)]),
+              IpPrefix.of(addresses[random.nextInt(addresses.length)]),
+              IpPrefix.of(addresses[random.nextInt(addresses.length)]),
               random.nextBoolean() ? 6 : 17,
               1000,
               random.nextBoolean() ? 80 : 85,
@@ -159,7 +159,8 @@ class MirrorFlowsTest {
   @Test
   void aCopyForAMonitorElsewhereGoesIntoItsTunnel() {
     RuleMatch match =
-        new RuleMatch(Prefix.parse("10.1.2.3"), Prefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+        new RuleMatch(
+            IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "far", match, false)), 10);
     MirrorFlows.Result result = MirrorFlows.of(table, Map.of("far", new MirrorPort(7, 5001)), 0);
     assertThat(result.flows().get(0))
@@ -186,8 +187,8 @@ class MirrorFlowsTest {
   void filesHoldTheTableAndTheWayToIt(@TempDir Path folder) throws IOException {
     RuleMatch match =
         new RuleMatch(
-            Prefix.parse("10.0.0.0/8"),
-            Prefix.ANY,
+            IpPrefix.of("10.0.0.0/8"),
+            IpPrefix.ANY,
             17,
             PortMask.ANY,
             new PortMask(80, 0xfff0),

@@ -1,11 +1,11 @@
 package io.tapline.sim.bench;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.Topology;
 import io.tapline.placement.Deployment;
-import io.tapline.placement.FatTree;
 import io.tapline.placement.Flows;
-import io.tapline.placement.HostMaker;
 import io.tapline.placement.Sizes;
-import io.tapline.placement.Topology;
 import io.tapline.sim.placement.Workload;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;

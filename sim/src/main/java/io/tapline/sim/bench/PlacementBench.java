@@ -1,12 +1,12 @@
 package io.tapline.sim.bench;
 
-import io.tapline.placement.FatTree;
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.Topology;
 import io.tapline.placement.Flows;
-import io.tapline.placement.HostMaker;
 import io.tapline.placement.Layout;
 import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
-import io.tapline.placement.Topology;
 import io.tapline.sim.placement.PlacementExperiment;
 import io.tapline.sim.placement.Workload;
 import java.util.SplittableRandom;

@@ -1,14 +1,14 @@
 package io.tapline.sim.placement;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.Topology;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Exact;
-import io.tapline.placement.FatTree;
 import io.tapline.placement.Flows;
-import io.tapline.placement.HostMaker;
 import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
 import io.tapline.placement.Strategy;
-import io.tapline.placement.Topology;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,15 +1,15 @@
 package io.tapline.sim.placement;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.Topology;
 import io.tapline.placement.Cost;
-import io.tapline.placement.FatTree;
 import io.tapline.placement.Flows;
-import io.tapline.placement.HostMaker;
 import io.tapline.placement.LowerBound;
 import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
 import io.tapline.placement.Strategies;
 import io.tapline.placement.Strategy;
-import io.tapline.placement.Topology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;

@@ -1,7 +1,7 @@
 package io.tapline.sim.placement;
 
+import io.tapline.network.Topology;
 import io.tapline.placement.Flows;
-import io.tapline.placement.Topology;
 import java.util.random.RandomGenerator;
 
 /**

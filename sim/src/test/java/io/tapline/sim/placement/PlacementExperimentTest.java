@@ -3,12 +3,12 @@ package io.tapline.sim.placement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.tapline.network.FatTree;
+import io.tapline.network.HostMaker;
+import io.tapline.network.Path;
+import io.tapline.network.Topology;
 import io.tapline.placement.Cost;
-import io.tapline.placement.FatTree;
 import io.tapline.placement.Flows;
-import io.tapline.placement.HostMaker;
-import io.tapline.placement.Path;
-import io.tapline.placement.Topology;
 import java.io.StringReader;
 import java.util.List;
 import java.util.SplittableRandom;

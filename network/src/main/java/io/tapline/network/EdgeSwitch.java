@@ -1,0 +1,10 @@
+package io.tapline.network;
+
+import java.util.List;
+
+/**
+ * An edge switch and the addresses of its hosts.
+ *
+ * @param hosts no address is under two switches
+ */
+public record EdgeSwitch(String id, List<IpPrefix> hosts) {}

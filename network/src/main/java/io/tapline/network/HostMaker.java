@@ -1,0 +1,36 @@
+package io.tapline.network;
+
+import java.util.random.RandomGenerator;
+
+/** Resources of the hosts of a regular topology. */
+@FunctionalInterface
+public interface HostMaker {
+  /** 10 Gb/s. */
+  long TEN_GIGABIT = 10_000_000_000L;
+
+  /** Returns a host of this name under this edge switch. */
+  Host make(String name, int edge);
+
+  /** Makes identical, idle hosts. */
+  static HostMaker uniform(int cpus, int memoryGib) {
+    Resources total = new Resources(cpus * 1000L, memoryGib * 1024L, TEN_GIGABIT);
+    return (name, edge) -> new Host(name, edge, 1, TEN_GIGABIT, total, Resources.NONE);
+  }
+
+  /**
+   * Makes hosts like the paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 % used, 10 Gb/s.
+   */
+  static HostMaker ofPaper(RandomGenerator random) {
+    return (name, edge) -> {
+      long cpuMillis = random.nextInt(12, 25) * 1000L;
+      long memoryMib = random.nextInt(32, 129) * 1024L;
+      Resources used =
+          new Resources(
+              (long) (cpuMillis * random.nextDouble(0.4, 0.8)),
+              (long) (memoryMib * random.nextDouble(0.4, 0.8)),
+              0);
+      Resources total = new Resources(cpuMillis, memoryMib, TEN_GIGABIT);
+      return new Host(name, edge, 1, TEN_GIGABIT, total, used);
+    };
+  }
+}

@@ -1,0 +1,173 @@
+package io.tapline.network;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * An IPv4 or IPv6 prefix, or any address of either family. Parses and formats text without using a
+ * name server.
+ *
+ * @param family 4, 6, or 0 for any address
+ * @param high the address's first 64 bits, bits beyond the length zero; IPv4 has the first 32
+ * @param low its last 64 bits
+ * @param length bits, 0 to 32 or 128
+ */
+public record IpPrefix(int family, long high, long low, int length) {
+  public static final IpPrefix ANY = new IpPrefix(0, 0, 0, 0);
+
+  private static final int IPV4_BYTES = 4;
+  private static final int IPV6_BYTES = 16;
+
+  /**
+   * A prefix of an address in network order.
+   *
+   * @throws IllegalArgumentException if the address has neither 4 nor 16 bytes
+   */
+  public IpPrefix(byte[] address, int length) {
+    this(familyOf(address), bits(address, 0), bits(address, Long.BYTES), length);
+  }
+
+  private static int familyOf(byte[] address) {
+    return switch (address.length) {
+      case IPV4_BYTES -> 4;
+      case IPV6_BYTES -> 6;
+      default ->
+          throw new IllegalArgumentException("an address has 4 or 16 bytes, not " + address.length);
+    };
+  }
+
+  /** Returns the 64 bits from a byte on; those beyond the address are zero. */
+  private static long bits(byte[] address, int from) {
+    long bits = 0;
+    for (int i = from; i < from + Long.BYTES; i++) {
+      bits = bits << Byte.SIZE | (i < address.length ? address[i] & 0xff : 0);
+    }
+    return bits;
+  }
+
+  /** Returns all addresses of a family. */
+  public static IpPrefix all(int family) {
+    return new IpPrefix(family, 0, 0, 0);
+  }
+
+  /**
+   * Parses an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
+   * zone.
+   */
+  public static Optional<IpPrefix> parse(String text) {
+    return AddressText.parse(text).map(bytes -> new IpPrefix(bytes, bytes.length * Byte.SIZE));
+  }
+
+  /**
+   * Parses "10.0.0.0/8", "10.0.0.1" or, if empty, any address, as plans have them.
+   *
+   * @throws IllegalArgumentException if the text is none of these
+   */
+  public static IpPrefix of(String text) {
+    if (text.isEmpty()) {
+      return ANY;
+    }
+    return text.contains("/")
+        ? withLength(text)
+        : parse(text)
+            .orElseThrow(() -> new IllegalArgumentException("'" + text + "' is no prefix"));
+  }
+
+  /**
+   * Parses "10.0.0.0/8"; clears the bits beyond the length.
+   *
+   * @throws IllegalArgumentException if the text is not that
+   */
+  public static IpPrefix withLength(String text) {
+    int slash = text.indexOf('/');
+    Optional<IpPrefix> address = parse(slash < 0 ? "" : text.substring(0, slash));
+    int length;
+    try {
+      length = Integer.parseInt(text.substring(slash + 1));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("'" + text + "' is no address/length", e);
+    }
+    if (address.isEmpty()) {
+      throw new IllegalArgumentException("'" + text + "' is no address/length");
+    } else if (length < 0 || length > address.get().longest()) {
+      throw new IllegalArgumentException("'" + text + "' has no such length");
+    }
+    return address.get().shortened(length);
+  }
+
+  /** Returns the first bits of 64 as ones; none for fewer than 1. */
+  private static long ones(int bits) {
+    return bits <= 0 ? 0 : -1L << (Long.SIZE - Math.min(Long.SIZE, bits));
+  }
+
+  public boolean isIpv6() {
+    return family == 6;
+  }
+
+  /** Returns the length of the family's addresses. REQUIRES: it is of one family. */
+  public int longest() {
+    return Byte.SIZE * (isIpv6() ? IPV6_BYTES : IPV4_BYTES);
+  }
+
+  /**
+   * Returns the prefix of this length that contains this one's address; clears the bits beyond it.
+   */
+  public IpPrefix shortened(int newLength) {
+    return new IpPrefix(
+        family, high & ones(newLength), low & ones(newLength - Long.SIZE), newLength);
+  }
+
+  public boolean covers(IpPrefix other) {
+    return family == 0
+        || family == other.family
+            && length <= other.length
+            && (other.high & ones(length)) == high
+            && (other.low & ones(length - Long.SIZE)) == low;
+  }
+
+  /** Returns true for a covered address; false for bytes that are no address. */
+  public boolean covers(byte[] address) {
+    return (address.length == IPV4_BYTES || address.length == IPV6_BYTES)
+        && covers(new IpPrefix(address, address.length * Byte.SIZE));
+  }
+
+  public boolean overlaps(IpPrefix other) {
+    return covers(other) || other.covers(this);
+  }
+
+  /** Returns the narrower of the two. REQUIRES: they overlap. */
+  public IpPrefix and(IpPrefix other) {
+    return covers(other) ? other : this;
+  }
+
+  /** Returns the prefix whose halves these two are, or null. */
+  public IpPrefix joined(IpPrefix other) {
+    boolean same = family == other.family && family != 0 && length == other.length && length > 0;
+    if (!same) {
+      return null;
+    }
+    long lastHigh = ones(length) ^ ones(length - 1);
+    long lastLow = ones(length - Long.SIZE) ^ ones(length - Long.SIZE - 1);
+    return (high ^ other.high) == lastHigh && (low ^ other.low) == lastLow
+        ? new IpPrefix(family, high & ~lastHigh, low & ~lastLow, length - 1)
+        : null;
+  }
+
+  /** Returns 4 or 16 bytes in network order. REQUIRES: it is of one family. */
+  public byte[] address() {
+    byte[] bytes = ByteBuffer.allocate(IPV6_BYTES).putLong(high).putLong(low).array();
+    return isIpv6() ? bytes : Arrays.copyOf(bytes, IPV4_BYTES);
+  }
+
+  /** Returns the text of the address alone. REQUIRES: it is of one family. */
+  public String addressText() {
+    return AddressText.format(address());
+  }
+
+  /** Returns "10.0.0.0/8", "2001:db8::/32"; empty for any address. */
+  @Override
+  public String toString() {
+    return family == 0 ? "" : addressText() + "/" + length;
+  }
+}

@@ -1,0 +1,18 @@
+package io.tapline.network;
+
+/** The level of a link in the tree, with the weight that the paper assigns to it (6.2). */
+public enum LinkLevel {
+  /** Between a host and its edge switch. */
+  HOST(1),
+  /** Between an edge switch and the switch above it. */
+  AGGREGATION(2),
+  /** Above those. */
+  CORE(4);
+
+  /** Cost of one bit on such a link, unless the link has its own weight. */
+  public final int weight;
+
+  LinkLevel(int weight) {
+    this.weight = weight;
+  }
+}

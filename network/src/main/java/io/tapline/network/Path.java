@@ -1,0 +1,32 @@
+package io.tapline.network;
+
+/**
+ * The number of links by level between two points, and the sum of their weights.
+ *
+ * @param weight sum over all links
+ */
+public record Path(int hostLinks, int aggregationLinks, int coreLinks, int weight) {
+  /** The path from a place to itself. */
+  public static final Path NONE = new Path(0, 0, 0, 0);
+
+  public int hops() {
+    return hostLinks + aggregationLinks + coreLinks;
+  }
+
+  public int links(LinkLevel level) {
+    return switch (level) {
+      case HOST -> hostLinks;
+      case AGGREGATION -> aggregationLinks;
+      case CORE -> coreLinks;
+    };
+  }
+
+  /** Returns this path with one more link. */
+  Path plus(LinkLevel level, int linkWeight) {
+    return new Path(
+        hostLinks + (level == LinkLevel.HOST ? 1 : 0),
+        aggregationLinks + (level == LinkLevel.AGGREGATION ? 1 : 0),
+        coreLinks + (level == LinkLevel.CORE ? 1 : 0),
+        weight + linkWeight);
+  }
+}

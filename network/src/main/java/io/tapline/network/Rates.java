@@ -1,0 +1,30 @@
+package io.tapline.network;
+
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * The traffic of hosts, as far as it was measured: the best estimate of what a query will make its
+ * switches copy. A component that reads switches' counters passes an implementation to {@link
+ * Network#with}.
+ */
+@FunctionalInterface
+public interface Rates {
+  /** The assumed traffic of a host without a measurement, both directions: 100 Mb/s. */
+  long DEFAULT_BPS = 100_000_000L;
+
+  /** No measurements. */
+  Rates NONE = host -> OptionalLong.empty();
+
+  /** Returns both directions together in bits per second; empty if unknown. */
+  OptionalLong bps(String host);
+
+  /** Returns rates in bits per second by host. */
+  static Rates of(Map<String, Long> bpsOfHost) {
+    Map<String, Long> known = Map.copyOf(bpsOfHost);
+    return host -> {
+      Long bps = known.get(host);
+      return bps == null ? OptionalLong.empty() : OptionalLong.of(bps);
+    };
+  }
+}

@@ -1,0 +1,203 @@
+package io.tapline.network.rules;
+
+import io.tapline.network.EdgeSwitch;
+import io.tapline.network.IpPrefix;
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Decides which switch mirrors what to which monitor. Both directions of a query's connections are
+ * mirrored by the edge switch at one of their ends: that of the named side, or TO's. A packet that
+ * matches a query in both directions would be mirrored at both ends; the switch that comes first in
+ * the list mirrors it, the other makes an exception.
+ */
+public final class MirrorPlanner {
+  /** TCP, UDP. */
+  public static final Set<Integer> PORT_PROTOCOLS = Set.of(6, 17);
+
+  /** The side whose edge switches mirror. */
+  public enum Side {
+    FROM,
+    TO
+  }
+
+  /**
+   * Maximum number of zeros that can be required of a far port: as many of its bits decide on
+   * sampling (plan.proto).
+   */
+  public static final int MOST_ZEROS = 6;
+
+  /**
+   * A query to be mirrored.
+   *
+   * @param monitors monitors by switch ID: a monitor gets copies from one switch only
+   * @param zeros only connections whose far port, which FROM does not name, has so many zeros after
+   *     its lowest bit; more than 0 only if {@link #canBeNarrowed}
+   */
+  public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
+
+  private record Entry(IpPrefix prefix, PortMask port) {}
+
+  private final List<EdgeSwitch> switches;
+
+  private MirrorPlanner(List<EdgeSwitch> switches) {
+    this.switches = switches;
+  }
+
+  /** Returns the side whose switches cover a match: the named one; TO if both or none are. */
+  public static Side side(Match match) {
+    boolean to = isNamed(match.getToList());
+    return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
+  }
+
+  /** Linux assigns client ports from here on, other systems from higher up. */
+  private static final int FIRST_CLIENT_PORT = 32_768;
+
+  /**
+   * Returns true if switches can skip part of a match's connections by their far ports: TO names
+   * ports, FROM does not, and packets are matched as they are. Ports that clients also use are
+   * excluded: if a connection matches in both directions, its far port is ambiguous.
+   */
+  public static boolean canBeNarrowed(Match match) {
+    return match.getToCount() > 0
+        && match.getToList().stream().allMatch(MirrorPlanner::namesServersPorts)
+        && match.getFromList().stream().allMatch(address -> address.getPort() == 0)
+        && match.getTenantsCount() == 0;
+  }
+
+  private static boolean namesServersPorts(Address address) {
+    return address.getPort() != 0
+        && Math.max(address.getPort(), address.getLastPort()) < FIRST_CLIENT_PORT;
+  }
+
+  private static boolean isNamed(List<Address> side) {
+    return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
+  }
+
+  /** Returns what is wanted at each switch that has to mirror anything, by its ID. */
+  public static Map<String, List<Wanted>> wanted(List<Query> queries, List<EdgeSwitch> switches) {
+    Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
+    for (int i = 0; i < switches.size(); i++) {
+      List<Wanted> here = new ArrayList<>();
+      for (Query query : queries) {
+        new MirrorPlanner(switches).add(query, i, here);
+      }
+      if (!here.isEmpty()) {
+        wanted.put(switches.get(i).id(), here);
+      }
+    }
+    return wanted;
+  }
+
+  private void add(Query query, int number, List<Wanted> here) {
+    String monitor = query.monitors().get(switches.get(number).id());
+    List<Entry> from = entries(query.match().getFromList(), PortMask.zeros(query.zeros()));
+    List<Entry> to = entries(query.match().getToList(), PortMask.ANY);
+    List<Entry> own = under(query.side() == Side.TO ? to : from, number);
+    if (monitor == null || own.isEmpty()) {
+      return;
+    }
+    for (RuleMatch match : query.side() == Side.TO ? pairs(from, own) : pairs(own, to)) {
+      bothWays(query, monitor, match, false, here);
+    }
+    for (int earlier = 0; earlier < number; earlier++) {
+      if (query.monitors().containsKey(switches.get(earlier).id())) {
+        except(query, monitor, from, to, earlier, number, here);
+      }
+    }
+  }
+
+  /**
+   * Excludes packets between hosts of an earlier switch and of this one that match in both
+   * directions.
+   */
+  private void except(
+      Query query,
+      String monitor,
+      List<Entry> from,
+      List<Entry> to,
+      int earlier,
+      int number,
+      List<Wanted> here) {
+    List<RuleMatch> forward = pairs(under(from, earlier), under(to, number));
+    List<RuleMatch> backward = pairs(under(to, earlier), under(from, number));
+    for (RuleMatch one : forward) {
+      for (RuleMatch other : backward) {
+        if (one.overlaps(other)) {
+          bothWays(query, monitor, one.and(other), true, here);
+        }
+      }
+    }
+  }
+
+  private static void bothWays(
+      Query query, String monitor, RuleMatch match, boolean except, List<Wanted> here) {
+    List<Integer> vlans =
+        query.match().getVlansCount() == 0 ? List.of(0) : query.match().getVlansList();
+    List<Integer> tenants =
+        query.match().getTenantsCount() == 0 ? List.of(0) : query.match().getTenantsList();
+    for (int vlan : vlans) {
+      for (int tenant : tenants) {
+        RuleMatch narrowed =
+            new RuleMatch(
+                match.from(),
+                match.to(),
+                match.protocol(),
+                match.fromPort(),
+                match.toPort(),
+                vlan,
+                tenant);
+        here.add(new Wanted(query.id(), monitor, narrowed, except));
+        here.add(new Wanted(query.id(), monitor, narrowed.reversed(), except));
+      }
+    }
+  }
+
+  private static List<RuleMatch> pairs(List<Entry> from, List<Entry> to) {
+    List<RuleMatch> pairs = new ArrayList<>();
+    for (Entry a : from) {
+      for (Entry b : to) {
+        boolean families =
+            a.prefix().family() == 0
+                || b.prefix().family() == 0
+                || a.prefix().family() == b.prefix().family();
+        boolean ports = a.port().mask() != 0 || b.port().mask() != 0;
+        for (int protocol :
+            families && ports ? PORT_PROTOCOLS : families ? Set.of(0) : Set.<Integer>of()) {
+          pairs.add(new RuleMatch(a.prefix(), b.prefix(), protocol, a.port(), b.port(), 0, 0));
+        }
+      }
+    }
+    return pairs;
+  }
+
+  private static List<Entry> entries(List<Address> addresses, PortMask unnamed) {
+    List<Entry> entries = new ArrayList<>();
+    for (Address address : addresses) {
+      IpPrefix prefix = IpPrefix.of(address.getPrefix());
+      int last = Math.max(address.getPort(), address.getLastPort());
+      List<PortMask> ports =
+          address.getPort() == 0 ? List.of(unnamed) : PortMask.range(address.getPort(), last);
+      ports.forEach(port -> entries.add(new Entry(prefix, port)));
+    }
+    return entries.isEmpty() ? List.of(new Entry(IpPrefix.ANY, unnamed)) : entries;
+  }
+
+  /** Returns the part of addresses that is under a switch. */
+  private List<Entry> under(List<Entry> entries, int number) {
+    List<Entry> under = new ArrayList<>();
+    for (Entry entry : entries) {
+      for (IpPrefix hosts : switches.get(number).hosts()) {
+        if (entry.prefix().overlaps(hosts)) {
+          under.add(new Entry(entry.prefix().and(hosts), entry.port()));
+        }
+      }
+    }
+    return under;
+  }
+}

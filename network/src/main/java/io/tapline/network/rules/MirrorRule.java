@@ -1,0 +1,13 @@
+package io.tapline.network.rules;
+
+import java.util.SortedSet;
+
+/**
+ * One flow of the mirror table: copies matching packets to monitors, then passes them to
+ * forwarding.
+ *
+ * @param monitors may be empty, to override a less specific rule
+ * @param owners the queries that need it
+ */
+public record MirrorRule(
+    int priority, RuleMatch match, SortedSet<String> monitors, SortedSet<String> owners) {}

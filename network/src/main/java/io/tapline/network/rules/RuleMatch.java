@@ -1,0 +1,169 @@
+package io.tapline.network.rules;
+
+import io.tapline.network.IpPrefix;
+
+/**
+ * The packets that a flow of a switch matches.
+ *
+ * @param protocol IP protocol; 0 for any. Ports require one.
+ * @param vlan 0 for any
+ * @param tenant tunnel ID; 0 for any
+ */
+public record RuleMatch(
+    IpPrefix from,
+    IpPrefix to,
+    int protocol,
+    PortMask fromPort,
+    PortMask toPort,
+    int vlan,
+    int tenant) {
+  public static final RuleMatch ANY =
+      new RuleMatch(IpPrefix.ANY, IpPrefix.ANY, 0, PortMask.ANY, PortMask.ANY, 0, 0);
+  private static final int PROTOCOL_BITS = 8;
+  private static final int VLAN_BITS = 12;
+  private static final int TENANT_BITS = 24;
+
+  /** If one of the two addresses has a family, the other gets the same family. */
+  public RuleMatch {
+    int family = Math.max(from.family(), to.family());
+    from = from.family() == family ? from : IpPrefix.all(family);
+    to = to.family() == family ? to : IpPrefix.all(family);
+  }
+
+  /** The part of a packet's header that rules look at. */
+  public record Header(
+      IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {}
+
+  /** Returns the match for the other direction. */
+  public RuleMatch reversed() {
+    return new RuleMatch(to, from, protocol, toPort, fromPort, vlan, tenant);
+  }
+
+  public boolean matches(Header header) {
+    return from.covers(header.from())
+        && to.covers(header.to())
+        && (protocol == 0 || protocol == header.protocol())
+        && fromPort.covers(header.fromPort())
+        && toPort.covers(header.toPort())
+        && (vlan == 0 || vlan == header.vlan())
+        && (tenant == 0 || tenant == header.tenant());
+  }
+
+  private static boolean covers(int mine, int other) {
+    return mine == 0 || mine == other;
+  }
+
+  private static boolean overlaps(int mine, int other) {
+    return mine == 0 || other == 0 || mine == other;
+  }
+
+  boolean covers(RuleMatch other) {
+    return from.covers(other.from)
+        && to.covers(other.to)
+        && covers(protocol, other.protocol)
+        && fromPort.covers(other.fromPort)
+        && toPort.covers(other.toPort)
+        && covers(vlan, other.vlan)
+        && covers(tenant, other.tenant);
+  }
+
+  boolean overlaps(RuleMatch other) {
+    boolean families = family() == 0 || other.family() == 0 || family() == other.family();
+    return families
+        && from.overlaps(other.from)
+        && to.overlaps(other.to)
+        && overlaps(protocol, other.protocol)
+        && fromPort.overlaps(other.fromPort)
+        && toPort.overlaps(other.toPort)
+        && overlaps(vlan, other.vlan)
+        && overlaps(tenant, other.tenant);
+  }
+
+  /** Returns 4, 6, or 0 if it matches both. */
+  int family() {
+    return Math.max(from.family(), to.family());
+  }
+
+  /** REQUIRES: they overlap. */
+  RuleMatch and(RuleMatch other) {
+    return new RuleMatch(
+        from.and(other.from),
+        to.and(other.to),
+        Math.max(protocol, other.protocol),
+        fromPort.and(other.fromPort),
+        toPort.and(other.toPort),
+        Math.max(vlan, other.vlan),
+        Math.max(tenant, other.tenant));
+  }
+
+  /** Returns the union of these two as one match, if there is one; else null. */
+  RuleMatch joined(RuleMatch other) {
+    boolean same = protocol == other.protocol && vlan == other.vlan && tenant == other.tenant;
+    if (!same || family() != other.family()) {
+      return null;
+    }
+    boolean ports = fromPort.equals(other.fromPort) && toPort.equals(other.toPort);
+    if (ports && from.equals(other.from)) {
+      IpPrefix whole = to.joined(other.to);
+      return whole == null ? null : with(from, whole, fromPort, toPort);
+    } else if (ports && to.equals(other.to)) {
+      IpPrefix whole = from.joined(other.from);
+      return whole == null ? null : with(whole, to, fromPort, toPort);
+    } else if (!from.equals(other.from) || !to.equals(other.to)) {
+      return null;
+    } else if (fromPort.equals(other.fromPort)) {
+      PortMask whole = toPort.joined(other.toPort);
+      return whole == null || whole.mask() == 0 ? null : with(from, to, fromPort, whole);
+    } else if (toPort.equals(other.toPort)) {
+      PortMask whole = fromPort.joined(other.fromPort);
+      return whole == null || whole.mask() == 0 ? null : with(from, to, whole, toPort);
+    }
+    return null;
+  }
+
+  private RuleMatch with(
+      IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
+    return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
+  }
+
+  /** Returns the number of fixed bits: a match that another contains has more. */
+  int bits() {
+    return from.length()
+        + to.length()
+        + (family() == 0 ? 0 : 1)
+        + (protocol == 0 ? 0 : PROTOCOL_BITS)
+        + fromPort.bits()
+        + toPort.bits()
+        + (vlan == 0 ? 0 : VLAN_BITS)
+        + (tenant == 0 ? 0 : TENANT_BITS);
+  }
+
+  /** Returns the match as ovs-ofctl writes it. */
+  @Override
+  public String toString() {
+    boolean v6 = family() == 6;
+    StringBuilder text = new StringBuilder(kind(v6));
+    append(text, v6 ? "ipv6_src" : "nw_src", from.length() == 0 ? "" : from.toString());
+    append(text, v6 ? "ipv6_dst" : "nw_dst", to.length() == 0 ? "" : to.toString());
+    append(text, "tp_src", fromPort.mask() == 0 ? "" : fromPort.toString());
+    append(text, "tp_dst", toPort.mask() == 0 ? "" : toPort.toString());
+    append(text, "dl_vlan", vlan == 0 ? "" : String.valueOf(vlan));
+    append(text, "tun_id", tenant == 0 ? "" : String.valueOf(tenant));
+    return text.toString();
+  }
+
+  private String kind(boolean v6) {
+    return switch (protocol) {
+      case 6 -> v6 ? "tcp6" : "tcp";
+      case 17 -> v6 ? "udp6" : "udp";
+      case 0 -> v6 ? "ipv6" : "ip";
+      default -> (v6 ? "ipv6" : "ip") + ",nw_proto=" + protocol;
+    };
+  }
+
+  private static void append(StringBuilder text, String field, String value) {
+    if (!value.isEmpty()) {
+      text.append(',').append(field).append('=').append(value);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package io.tapline.network.rules;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Changes one table to another in single steps. After each step, every packet is treated either as
+ * before the change or as after it: new rules are added first, the most specific ones first, since
+ * a packet's old rule decides until its last rule is there; old rules are deleted last, the least
+ * specific ones first, so that a packet's old rule outlives those below it.
+ */
+public final class Transition {
+  /** The kind of a step. */
+  public enum Kind {
+    ADD,
+    /** Same match and priority, other monitors or owners. */
+    MODIFY,
+    DELETE
+  }
+
+  /** One message to the switch. */
+  public record Step(Kind kind, MirrorRule rule) {}
+
+  private Transition() {}
+
+  /**
+   * Returns the steps.
+   *
+   * @param capacity maximum number of rules of the switch
+   * @throws TooManyRules if there is no room for old and new rules together
+   */
+  public static List<Step> steps(RuleTable before, RuleTable after, int capacity) {
+    Map<RuleMatch, MirrorRule> old = new HashMap<>();
+    before.rules().forEach(rule -> old.put(rule.match(), rule));
+    List<Step> steps = new ArrayList<>();
+    int most = old.size();
+    for (MirrorRule rule : after.rules()) {
+      MirrorRule was = old.remove(rule.match());
+      if (was == null) {
+        steps.add(new Step(Kind.ADD, rule));
+        most++;
+      } else if (!was.equals(rule)) {
+        steps.add(new Step(Kind.MODIFY, rule));
+      }
+    }
+    if (most > capacity) {
+      throw new TooManyRules(
+          "%d mirror rules are needed during the change where %d have room: end a query first"
+              .formatted(most, capacity));
+    }
+    old.values().stream()
+        .sorted(Comparator.comparingInt(MirrorRule::priority))
+        .forEach(rule -> steps.add(new Step(Kind.DELETE, rule)));
+    return steps;
+  }
+
+  /** Returns the table after a step. */
+  public static RuleTable apply(RuleTable table, Step step) {
+    return step.kind() == Kind.DELETE
+        ? table.without(step.rule().match())
+        : table.with(step.rule());
+  }
+}
