@@ -186,6 +186,7 @@ class AgentAccessTest {
     }
     assertThat(LEASED).isEmpty();
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("the right one, after all that").isTrue();
+    Await.until("it has its lease before the next test begins", PATIENCE, () -> !LEASED.isEmpty());
   }
 
   @Test
