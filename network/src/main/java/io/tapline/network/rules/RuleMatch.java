@@ -68,9 +68,7 @@ public record RuleMatch(
   }
 
   boolean overlaps(RuleMatch other) {
-    boolean families = family() == 0 || other.family() == 0 || family() == other.family();
-    return families
-        && from.overlaps(other.from)
+    return from.overlaps(other.from)
         && to.overlaps(other.to)
         && overlaps(protocol, other.protocol)
         && fromPort.overlaps(other.fromPort)
