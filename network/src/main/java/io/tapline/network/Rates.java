@@ -4,8 +4,8 @@ import java.util.Map;
 import java.util.OptionalLong;
 
 /**
- * The traffic of hosts, as far as it was measured: the best estimate of what a query will make its
- * switches copy. A component that reads switches' counters passes an implementation to {@link
+ * The measured traffic of hosts. It is the best estimate of how much traffic switches will copy for
+ * a query. A component that reads switches' counters passes an implementation to {@link
  * Network#with}.
  */
 @FunctionalInterface

@@ -29,7 +29,8 @@ import java.util.Set;
  *   fat_tree: 4
  * </pre>
  *
- * whose hosts are called h-POD-EDGE-NUMBER; or switch by switch, with hosts by their names:
+ * Its hosts are named h-POD-EDGE-NUMBER. Other networks are listed switch by switch, with the names
+ * of their hosts:
  *
  * <pre>
  * network:
@@ -37,8 +38,8 @@ import java.util.Set;
  *   links: [[leaf1, spine], [leaf2, spine]]
  * </pre>
  *
- * Beside them may stand what hosts were last seen to send and receive, {@code rates_mbps: {h1:
- * 250}}.
+ * {@code rates_mbps: {h1: 250}} optionally gives the latest measured traffic of hosts, both
+ * directions together.
  */
 public final class NetworkSection {
   private static final int CPUS = 16;
