@@ -204,7 +204,7 @@ public final class RestServer implements AutoCloseable {
     try {
       javalin.stop();
     } catch (JavalinException e) {
-      LOG.warn("requests that were still running as the server closed are cut off", e);
+      LOG.warn("requests that did not finish in time were cut off", e);
     }
   }
 }

@@ -174,7 +174,7 @@ class EventsTest {
     assertThat(next(stream)).isNull();
   }
 
-  /** The server closes while the stream's thread writes, when it waits for nothing. */
+  /** The server closes while the stream's thread is writing and not yet waiting for an event. */
   @Test
   void closingTheServerEndsAStreamThatIsBeingWritten() throws Exception {
     for (int number = 1; number <= 200; number++) {
