@@ -177,10 +177,14 @@ final class CopyBalance {
     return flow;
   }
 
+  /**
+   * Returns how many packets had arrived by a time. A report may include packets that the monitor
+   * had not looked at yet and that were no copies, such as ARP; later reports leave them out.
+   */
   private long arrivedBy(long timeNs) {
     long packets = 0;
     for (Arrived each : arrivals) {
-      packets = each.untilNs() <= timeNs ? each.packets() : packets;
+      packets = each.untilNs() <= timeNs ? each.packets() : Math.min(packets, each.packets());
     }
     return packets;
   }

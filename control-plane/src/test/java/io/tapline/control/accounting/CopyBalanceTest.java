@@ -129,6 +129,20 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(150);
   }
 
+  /** The interface counts an ARP packet at once, the monitor leaves it out when it has seen it. */
+  @Test
+  void whatWasCountedTooEarlyAndIsNoCopyIsNotLost() {
+    received(0);
+    copied(0);
+    later(1000);
+    received(1);
+    copied(0);
+    rest(0, 0);
+    rest(150, 150);
+    rest(350, 150);
+    assertThat(balance.lost()).isEqualTo(200);
+  }
+
   /** A slow switch counts its last packets when both sides have long been still. */
   @Test
   void whatASwitchCountsLateIsNotLost() {
