@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from services import ROOT, TICKS_PER_SECOND, ClusterBroker, FlinkCluster, Redis, cpu_seconds, free_ports
+from services import ROOT, TICKS_PER_SECOND, ClusterBroker, FlinkCluster, Redis, cpu_seconds, free_port
 
 from testing.monitor_process import MONITOR
 from testing.traffic import BINARIES, create_topic
@@ -79,7 +79,7 @@ class Pipeline:
         self.folder, self.units, self.capture, self.runs = folder, units, capture, 0
 
     def __enter__(self):
-        controller, = free_ports(1)
+        controller = free_port()
         self.brokers = [ClusterBroker(os.path.join(self.folder, f"broker-{i + 1}"), i + 1, controller)
                         for i in range(self.units)]
         for broker in self.brokers:

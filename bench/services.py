@@ -13,7 +13,8 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "monitors"))
-from testing.kafka_broker import DEADLINE_S, JARS, Broker, free_ports  # noqa: E402
+from testing.free_ports import free_port, free_ports  # noqa: E402
+from testing.kafka_broker import DEADLINE_S, JARS, Broker  # noqa: E402
 
 SMALL_CAPTURE = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -56,7 +57,7 @@ class Redis:
     """Without persistence; a context."""
 
     def __enter__(self):
-        self.port, = free_ports(1)
+        self.port = free_port()
         self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
                                         stdout=subprocess.DEVNULL)
         return self

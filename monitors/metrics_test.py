@@ -10,16 +10,11 @@ import unittest
 import urllib.error
 import urllib.request
 
+from testing.free_ports import free_port
 from testing.monitor_process import DEADLINE_S, Monitor, make_tls, pcap, run, tcp_frame
 
 PACKETS = 400
 ARP = bytes(12) + b"\x08\x06" + bytes(46)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def scrape(port):

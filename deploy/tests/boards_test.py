@@ -6,7 +6,6 @@ With promtool, else the queries' syntax is not looked at and the test says so.""
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,9 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "monitors"))
+from testing.free_ports import free_port  # noqa: E402
+
 TYPES = {"bargauge", "stat", "table", "timeseries"}
 NAME = re.compile(r"\b(?:tapline|jvm)_[a-z_]+\b")
 COLUMNS = 24
@@ -48,12 +50,6 @@ def check_syntax(queries):
         file.flush()
         checked = subprocess.run(["promtool", "check", "rules", file.name], capture_output=True, text=True)
     require(checked.returncode == 0, checked.stdout + checked.stderr)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def scraped(port):

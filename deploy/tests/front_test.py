@@ -6,7 +6,6 @@ import json
 import re
 import resource
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -15,21 +14,16 @@ import time
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from front import OPERATOR, Front, make_certificates, possible  # noqa: E402
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "monitors")]
+from front import OPERATOR, Front, make_certificates, possible  # noqa: E402
+from testing.free_ports import free_port  # noqa: E402
+
 STREAMS, STREAMS_PER_ADDRESS, REQUESTS, REQUESTS_PER_ADDRESS = 1024, 512, 768, 384
 EVENTS = "/api/v1/queries/q1/events"
 # A client that connects is to be there within ten seconds, however busy the machine.
 AT_ONCE = 32
 PATIENCE_S = 60
-
-
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
 
 
 class ControlPlane:

@@ -7,6 +7,8 @@ import subprocess
 import time
 import uuid
 
+from .free_ports import free_port, free_ports
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JARS = os.environ.get("TAPLINE_JARS", os.path.join(ROOT, "build", "java", "lib"))
 DEADLINE_S = 120
@@ -14,16 +16,6 @@ DEADLINE_S = 120
 
 def available():
     return os.path.isdir(JARS) and any(name.startswith("kafka-server") for name in os.listdir(JARS))
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Broker:
@@ -92,7 +84,7 @@ class AuthorizingBroker(Broker):
     PASSWORDS = {"writer": "a-password", "stranger": "another"}
 
     def settings(self, folder, controller):
-        self.login_port, = free_ports(1)
+        self.login_port = free_port()
         users = " ".join(f'user_{user}="{password}"' for user, password in self.PASSWORDS.items())
         settings = super().settings(folder, controller)
         return settings | {

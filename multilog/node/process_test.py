@@ -19,13 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CAPTURE = os.path.join(ROOT, "testbed", "captures", "tcp_small.pcap.zst")
 sys.path.append(os.path.join(ROOT, "monitors"))
 
+from testing.free_ports import free_port  # noqa: E402
 from testing.monitor_process import make_tls  # noqa: E402
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def run(*arguments):

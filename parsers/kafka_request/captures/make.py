@@ -17,8 +17,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "monitors" / "testing"))
-import kafka_broker  # noqa: E402
+sys.path.insert(0, str(HERE.parents[2] / "monitors"))
+from testing import kafka_broker  # noqa: E402
 
 RDKAFKA = ctypes.CDLL("librdkafka.so.1")
 PRODUCER, CONSUMER = 0, 1

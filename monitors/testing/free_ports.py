@@ -1,0 +1,27 @@
+"""TCP ports of loopback for servers that a test starts. Standard library only."""
+import random
+import socket
+
+# Below the ports that Linux gives to connections (net.ipv4.ip_local_port_range by default): no connection takes one of
+# these before the server listens.
+FIRST, BEYOND = 20_000, 32_768
+_given = set()
+
+
+def free_port():
+    """Returns a port on which nothing listens. No port is returned twice to one process."""
+    while True:
+        port = random.randrange(FIRST, BEYOND)
+        if port in _given:
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        _given.add(port)
+        return port
+
+
+def free_ports(count):
+    return [free_port() for _ in range(count)]
