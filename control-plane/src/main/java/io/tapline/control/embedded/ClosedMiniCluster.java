@@ -30,10 +30,10 @@ import org.apache.flink.shaded.netty4.io.netty.channel.ChannelInboundHandler;
 import org.apache.flink.util.ConfigurationException;
 
 /**
- * A Flink cluster within this process that no other process reaches: nothing listens once it has
- * started. Its components call each other in memory, its single task manager exchanges data with
- * itself, and the two servers that Flink always starts are closed: REST, which would let any user
- * of this host cancel jobs, and the blob server, which would store anything it is sent.
+ * A Flink cluster within this process that no other process reaches: nothing listens soon after it
+ * has started. Its components call each other in memory, its single task manager exchanges data
+ * with itself, and the two servers that Flink always starts are closed: REST, which would let any
+ * user of this host cancel jobs, and the blob server, which would store anything it is sent.
  */
 final class ClosedMiniCluster extends MiniCluster {
   /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
