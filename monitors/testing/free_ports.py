@@ -9,11 +9,9 @@ _given = set()
 
 
 def free_port():
-    """Returns a port on which nothing listens. No port is returned twice to one process."""
-    while True:
-        port = random.randrange(FIRST, BEYOND)
-        if port in _given:
-            continue
+    """Returns a port on which nothing listens, and never the same one twice. Raises OSError if all are taken."""
+    untried = sorted(set(range(FIRST, BEYOND)) - _given)
+    for port in random.sample(untried, len(untried)):
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
@@ -21,6 +19,7 @@ def free_port():
                 continue
         _given.add(port)
         return port
+    raise OSError(f"no free port from {FIRST} to {BEYOND - 1}")
 
 
 def free_ports(count):

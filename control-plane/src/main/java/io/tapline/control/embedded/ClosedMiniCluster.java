@@ -30,8 +30,8 @@ import org.apache.flink.shaded.netty4.io.netty.channel.ChannelInboundHandler;
 import org.apache.flink.util.ConfigurationException;
 
 /**
- * A Flink cluster within this process that no other process reaches: nothing listens soon after it
- * has started. Its components call each other in memory, its single task manager exchanges data
+ * A Flink cluster within this process that no other process can reach: soon after the start it has
+ * no open port. Its components call each other in memory, its single task manager exchanges data
  * with itself, and the two servers that Flink always starts are closed: REST, which would let any
  * user of this host cancel jobs, and the blob server, which would store anything it is sent.
  */
@@ -57,7 +57,7 @@ final class ClosedMiniCluster extends MiniCluster {
         rest);
   }
 
-  /** A REST endpoint without any path, which closes its port as soon as it is bound. */
+  /** A REST endpoint without paths. It begins to close its port as soon as the port is bound. */
   private static final class ClosedRest extends WebMonitorEndpoint<DispatcherGateway> {
     ClosedRest(
         Configuration settings,

@@ -129,7 +129,7 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(150);
   }
 
-  /** The interface counts an ARP packet at once, the monitor leaves it out when it has seen it. */
+  /** The interface counts an ARP packet at once; the monitor excludes it once it has seen it. */
   @Test
   void whatWasCountedTooEarlyAndIsNoCopyIsNotLost() {
     received(0);

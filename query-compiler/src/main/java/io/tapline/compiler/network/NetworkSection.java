@@ -29,8 +29,8 @@ import java.util.Set;
  *   fat_tree: 4
  * </pre>
  *
- * Its hosts are named h-POD-EDGE-NUMBER. Other networks are listed switch by switch, with the names
- * of their hosts:
+ * The hosts of a fat tree are named h-POD-EDGE-NUMBER. Any other network lists its switches, each
+ * with its hosts, and the links between switches:
  *
  * <pre>
  * network:
