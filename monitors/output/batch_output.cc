@@ -12,6 +12,9 @@ namespace {
 // Time limit for the last batch of a query when the sink stays full.
 constexpr int64_t kPatienceAtEndNs = 10 * kNsPerSecond;
 
+// Each flush costs a Kafka record per query and thread, so intervals below this one share batches.
+constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
+
 // In packet time; before the first packet there is none.
 int64_t Second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
@@ -50,12 +53,22 @@ Status BatchOutput::Prepare(uint32_t query) {
   stream.sampling_rate = stream.spec->sampling_rate;
   stream.builders.resize(schemas_.size());
   stream.shapers.resize(schemas_.size());
+  int64_t shortest_ns = kNsPerSecond;
   for (size_t parser = 0; parser < schemas_.size(); ++parser) {
     const auto& wanted = stream.spec->parsers;
     if (std::find(wanted.begin(), wanted.end(), schemas_[parser]->name) == wanted.end()) continue;
     stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas_[parser], options_.max_rows);
     stream.shapers[parser] = TextShaper::Make(*schemas_[parser], stream.spec->shapes, options_.hash_key);
     if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
+    const int64_t interval_ns = schemas_[parser]->interval_ns;
+    if (interval_ns != 0) shortest_ns = std::min(shortest_ns, interval_ns);
+  }
+  stream.flush_after_ns = options_.flush_after_ns;
+  stream.heartbeat_after_ns = options_.heartbeat_after_ns;
+  if (shortest_ns < kNsPerSecond) {
+    // The windows of such a query may be as short as its intervals and end only as its watermark passes them.
+    stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
+    stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
   return sink_->Prepare(query);
 }
@@ -76,6 +89,7 @@ void BatchOutput::AddQuery(uint32_t query) {
     Note(streams_[query]);
   }
   if (std::find(added_.begin(), added_.end(), query) == added_.end()) added_.push_back(query);
+  next_flush_at_ns_ = 0;
 }
 
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
@@ -114,20 +128,28 @@ void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
   sink_->Poll();
   if (flushed_watermark_ns_ == INT64_MIN) flushed_watermark_ns_ = watermark_ns;
   bool second_passed = Second(watermark_ns) > Second(flushed_watermark_ns_);
-  if (!second_passed && now_ns_ - flushed_at_ns_ < options_.flush_after_ns) return;
-  flushed_at_ns_ = now_ns_;
-  flushed_watermark_ns_ = watermark_ns;
+  if (!second_passed && now_ns_ < next_flush_at_ns_) return;
+  if (second_passed) flushed_watermark_ns_ = watermark_ns;
+  next_flush_at_ns_ = now_ns_ + options_.flush_after_ns;
   for (uint32_t query : added_) {
     Stream& stream = streams_[query];
-    if (stream.ending) TryEnd(stream);
-    if (stream.ending || stream.ended || watermark_ns == INT64_MIN) continue;
-    Flush(stream, watermark_ns);
-    bool news = watermark_ns > stream.sent_watermark_ns || (*accounts_)[stream.index] != stream.reported;
-    if (news && (second_passed || now_ns_ - stream.last_sent_at_ns >= options_.heartbeat_after_ns)) {
-      SendBatch(stream, *stream.heartbeat_builder, watermark_ns, false);
+    if (second_passed || now_ns_ - stream.flushed_at_ns >= stream.flush_after_ns) {
+      Report(stream, watermark_ns, second_passed);
     }
+    next_flush_at_ns_ = std::min(next_flush_at_ns_, stream.flushed_at_ns + stream.flush_after_ns);
   }
   ForgetEnded();
+}
+
+void BatchOutput::Report(Stream& stream, int64_t watermark_ns, bool second_passed) {
+  stream.flushed_at_ns = now_ns_;
+  if (stream.ending) TryEnd(stream);
+  if (stream.ending || stream.ended || watermark_ns == INT64_MIN) return;
+  Flush(stream, watermark_ns);
+  const bool news = watermark_ns > stream.sent_watermark_ns || (*accounts_)[stream.index] != stream.reported;
+  if (news && (second_passed || now_ns_ - stream.last_sent_at_ns >= stream.heartbeat_after_ns)) {
+    SendBatch(stream, *stream.heartbeat_builder, watermark_ns, false);
+  }
 }
 
 void BatchOutput::Flush(Stream& stream, int64_t watermark_ns) {

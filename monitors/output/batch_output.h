@@ -88,6 +88,10 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t sent_watermark_ns = INT64_MIN;
     int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
+    int64_t flushed_at_ns = 0;
+    // Those of the options, or less for parsers whose intervals are shorter than a second.
+    int64_t flush_after_ns = 0;
+    int64_t heartbeat_after_ns = 0;
     // Counts that earlier batches accounted for.
     Accounting reported;
     // Batches that the sink has taken and not yet delivered.
@@ -107,6 +111,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   };
 
   void OnDelivery(uint64_t ticket, bool delivered) override;
+  // Sends what waits and, if there is news and a heartbeat is due, a batch without rows.
+  void Report(Stream& stream, int64_t watermark_ns, bool second_passed);
   void Flush(Stream& stream, int64_t watermark_ns);
   bool SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
   BatchSink::Sent Send(uint32_t query, const std::string& batch, uint64_t ticket);
@@ -134,7 +140,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   // A live capture is over: it may wait for room, but gives up if there is none for long.
   bool capture_over_ = false;
   int64_t now_ns_ = 0;
-  int64_t flushed_at_ns_ = 0;
+  int64_t next_flush_at_ns_ = 0;
   int64_t flushed_watermark_ns_ = INT64_MIN;
   // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;

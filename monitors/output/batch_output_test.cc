@@ -112,6 +112,30 @@ class BatchOutputTest : public testing::Test {
   std::unique_ptr<BatchOutput> output_;
 };
 
+TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
+  const Schema rates = {.name = "numbers", .fields = {{"number", FieldType::kU64}}, .interval_ns = int64_t{20'000'000}};
+  queries_ = {{.name = "slow", .parsers = {"letters"}}, {.name = "fast", .parsers = {"numbers"}}};
+  schemas_ = {&Letters(), &rates};
+  Open();
+  const auto sent_of = [&](uint32_t query) {
+    return std::count_if(sent_.begin(), sent_.end(), [&](const SentBatch& sent) { return sent.query == query; });
+  };
+  const int64_t start_ns = 1'000'000'000;
+  output_->Tick(start_ns, start_ns);
+  sent_.clear();
+  for (int64_t ms = 1; ms <= 100; ++ms) {
+    const int64_t now_ns = start_ns + ms * 1'000'000;
+    EmitLetter(now_ns, 1);
+    if (ms <= 50) EmitNumber(now_ns, 2);
+    output_->Tick(now_ns, now_ns);
+  }
+  EXPECT_EQ(sent_of(0), 1);
+  // Two with rows and, once there are none, watermarks as often.
+  EXPECT_EQ(sent_of(1), 5);
+  EXPECT_EQ(Rows(1), 50u);
+  EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
+}
+
 // Another thread prepares a slot for another query: from its end until it is added again, nothing is sent for it.
 TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
   Open({.heartbeat_after_ns = 0});

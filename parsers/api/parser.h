@@ -25,9 +25,11 @@ struct Needs {
   bool datagrams = false;    // packets of all other protocols come with their flow, kept as a connection
   bool streams = false;      // it is a StreamParser (implies connections)
   bool proxies = false;      // its streams are whole; other parsers' begin after the handshake with a SOCKS proxy
-  bool intervals = false;    // on_interval() is called each second of packet time
-  // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each second of
-  // packet time, and a count of the others: Connection::more_packets, more_bytes. Those need not even be decoded.
+  // on_interval() is called at the end of each such interval of packet time: kShortestIntervalNs or more; 0: never.
+  int64_t interval_ns = 0;
+  // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each interval
+  // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. Those need not even
+  // be decoded.
   bool every_packet = true;
   // Bytes of each connection (or flow, or both, as requested above) that belong to the parser: initially zero, aligned
   // to 8. On their own they request connections.
@@ -104,17 +106,22 @@ class Parser {
   virtual const Schema& schema() const = 0;
   virtual Needs needs() const { return {}; }
 
-  // Packets in capture order, each wanted by some query (queries != 0), all within the second that now_ns() is in.
+  // Packets in capture order, each wanted by some query (queries != 0), all within the interval that now_ns() is in.
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
 
-  // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of kIntervalNs since the
-  // epoch. Called only for the latest interval that had packets.
+  // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of needs().interval_ns
+  // since the epoch. Called only for the latest interval that had packets.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
 
   // `queries` will see no more of this connection: it timed out, gave way to a new one or for lack of memory, or the
   // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: other queries
   // may continue.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
+
+  // Query `query` (the number of its bit) wants this parser's tuples, with these values of schema().arguments, in their
+  // order. Called before its first packet, and again when the number belongs to another query; strings are valid during
+  // the call. Not called if the parser has no arguments.
+  virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
   // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
@@ -142,7 +149,8 @@ class Parser {
   uint32_t state_offset_ = 0;
 };
 
-inline constexpr int64_t kIntervalNs = kNsPerSecond;
+// The shortest interval of a parser: an end costs a call per parser, and ends a burst.
+inline constexpr int64_t kShortestIntervalNs = 100'000;
 
 inline constexpr int kLookAheadSteps = 3;
 

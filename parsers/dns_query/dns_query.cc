@@ -30,7 +30,8 @@ class DnsQuery final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
   Needs needs() const override {
     Needs needs = TransactionParser::needs();
-    needs.packets = needs.datagrams = needs.intervals = true;
+    needs.packets = needs.datagrams = true;
+    needs.interval_ns = kNsPerSecond;
     needs.every_packet = false;
     return needs;
   }

@@ -8,11 +8,15 @@
 namespace tapline {
 namespace {
 
-// Saturates at both ends of time: captures may hold any time.
-int64_t interval_end(int64_t time_ns) {
-  int64_t start = time_ns / kIntervalNs * kIntervalNs;
+// The interval of this length that the time is in. Saturates at both ends of time: captures may hold any time.
+int64_t interval_end(int64_t time_ns, int64_t interval_ns) {
+  int64_t start = time_ns / interval_ns * interval_ns;
   if (start > time_ns) return start;
-  return start > INT64_MAX - kIntervalNs ? INT64_MAX : start + kIntervalNs;
+  return start > INT64_MAX - interval_ns ? INT64_MAX : start + interval_ns;
+}
+
+int64_t interval_start(int64_t end_ns, int64_t interval_ns) {
+  return end_ns < INT64_MIN + interval_ns ? INT64_MIN : end_ns - interval_ns;
 }
 
 }  // namespace
@@ -174,19 +178,49 @@ void Engine::Impl::deliver_run() {
 }
 
 void Engine::Impl::tick(int64_t time_ns) {
-  if (intervals_ && clock_ns_ != INT64_MIN) {
-    clock_ns_ = tick_ns_ - 1;
-    for (Loaded* each : active_) {
-      if (each->needs.intervals) each->parser->on_interval(tick_ns_, each->emitter);
-    }
-  }
+  if (clock_ns_ != INT64_MIN) end_intervals(time_ns);
   clock_ns_ = std::max(clock_ns_, time_ns);
-  tick_ns_ = interval_end(time_ns);
+  const bool second_over = time_ns >= second_end_ns_;
+  begin_intervals(time_ns);
   ++tick_number_;
-  if (!table_) return;
+  if (!table_ || !second_over) return;
   table_->expire_until(
       clock_ns_, [this](const Connection& connection) { return deadline_ns(connection); },
       [this](Connection& connection) { retire(connection); });
+}
+
+// Ends the intervals that are over, each at its own end and the earliest first, so that the times of tuples never
+// decrease. An interval that reaches beyond the end of time never ends.
+void Engine::Impl::end_intervals(int64_t time_ns) {
+  const auto is_over = [time_ns](const Loaded* each) {
+    return each->needs.interval_ns != 0 && each->interval_end_ns <= time_ns && each->interval_end_ns != INT64_MAX;
+  };
+  while (true) {
+    int64_t end_ns = INT64_MAX;
+    for (const Loaded* each : active_) {
+      if (is_over(each)) end_ns = std::min(end_ns, each->interval_end_ns);
+    }
+    if (end_ns == INT64_MAX) return;
+    clock_ns_ = end_ns - 1;
+    for (Loaded* each : active_) {
+      if (!is_over(each) || each->interval_end_ns != end_ns) continue;
+      each->parser->on_interval(end_ns, each->emitter);
+      each->interval_end_ns = interval_end(time_ns, each->needs.interval_ns);
+    }
+  }
+}
+
+void Engine::Impl::begin_intervals(int64_t time_ns) {
+  if (second_end_ns_ <= time_ns) second_end_ns_ = interval_end(time_ns, kNsPerSecond);
+  tick_ns_ = second_end_ns_;
+  tick_start_ns_ = interval_start(second_end_ns_, kNsPerSecond);
+  for (Loaded* each : active_) {
+    const int64_t interval_ns = each->needs.interval_ns;
+    if (interval_ns == 0) continue;
+    if (each->interval_end_ns <= time_ns) each->interval_end_ns = interval_end(time_ns, interval_ns);
+    tick_ns_ = std::min(tick_ns_, each->interval_end_ns);
+    tick_start_ns_ = std::max(tick_start_ns_, interval_start(each->interval_end_ns, interval_ns));
+  }
 }
 
 int64_t Engine::Impl::deadline_ns(const Connection& connection) const {
@@ -220,9 +254,9 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     side = 0;
   }
   follow(*connection, packet.queries & connection_queries_);
-  // A late packet, of a second that is over, is not the first one of this second. One that only some of the
+  // A late packet, of an interval that is over, is not the first one of this interval. One that only some of the
   // connection's queries want (a rate has fallen) does not show who wants the others.
-  const bool in_time = packet.time_ns >= tick_ns_ - kIntervalNs;
+  const bool in_time = packet.time_ns >= tick_start_ns_;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;
   packet.connection = connection;
@@ -239,7 +273,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
 void Engine::Impl::connect_datagram(Packet& packet, uint64_t hash) {
   Side side = 0;
   Connection* connection = find(packet, hash, &side);
-  // A tick comes only with the next second.
+  // Connections expire only when a second ends.
   if (connection != nullptr && deadline_ns(*connection) < packet.time_ns) {
     give_way(*connection, packet);
     connection = nullptr;
@@ -322,6 +356,9 @@ Engine::~Engine() = default;
 const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index); }
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
+void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
+  impl_->set_arguments(parser, query, arguments);
+}
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
 Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
                                 int64_t end_ns) {

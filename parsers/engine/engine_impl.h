@@ -40,6 +40,10 @@ class Engine::Impl final : public StreamReceiver {
     choose_active();
   }
 
+  void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
+    loaded_.at(parser).parser->set_arguments(query, arguments);
+  }
+
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
   void end_queries(uint64_t queries);
@@ -63,6 +67,7 @@ class Engine::Impl final : public StreamReceiver {
     Emitter emitter;
     uint16_t ignore_bit;
     ParserStats stats;
+    int64_t interval_end_ns = INT64_MIN;  // of the current interval, while the parser is active
 
     bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
   };
@@ -115,8 +120,12 @@ class Engine::Impl final : public StreamReceiver {
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
-  // Called when packet time has left the current second: ends its interval and idle connections.
+  // Called when packet time has left the current interval of some parser, or the current second: ends the intervals
+  // that are over and, with the second, idle connections.
   void tick(int64_t time_ns);
+  void end_intervals(int64_t time_ns);
+  // Determines the current intervals, and when the first of them ends.
+  void begin_intervals(int64_t time_ns);
   int64_t deadline_ns(const Connection& connection) const;
 
   Connection* find(const Packet& packet, uint64_t hash, Side* side);
@@ -191,7 +200,6 @@ class Engine::Impl final : public StreamReceiver {
   bool may_connect_ = false;
   std::vector<Loaded*> active_;  // those with queries, in order; the fields below describe them
   bool connections_ = false;
-  bool intervals_ = false;
   bool runs_ = false;
   uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
   uint64_t stream_queries_ = 0;
@@ -207,10 +215,13 @@ class Engine::Impl final : public StreamReceiver {
   std::array<Absorbed::Share, kMostAbsorbed> shares_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
-  int64_t tick_ns_ = INT64_MIN;  // end of the current interval
-  uint32_t tick_number_ = 0;     // of the current interval
-  uint64_t ending_ = 0;          // queries whose end is in progress
-  bool settling_ = false;        // for the current connection, the end is now
+  int64_t second_end_ns_ = INT64_MIN;
+  // Between these two times no interval of an active parser begins or ends.
+  int64_t tick_start_ns_ = INT64_MIN;
+  int64_t tick_ns_ = INT64_MIN;
+  uint32_t tick_number_ = 0;  // counts these periods
+  uint64_t ending_ = 0;       // queries whose end is in progress
+  bool settling_ = false;     // for the current connection, the end is now
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // the table entry it has reached
   EngineStats stats_;

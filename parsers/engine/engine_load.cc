@@ -25,6 +25,9 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   if (needs.streams && stream_parser == nullptr) {
     throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
   }
+  if (needs.interval_ns != 0 && needs.interval_ns < kShortestIntervalNs) {
+    throw std::invalid_argument("parser " + parser->schema().name + " asks for intervals shorter than 100 µs");
+  }
   uint16_t ignore_bit = 0;
   if (stream_parser != nullptr) {
     if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 parsers of streams");
@@ -33,7 +36,8 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   may_connect_ |= needs_connections(needs) || needs.datagrams;
   parser->state_offset_ = place(needs, state);
   const auto index = static_cast<uint32_t>(loaded_.size());
-  loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}});
+  loaded_.push_back(
+      {std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}, INT64_MIN});
   const Schema& schema = loaded_.back().parser->schema();
   loaded_.back().stats.name = schema.name;
   loaded_.back().emitter.statements_ = statements_of(schema);
@@ -51,13 +55,12 @@ uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
 void Engine::Impl::choose_active() {
   active_.clear();
   all_ignore_ = 0;
-  connections_ = intervals_ = false;
+  connections_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
   for (Loaded& each : loaded_) {
     const uint64_t queries = each.emitter.queries_ & ~ending_;
     if (queries == 0) continue;
     active_.push_back(&each);
-    intervals_ |= each.needs.intervals;
     if (each.needs.datagrams) datagram_queries_ |= queries;
     connections_ |= each.needs.datagrams;
     if (!needs_connections(each.needs)) continue;
@@ -69,7 +72,8 @@ void Engine::Impl::choose_active() {
   runs_ = active_.size() == 1 && all_ignore_ == 0;
   const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
-  // A new parser has seen nothing yet.
+  // A new parser has seen nothing yet, and begins in the middle of an interval.
+  if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);
   ++tick_number_;
 }
 

@@ -26,7 +26,7 @@ class IpFlow final : public Parser {
         .fields = {{"protocol", FieldType::kString, "",
                     "udp, icmp, sctp, gre, esp, …, or its number; gre-dtls: GRE in UDP, encrypted"}},
         .main_fields = {"protocol"},
-        .interval_ns = kIntervalNs,
+        .interval_ns = kNsPerSecond,
         .example = {"udp"},
     };
     return schema;
@@ -53,7 +53,7 @@ class IpFlow final : public Parser {
   void tell(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     if (state.told == 0 || packet.time_ns >= state.next_interval_ns) {
-      state.next_interval_ns = (packet.time_ns / kIntervalNs + 1) * kIntervalNs;
+      state.next_interval_ns = (packet.time_ns / kNsPerSecond + 1) * kNsPerSecond;
       state.told = 0;
     }
     TupleHeader header = out.header_of(packet);

@@ -16,13 +16,13 @@ class MonitorStats final : public Parser {
                    {"value", FieldType::kF64, "", "Counters: since the monitor's start"}},
         .main_fields = {"metric", "labels"},
         .value_field = "value",
-        .interval_ns = kIntervalNs,
+        .interval_ns = kNsPerSecond,
         .example = {"packets_total", "stage=received", "486.000000"},
     };
     return schema;
   }
 
-  Needs needs() const override { return {.packets = false, .intervals = true}; }
+  Needs needs() const override { return {.packets = false, .interval_ns = kNsPerSecond}; }
   void set_statistics(const StatisticsSource* source) override { source_ = source; }
 
   void on_interval(int64_t /*end_ns*/, Emitter& out) override {

@@ -149,13 +149,15 @@ class Reader {
     needs.packets = (from.needs & TAPLINE_NEEDS_PACKETS) != 0;
     needs.streams = (from.needs & TAPLINE_NEEDS_STREAMS) != 0;
     needs.connections = needs.streams || (from.needs & TAPLINE_NEEDS_CONNECTIONS) != 0;
-    needs.intervals = (from.needs & TAPLINE_NEEDS_INTERVALS) != 0;
+    const bool intervals = (from.needs & TAPLINE_NEEDS_INTERVALS) != 0;
+    if (intervals) needs.interval_ns = from.interval_us == 0 ? kNsPerSecond : from.interval_us * kNsPerUs;
     needs.connection_state_bytes = static_cast<uint16_t>(from.connection_state_bytes);
     if (needs.connection_state_bytes > 0 && !needs.connections) return wrong("state needs connections");
     if (!needs.packets && !needs.streams) return wrong("it needs neither packets nor streams");
     if (from.create == nullptr || from.destroy == nullptr) return wrong("create or destroy is null");
     if (needs.packets && from.process == nullptr) return wrong("process is null");
-    if (needs.intervals && from.on_interval == nullptr) return wrong("on_interval is null");
+    if (intervals && from.on_interval == nullptr) return wrong("on_interval is null");
+    if (intervals && needs.interval_ns < kShortestIntervalNs) return wrong("interval_us is below 100");
     const bool stream_calls = from.on_data != nullptr && from.on_gap != nullptr && from.on_stream_end != nullptr;
     if (needs.streams && !stream_calls) return wrong("on_data, on_gap or on_stream_end is null");
     return true;

@@ -119,6 +119,12 @@ TEST(Description, FaultsAreNamed) {
       {[](Described& d) { d.parser.needs |= 16; }, "does not know"},
       {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_STREAMS; }, "on_data"},
       {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_INTERVALS; }, "on_interval"},
+      {[](Described& d) {
+         d.parser.needs |= TAPLINE_NEEDS_INTERVALS;
+         d.parser.on_interval = [](void*, int64_t, tapline_out*) {};
+         d.parser.interval_us = 99;
+       },
+       "interval_us"},
       {[](Described& d) { d.parser.connection_state_bytes = 8; }, "state"},
       {[](Described& d) { d.parser.connection_state_bytes = 4097; }, "connection_state_bytes"},
       {[](Described& d) { d.parser.create = nullptr; }, "create"},

@@ -227,7 +227,7 @@ enum {
   TAPLINE_NEEDS_PACKETS = 1,     /* process() is called */
   TAPLINE_NEEDS_CONNECTIONS = 2, /* packets come with their connection; on_end() and on_release() are called */
   TAPLINE_NEEDS_STREAMS = 4,     /* on_data(), on_gap(), on_stream_end() are called (implies connections) */
-  TAPLINE_NEEDS_INTERVALS = 8    /* on_interval() is called each second of packet time */
+  TAPLINE_NEEDS_INTERVALS = 8    /* on_interval() is called at the end of each interval of packet time */
 };
 
 enum { TAPLINE_CONTINUE, TAPLINE_GIVE_UP };                              /* of on_data() and on_gap() */
@@ -245,7 +245,7 @@ typedef struct tapline_parser {
   const tapline_field* fields;     /* its own: time, addresses and ports are added to each tuple */
   const char* const* main_fields;  /* what top-k ranks, own or common ones */
   uint32_t main_field_count;
-  uint32_t reserved;
+  uint32_t interval_us;       /* length of an interval, 100 or more; 0: a second */
   const char* value_field;    /* a numeric field, the default of by=; null: none */
   const char* duration_field; /* a numeric field in ns, what diff takes; null: none */
 
@@ -264,7 +264,7 @@ typedef struct tapline_parser {
   /* This side sends no more. */
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
-  /* A second of packet time is over: end_ns is the first nanosecond of the next. */
+  /* An interval of packet time is over: end_ns is the first nanosecond of the next, a multiple of its length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
   /* Some queries see no more of the connection: what is emitted here goes to just these. Others may go on: leave the
    * state as it is. */

@@ -36,7 +36,10 @@ class TcpConnTime final : public Parser {
   }
 
   Needs needs() const override {
-    return {.connections = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+    return {.connections = true,
+            .interval_ns = kNsPerSecond,
+            .every_packet = false,
+            .connection_state_bytes = sizeof(State)};
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {

@@ -12,7 +12,7 @@ class TcpFlowKey final : public Parser {
         .description = "Endpoints of each TCP flow, once in each second in which it has packets",
         .layer = Layer::kTransport,
         .main_fields = {"dst_ip", "dst_port"},
-        .interval_ns = kIntervalNs,
+        .interval_ns = kNsPerSecond,
     };
     return schema;
   }
@@ -40,7 +40,7 @@ class TcpFlowKey final : public Parser {
   void tell(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     if (state.told == 0 || packet.time_ns >= state.next_interval_ns) {
-      state.next_interval_ns = (packet.time_ns / kIntervalNs + 1) * kIntervalNs;
+      state.next_interval_ns = (packet.time_ns / kNsPerSecond + 1) * kNsPerSecond;
       state.told = 0;
     }
     const uint64_t untold = packet.queries & ~state.told;

@@ -21,14 +21,17 @@ class TcpPktSize final : public Parser {
                    {"bytes", FieldType::kU64, "bytes", "Their bytes on the wire, link header included", true}},
         .main_fields = {"dst_ip", "dst_port"},
         .value_field = "bytes",
-        .interval_ns = kIntervalNs,
+        .interval_ns = kNsPerSecond,
         .example = {"10", "1001"},
     };
     return schema;
   }
 
   Needs needs() const override {
-    return {.connections = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+    return {.connections = true,
+            .interval_ns = kNsPerSecond,
+            .every_packet = false,
+            .connection_state_bytes = sizeof(State)};
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {

@@ -101,7 +101,7 @@ class TransactionParser : public StreamParser {
   }();
 
   Needs needs() const override {
-    return {.packets = false, .streams = true, .intervals = true, .connection_state_bytes = sizeof(State)};
+    return {.packets = false, .streams = true, .interval_ns = kNsPerSecond, .connection_state_bytes = sizeof(State)};
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override { report_overdue(end_ns, out); }

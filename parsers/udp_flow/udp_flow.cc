@@ -14,7 +14,8 @@ class UdpFlow final : public Parser {
  public:
   const Schema& schema() const override;
   Needs needs() const override {
-    return {.datagrams = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+    return {
+        .datagrams = true, .interval_ns = kNsPerSecond, .every_packet = false, .connection_state_bytes = sizeof(State)};
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
@@ -121,7 +122,7 @@ const Schema& UdpFlow::schema() const {
                  {"age_ns", FieldType::kI64, "ns", "time_ns - time of the flow's first packet"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bytes",
-      .interval_ns = kIntervalNs,
+      .interval_ns = kNsPerSecond,
       .example = {"1", "1", "1", "78", "106", "184", "115376999"},
   };
   return schema;
