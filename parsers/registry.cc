@@ -11,6 +11,7 @@
   PARSER(icmp)                  \
   PARSER(ip_flow)               \
   PARSER(kafka_request)         \
+  PARSER(marked_packet)         \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
@@ -69,7 +70,24 @@ Json json_of(const Field& field, bool common) {
   return json;
 }
 
+Json json_of(const Argument& argument) {
+  Json json = {{"name", argument.name},
+               {"type", name_of(argument.type)},
+               {"unit", argument.unit},
+               {"description", argument.description},
+               {"default", argument.default_value}};
+  if (argument.type == FieldType::kString) {
+    json["choices"] = argument.choices;
+  } else if (argument.type != FieldType::kBool) {
+    json["min"] = argument.min;
+    json["max"] = argument.max;
+  }
+  return json;
+}
+
 Json json_of(const Schema& schema) {
+  Json arguments = Json::array();
+  for (const Argument& argument : schema.arguments) arguments.push_back(json_of(argument));
   Json fields = Json::array();
   for (const Field& field : common_fields()) fields.push_back(json_of(field, true));
   for (const Field& field : schema.fields) fields.push_back(json_of(field, false));
@@ -81,6 +99,7 @@ Json json_of(const Schema& schema) {
           {"duration", json_of(schema.duration)},
           {"interval_ns", schema.interval_ns},
           {"example", schema.example},
+          {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parsers/api/argument.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -34,8 +35,24 @@ void ParserStage::ChooseParsers() {
 
 void ParserStage::AddQuery(uint32_t query) {
   output_->AddQuery(query);
+  SetArguments(query);
   active_ |= uint64_t{1} << query;
   ChooseParsers();
+}
+
+void ParserStage::SetArguments(uint32_t query) {
+  for (const ParserArguments& arguments : queries_[query].arguments) {
+    for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
+      const Schema& schema = engine_->parser(parser).schema();
+      if (schema.name != arguments.parser) continue;
+      std::vector<Value> values;
+      std::string error;  // stays empty: the plan was checked
+      for (size_t i = 0; i < arguments.values.size(); ++i) {
+        values.push_back(read_argument(schema.arguments[i], arguments.values[i], &error).value());
+      }
+      engine_->set_arguments(parser, query, values);
+    }
+  }
 }
 
 void ParserStage::BeginEnd(uint64_t queries) {

@@ -53,6 +53,7 @@ class ParserStage final : public PacketStage {
  private:
   void Publish();
   void ChooseParsers();
+  void SetArguments(uint32_t query);
 
   std::span<const QuerySpec> queries_;
   Engine* engine_;

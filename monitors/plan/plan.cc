@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "packet_io/base/nearest.h"
+#include "parsers/api/argument.h"
 #include "parsers/api/time.h"
 #include "parsers/registry.h"
 #include "schema/plan.pb.h"
@@ -17,16 +18,41 @@
 namespace tapline {
 namespace {
 
+bool Runs(const QuerySpec& spec, const std::string& parser) {
+  return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
+}
+
 Status AddParser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
     return Status::Invalid("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
                            "; --list-parsers shows all");
   }
-  const std::string& canonical = parser->schema().name;
-  if (std::find(spec->parsers.begin(), spec->parsers.end(), canonical) == spec->parsers.end()) {
-    spec->parsers.push_back(canonical);
+  const Schema& schema = parser->schema();
+  if (Runs(*spec, schema.name)) return {};
+  spec->parsers.push_back(schema.name);
+  if (schema.arguments.empty()) return {};
+  spec->arguments.push_back({.parser = schema.name});
+  for (const Argument& argument : schema.arguments) spec->arguments.back().values.push_back(argument.default_value);
+  return {};
+}
+
+Status ReadArgument(const v1::ParserArgument& given, QuerySpec* spec) {
+  if (!Runs(*spec, given.parser())) {
+    return Status::Invalid("an argument is for '" + given.parser() + "', which the query does not run");
   }
+  const auto parser = make_parser(given.parser());
+  const auto& declared = parser->schema().arguments;
+  const auto argument =
+      std::find_if(declared.begin(), declared.end(), [&](const Argument& each) { return each.name == given.name(); });
+  if (argument == declared.end()) {
+    return Status::Invalid("'" + given.parser() + "' has no argument '" + given.name() + "'");
+  }
+  std::string error;
+  if (!read_argument(*argument, given.value(), &error)) return Status::Invalid(given.parser() + ": " + error);
+  const auto values = std::find_if(spec->arguments.begin(), spec->arguments.end(),
+                                   [&](const ParserArguments& each) { return each.parser == given.parser(); });
+  values->values[static_cast<size_t>(argument - declared.begin())] = given.value();
   return {};
 }
 
@@ -91,8 +117,8 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status ReadShape(const v1::Shape& shape, QuerySpec* spec) {
-  const bool runs = std::find(spec->parsers.begin(), spec->parsers.end(), shape.parser()) != spec->parsers.end();
-  if (!runs) return Status::Invalid("a shape is for '" + shape.parser() + "', which the query does not run");
+  if (!Runs(*spec, shape.parser()))
+    return Status::Invalid("a shape is for '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
   const auto field =
@@ -141,6 +167,9 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
   for (const std::string& parser : plan.parsers()) {
     if (Status status = AddParser(parser, spec); !status.ok()) return status;
+  }
+  for (const v1::ParserArgument& argument : plan.arguments()) {
+    if (Status status = ReadArgument(argument, spec); !status.ok()) return status;
   }
   for (const v1::Shape& shape : plan.shapes()) {
     if (Status status = ReadShape(shape, spec); !status.ok()) return status;

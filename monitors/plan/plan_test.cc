@@ -39,6 +39,34 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   EXPECT_FALSE(spec.match.Ask(packet).wanted);
 }
 
+std::string PlanOfMarked(const std::string& arguments) {
+  return R"({"format":1,"query":"q1","parsers":["marked_packet"],"monitors":[{"id":"local-0"}],"arguments":[)" +
+         arguments + "]}";
+}
+
+TEST(PlanTest, ArgumentsOfParsers) {
+  QuerySpec defaults, given;
+  ASSERT_TRUE(Parse(PlanOfMarked(""), &defaults).ok());
+  ASSERT_EQ(defaults.arguments.size(), 1u);
+  EXPECT_EQ(defaults.arguments[0].values, (std::vector<std::string>{"46"}));
+  ASSERT_TRUE(Parse(PlanOfMarked(R"({"parser":"marked_packet","name":"dscp","value":"10"})"), &given).ok());
+  EXPECT_EQ(given.arguments[0].parser, "marked_packet");
+  EXPECT_EQ(given.arguments[0].values, (std::vector<std::string>{"10"}));
+}
+
+TEST(PlanTest, WrongArgumentsAreRefused) {
+  const auto message = [](const std::string& argument) {
+    QuerySpec spec;
+    return Parse(PlanOfMarked(argument), &spec).message();
+  };
+  EXPECT_EQ(message(R"({"parser":"http_get","name":"dscp","value":"10"})"),
+            "plan.json: an argument is for 'http_get', which the query does not run");
+  EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"),
+            "plan.json: 'marked_packet' has no argument 'ecn'");
+  EXPECT_EQ(message(R"({"parser":"marked_packet","name":"dscp","value":"64"})"),
+            "plan.json: marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
+}
+
 TEST(PlanTest, WhatAnotherMonitorHas) {
   QuerySpec spec;
   const std::string theirs = R"({"to":[{"prefix":"10.1.2.3/32"}])";

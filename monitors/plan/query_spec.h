@@ -15,6 +15,12 @@ namespace tapline {
 // A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
 inline constexpr size_t kMostQueries = 64;
 
+// The values of a parser's arguments as text, in the order in which its schema declares them.
+struct ParserArguments {
+  std::string parser = {};
+  std::vector<std::string> values = {};
+};
+
 struct QuerySpec {
   std::string name = {};
   // The plan's name for this monitor's part, whichever process runs it; empty: the process's own name.
@@ -24,6 +30,8 @@ struct QuerySpec {
   uint32_t partition = 0;
   // Canonical names.
   std::vector<std::string> parsers = {};
+  // One entry for each parser that has arguments.
+  std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
   // Strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};

@@ -38,6 +38,18 @@ inline Field optional(Field field) {
 // key or keys.
 TextKind text_kind_of(const Field& field);
 
+// An argument that a query gives the parser: PARSE queue_flows(delay=500us). Each query has its own values.
+struct Argument {
+  std::string name;
+  FieldType type = FieldType::kU64;  // any but kAddress; a string is one of `choices`
+  std::string unit = {};             // as of a field: queries write "ns" as a duration, "bytes" as a size
+  std::string description = {};
+  std::string default_value = {};  // as read_argument() reads it
+  double min = 0;                  // of a number, both inclusive
+  double max = 0;
+  std::vector<std::string> choices = {};
+};
+
 // Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
 struct Duration {
   std::string field = {};
@@ -57,7 +69,8 @@ struct Schema {
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
-  std::vector<std::string> example = {};      // a tuple's own values as text, as `fields` are; plug-ins have none
+  std::vector<Argument> arguments = {};
+  std::vector<std::string> example = {};  // a tuple's own values as text, as `fields` are; plug-ins have none
 };
 
 // time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip, dst_port: the first columns of every

@@ -1,0 +1,103 @@
+#include "parsers/api/argument.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tapline {
+namespace {
+
+template <typename Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string number_text(double number) {
+  std::string text = std::to_string(number);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string bounds_of(const Argument& argument) {
+  const std::string unit = argument.unit.empty() ? "" : " " + argument.unit;
+  return number_text(argument.min) + " to " + number_text(argument.max) + unit;
+}
+
+std::string choices_of(const Argument& argument) {
+  std::string list;
+  for (const std::string& choice : argument.choices) list += (list.empty() ? "" : ", ") + choice;
+  return list;
+}
+
+std::optional<Value> read_value(const Argument& argument, std::string_view text) {
+  switch (argument.type) {
+    case FieldType::kU64:
+      if (const auto number = read_number<uint64_t>(text)) return Value::u64(*number);
+      return std::nullopt;
+    case FieldType::kI64:
+      if (const auto number = read_number<int64_t>(text)) return Value::i64(*number);
+      return std::nullopt;
+    case FieldType::kF64:
+      if (const auto number = read_number<double>(text); number && std::isfinite(*number)) return Value::f64(*number);
+      return std::nullopt;
+    case FieldType::kBool:
+      if (text == "true" || text == "false") return Value::boolean(text == "true");
+      return std::nullopt;
+    case FieldType::kString: {
+      const auto choice = std::find(argument.choices.begin(), argument.choices.end(), text);
+      if (choice != argument.choices.end()) return Value::string(*choice);
+      return std::nullopt;
+    }
+    case FieldType::kAddress:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_number(FieldType type) { return type == FieldType::kU64 || type == FieldType::kI64 || type == FieldType::kF64; }
+
+double number_of(const Value& value) {
+  switch (value.type()) {
+    case FieldType::kU64:
+      return static_cast<double>(value.as_u64());
+    case FieldType::kI64:
+      return static_cast<double>(value.as_i64());
+    default:
+      return value.as_f64();
+  }
+}
+
+std::string expected(const Argument& argument) {
+  if (is_number(argument.type))
+    return (argument.type == FieldType::kF64 ? "a number, " : "a whole number, ") + bounds_of(argument);
+  return argument.type == FieldType::kBool ? "true or false" : "one of " + choices_of(argument);
+}
+
+}  // namespace
+
+std::optional<Value> read_argument(const Argument& argument, std::string_view text, std::string* error) {
+  std::optional<Value> value = read_value(argument, text);
+  if (value && is_number(argument.type)) {
+    const double number = number_of(*value);
+    if (number < argument.min || number > argument.max) value.reset();
+  }
+  if (!value) {
+    *error = "argument '" + argument.name + "' can't be '" + std::string(text) + "': it is " + expected(argument);
+  }
+  return value;
+}
+
+std::vector<Value> default_arguments(const Schema& schema) {
+  std::vector<Value> values;
+  std::string error;
+  for (const Argument& argument : schema.arguments) {
+    values.push_back(read_argument(argument, argument.default_value, &error).value());
+  }
+  return values;
+}
+
+}  // namespace tapline

@@ -1,0 +1,50 @@
+#include "parsers/api/argument.h"
+
+#include <gtest/gtest.h>
+
+namespace tapline {
+namespace {
+
+const Argument kDelay = {"delay", FieldType::kU64, "ns", "", "500000", 1000, 1e9};
+const Argument kShare = {"share", FieldType::kF64, "", "", "0.01", 0, 1};
+const Argument kOffset = {"offset", FieldType::kI64, "", "", "0", -5, 5};
+const Argument kExact = {"exact", FieldType::kBool, "", "", "false"};
+const Argument kSide = {"side", FieldType::kString, "", "", "both", 0, 0, {"both", "arrivals"}};
+
+std::string error_of(const Argument& argument, std::string_view text) {
+  std::string error;
+  return read_argument(argument, text, &error) ? "" : error;
+}
+
+TEST(Argument, ValuesAreReadByType) {
+  std::string error;
+  EXPECT_EQ(read_argument(kDelay, "1000", &error)->as_u64(), 1000u);
+  EXPECT_EQ(read_argument(kShare, "0.5", &error)->as_f64(), 0.5);
+  EXPECT_EQ(read_argument(kOffset, "-5", &error)->as_i64(), -5);
+  EXPECT_TRUE(read_argument(kExact, "true", &error)->as_bool());
+  EXPECT_EQ(read_argument(kSide, "arrivals", &error)->as_string(), "arrivals");
+  EXPECT_EQ(error, "");
+}
+
+TEST(Argument, WrongValuesAreRefusedWithWhatIsExpected) {
+  EXPECT_EQ(error_of(kDelay, "999"), "argument 'delay' can't be '999': it is a whole number, 1000 to 1000000000 ns");
+  EXPECT_EQ(error_of(kShare, "1.01"), "argument 'share' can't be '1.01': it is a number, 0 to 1");
+  EXPECT_EQ(error_of(kExact, "1"), "argument 'exact' can't be '1': it is true or false");
+  EXPECT_EQ(error_of(kSide, "Both"), "argument 'side' can't be 'Both': it is one of both, arrivals");
+  for (const char* text : {"", " 1000", "1000 ", "1e4", "0x1000", "-1000", "18446744073709551616", "1000.0"}) {
+    EXPECT_NE(error_of(kDelay, text), "") << text;
+  }
+  for (const char* text : {"", "nan", "inf", "-0.1", "0,5", "0.5s"}) EXPECT_NE(error_of(kShare, text), "") << text;
+  EXPECT_NE(error_of(kOffset, "-6"), "");
+}
+
+TEST(Argument, DefaultsComeInOrder) {
+  const Schema schema = {.name = "s", .arguments = {kDelay, kSide}};
+  const std::vector<Value> values = default_arguments(schema);
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_EQ(values[0].as_u64(), 500'000u);
+  EXPECT_EQ(values[1].as_string(), "both");
+}
+
+}  // namespace
+}  // namespace tapline
