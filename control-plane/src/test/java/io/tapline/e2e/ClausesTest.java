@@ -102,6 +102,15 @@ class ClausesTest {
   }
 
   @Test
+  void argumentsOfAParserDecideWhichPacketsMakeTuples() throws Exception {
+    String rest = " FROM * TO * LIMIT 9s SAMPLE * PROCESS (group: group=dscp, agg=count)";
+    // All packets of the capture have the code point 0; the default is 46.
+    assertThat(values(last("PARSE marked_packet(dscp=0)" + rest)))
+        .isEqualTo(Map.of("0", (double) PACKETS));
+    assertThat(rows("PARSE marked_packet" + rest)).isEmpty();
+  }
+
+  @Test
   void limitInPacketsCountsThoseThatWereKept() throws Exception {
     List<JsonNode> rows =
         last(

@@ -68,8 +68,8 @@ final class Ast {
 
   record Processor(Word name, List<Argument> arguments) {}
 
-  /** A parser of PARSE and the forms of its texts: arguments of one value each. */
-  record Parser(Word name, List<Argument> shapes) {}
+  /** A parser of PARSE with its arguments and the forms of its texts: one value each. */
+  record Parser(Word name, List<Argument> arguments) {}
 
   /** The position of a clause: the span of its keyword, and its first and last token's index. */
   record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}

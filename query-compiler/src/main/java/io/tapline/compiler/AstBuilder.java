@@ -96,26 +96,27 @@ final class AstBuilder {
   private static List<Ast.Parser> parsers(TaplineQueryParser.ParserListContext tree) {
     List<Ast.Parser> parsers = new ArrayList<>();
     if (tree != null) {
-      for (TaplineQueryParser.ShapedParserContext one : tree.shapedParser()) {
+      for (TaplineQueryParser.ParserWithArgumentsContext one : tree.parserWithArguments()) {
         Ast.Word name = firstWord(one.parserName());
         if (name != null) {
-          parsers.add(new Ast.Parser(name, shapes(one.shape())));
+          parsers.add(new Ast.Parser(name, parserArguments(one.parserArgument())));
         }
       }
     }
     return List.copyOf(parsers);
   }
 
-  private static List<Ast.Argument> shapes(List<TaplineQueryParser.ShapeContext> trees) {
-    List<Ast.Argument> shapes = new ArrayList<>();
-    for (TaplineQueryParser.ShapeContext tree : trees) {
-      Ast.Word field = firstWord(tree.shapeField());
-      Ast.Word form = tree.exception == null ? firstWord(tree.shapeForm()) : null;
-      if (field != null && form != null) {
-        shapes.add(new Ast.Argument(field, List.of(form), false));
+  private static List<Ast.Argument> parserArguments(
+      List<TaplineQueryParser.ParserArgumentContext> trees) {
+    List<Ast.Argument> arguments = new ArrayList<>();
+    for (TaplineQueryParser.ParserArgumentContext tree : trees) {
+      Ast.Word name = firstWord(tree.argumentName());
+      Ast.Word value = tree.exception == null ? firstWord(tree.parserArgumentValue()) : null;
+      if (name != null && value != null) {
+        arguments.add(new Ast.Argument(name, List.of(value), false));
       }
     }
-    return List.copyOf(shapes);
+    return List.copyOf(arguments);
   }
 
   private static List<Ast.Word> networks(TaplineQueryParser.NetworkListContext tree) {

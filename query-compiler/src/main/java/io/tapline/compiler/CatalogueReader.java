@@ -61,6 +61,7 @@ final class CatalogueReader {
                 .map(JsonNode::asText),
             inside.duration(node.path("duration")),
             node.path("interval_ns").asLong(0),
+            inside.arguments(node.path("arguments")),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);
     inside.require(parser.intervalNs() >= 0, "interval_ns is negative");
@@ -77,6 +78,30 @@ final class CatalogueReader {
     return Optional.of(
         new ParserInfo.DurationEvents(
             text(node, "event_field"), texts(node, "start"), texts(node, "end")));
+  }
+
+  private List<ParserArgumentInfo> arguments(JsonNode list) {
+    List<ParserArgumentInfo> arguments = new ArrayList<>();
+    for (JsonNode node : list) {
+      String name = text(node, "name");
+      CatalogueReader inside = new CatalogueReader(where + ", argument " + name);
+      FieldInfo.Type type = inside.choice(FieldInfo.Type.class, node, "type");
+      List<String> choices =
+          type == FieldInfo.Type.STRING ? inside.texts(node, "choices") : List.of();
+      arguments.add(
+          new ParserArgumentInfo(
+              name,
+              type,
+              node.path("unit").asText(""),
+              node.path("description").asText(""),
+              inside.text(node, "default"),
+              node.path("min").decimalValue(),
+              node.path("max").decimalValue(),
+              choices));
+    }
+    long different = arguments.stream().map(each -> Names.normal(each.name())).distinct().count();
+    require(different == arguments.size(), "two arguments of one name");
+    return arguments;
   }
 
   private List<FieldInfo> fields(JsonNode list) {
@@ -113,6 +138,11 @@ final class CatalogueReader {
     for (String field : referred) {
       require(
           parser.field(field).isPresent(), "no field " + field + ", to which the parser refers");
+    }
+    for (ParserArgumentInfo argument : parser.arguments()) {
+      boolean text =
+          parser.field(argument.name()).filter(f -> f.type() == FieldInfo.Type.STRING).isPresent();
+      require(!text, "argument " + argument.name() + " has the name of a text");
     }
     boolean numeric =
         parser.valueField().flatMap(parser::field).map(f -> f.type().isNumeric()).orElse(true);

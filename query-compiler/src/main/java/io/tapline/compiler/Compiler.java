@@ -4,6 +4,7 @@ import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.ParserArgument;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Sampling;
@@ -20,6 +21,7 @@ import java.util.Set;
  *
  * <pre>
  * text ─▶ Syntax ─▶ Ast ─▶ parsers   (Catalogue)
+ *                       ├▶ arguments (of the parsers)
  *                       ├▶ shapes    (fields of the parsers, TextPolicy)
  *                       ├▶ match     (Inventory) ─▶ Placement ─▶ monitors, rules
  *                       ├▶ limit, sampling
@@ -107,6 +109,7 @@ public final class Compiler {
     List<ParserInfo> parsers = parsers(query.parsers());
     boolean allParsersKnown =
         !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
+    List<ParserArgument> arguments = ParserArgumentReader.read(query.parsers(), catalogue, errors);
     List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
@@ -135,6 +138,7 @@ public final class Compiler {
             .addAllProcessors(processors)
             .addAllRules(placed.rules())
             .addAllShapes(shapes)
+            .addAllArguments(arguments)
             .addAllWhere(where)
             .build();
     return new CompileResult(Optional.of(plan), errors.notes(), List.of());

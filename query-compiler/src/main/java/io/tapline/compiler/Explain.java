@@ -50,6 +50,7 @@ public final class Explain {
     Explain explain = new Explain();
     explain.head(plan);
     explain.match(plan);
+    explain.arguments(plan);
     explain.texts(plan);
     explain.line("sample", sampling(plan.getSampling()));
     explain.line("limit", limit(plan.getLimit()));
@@ -132,6 +133,20 @@ public final class Explain {
                             shape.getField(),
                             shape.getParser(),
                             shape.getForm().name().toLowerCase(Locale.ROOT)))
+            .toList());
+  }
+
+  private void arguments(Plan plan) {
+    lines(
+        "arguments",
+        plan.getArgumentsList().stream()
+            .map(
+                each ->
+                    "%s of %s: %s"
+                        .formatted(
+                            each.getName(),
+                            each.getParser(),
+                            ParserArgumentInfo.asWritten(each.getValue(), each.getUnit())))
             .toList());
   }
 

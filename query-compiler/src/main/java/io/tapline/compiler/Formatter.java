@@ -144,15 +144,17 @@ public final class Formatter {
 
   private static String parser(Ast.Parser parser) {
     String name = Names.normal(parser.name().text());
-    return parser.shapes().isEmpty()
+    return parser.arguments().isEmpty()
         ? name
-        : parser.shapes().stream()
-            .map(Formatter::shape)
+        : parser.arguments().stream()
+            .map(Formatter::parserArgument)
             .collect(Collectors.joining(", ", name + "(", ")"));
   }
 
-  private static String shape(Ast.Argument shape) {
-    return Names.normal(shape.name().text()) + "=" + Names.lower(shape.values().get(0).text());
+  private static String parserArgument(Ast.Argument argument) {
+    return Names.normal(argument.name().text())
+        + "="
+        + Names.lower(argument.values().get(0).text());
   }
 
   private static String address(Ast.Address address) {

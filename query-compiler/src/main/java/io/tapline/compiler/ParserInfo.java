@@ -10,6 +10,7 @@ import java.util.Optional;
  * @param valueField default of by= for sums, averages…
  * @param duration the duration that diff uses, if the parser has one
  * @param intervalNs interval at which it emits; 0 if it emits on events
+ * @param arguments arguments that it takes in PARSE
  * @param fields columns in order, the common ones first
  */
 public record ParserInfo(
@@ -20,6 +21,7 @@ public record ParserInfo(
     Optional<String> valueField,
     Optional<DurationSource> duration,
     long intervalNs,
+    List<ParserArgumentInfo> arguments,
     List<FieldInfo> fields) {
 
   /** The network layer that a parser reads. */
@@ -44,6 +46,7 @@ public record ParserInfo(
 
   public ParserInfo {
     mainFields = List.copyOf(mainFields);
+    arguments = List.copyOf(arguments);
     fields = List.copyOf(fields);
   }
 
@@ -54,6 +57,11 @@ public record ParserInfo(
 
   private boolean has(String fieldName, FieldInfo.Type type) {
     return field(fieldName).filter(field -> field.type() == type).isPresent();
+  }
+
+  /** Returns the argument of this name, as queries may write it. */
+  Optional<ParserArgumentInfo> argument(String written) {
+    return arguments.stream().filter(each -> Names.same(each.name(), written)).findFirst();
   }
 
   /** Returns the field of this canonical name. */

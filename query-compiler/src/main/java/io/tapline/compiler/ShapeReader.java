@@ -9,7 +9,10 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** Reads the forms of a parser's texts in PARSE: {@code http_get(url=template, host=hash)}. */
+/**
+ * Reads the forms of a parser's texts in PARSE: {@code http_get(url=template, host=hash)}. What is
+ * written beside them are arguments, which {@link ParserArgumentReader} reads.
+ */
 final class ShapeReader {
   static final List<String> FORMS = List.of("template", "path", "hash", "omit");
 
@@ -27,8 +30,7 @@ final class ShapeReader {
     for (Ast.Parser written : parsers) {
       Optional<ParserInfo> parser = catalogue.parser(written.name().text());
       parser.ifPresentOrElse(known::add, () -> checkForms(written, errors));
-      for (Ast.Argument argument :
-          parser.isPresent() ? written.shapes() : List.<Ast.Argument>of()) {
+      for (Ast.Argument argument : parser.map(info -> forms(written, info)).orElse(List.of())) {
         Optional<Shape> shape = shape(parser.get(), argument, policy, errors);
         if (shape.isPresent() && !shaped.add(key(shape.get()))) {
           twoForms(argument, shape.get().getField(), errors);
@@ -50,12 +52,25 @@ final class ShapeReader {
   /** Checks what can be checked while the parser's fields are not known. */
   static void checkForms(Ast.Parser parser, Errors errors) {
     Set<String> shaped = new HashSet<>();
-    for (Ast.Argument argument : parser.shapes()) {
-      isForm(argument, errors);
+    for (Ast.Argument argument : parser.arguments()) {
+      if (isNearlyForm(argument)) {
+        isForm(argument, errors);
+      }
       if (!shaped.add(Names.normal(argument.name().text()))) {
         twoForms(argument, argument.name().text(), errors);
       }
     }
+  }
+
+  private static List<Ast.Argument> forms(Ast.Parser written, ParserInfo parser) {
+    return written.arguments().stream()
+        .filter(argument -> parser.argument(argument.name().text()).isEmpty())
+        .toList();
+  }
+
+  /** While the parser is not known, any other value may be that of an argument. */
+  private static boolean isNearlyForm(Ast.Argument argument) {
+    return !Names.nearest(argument.values().get(0).text(), FORMS).isEmpty();
   }
 
   private static boolean isForm(Ast.Argument argument, Errors errors) {
@@ -104,7 +119,8 @@ final class ShapeReader {
         parser.fields().stream().filter(ShapeReader::isText).map(FieldInfo::name).toList();
     String expected = texts.isEmpty() ? "no form: it has no texts" : Names.list(texts);
     if (field.isEmpty()) {
-      errors.unknown(name, "field of " + parser.name(), expected, texts);
+      unknown(parser, name, texts, errors);
+      return Optional.empty();
     } else if (!isText(field.get())) {
       String message = "%s of %s is no text".formatted(field.get().name(), parser.name());
       errors.type(name.span(), message, expected);
@@ -118,6 +134,14 @@ final class ShapeReader {
         .forms(parser, field.get())
         .ifPresent(forms -> requireAllowed(form, shape, forms, errors));
     return Optional.of(shape);
+  }
+
+  private static void unknown(ParserInfo parser, Ast.Word name, List<String> texts, Errors errors) {
+    List<String> valid = new ArrayList<>(texts);
+    parser.arguments().forEach(argument -> valid.add(argument.name()));
+    String what = parser.arguments().isEmpty() ? "field of " : "field or argument of ";
+    String expected = valid.isEmpty() ? "no form: it has no texts" : Names.list(valid);
+    errors.unknown(name, what + parser.name(), expected, valid);
   }
 
   private static void requireAllowed(

@@ -174,11 +174,12 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private static String phrase(int rule) {
     return switch (rule) {
       case TaplineQueryParser.RULE_parserList,
-          TaplineQueryParser.RULE_shapedParser,
+          TaplineQueryParser.RULE_parserWithArguments,
           TaplineQueryParser.RULE_parserName ->
           "a parser's name";
-      case TaplineQueryParser.RULE_shape, TaplineQueryParser.RULE_shapeField -> "a field's name";
-      case TaplineQueryParser.RULE_shapeForm -> Names.either(ShapeReader.FORMS);
+      case TaplineQueryParser.RULE_parserArgument -> "a field's or an argument's name";
+      case TaplineQueryParser.RULE_parserArgumentValue ->
+          "an argument's value, or a form: " + Names.either(ShapeReader.FORMS);
       case TaplineQueryParser.RULE_endpoint -> "an address: ip, ip/length, host or *";
       case TaplineQueryParser.RULE_prefixLength -> "a prefix length such as 24";
       case TaplineQueryParser.RULE_port -> "a port from 1 to 65535 or *";

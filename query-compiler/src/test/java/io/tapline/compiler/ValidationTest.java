@@ -48,7 +48,7 @@ class ValidationTest {
         "PARSE http_get FROM * LIMIT 0p PROCESS (top-k)",
         "PARSE http_get FROM * SAMPLE 1.5 PROCESS (top-k)",
         "PARSE http_get FROM * SAMPLE half PROCESS (top-k)",
-        "PARSE http_get(url=short) FROM * PROCESS (top-k)",
+        "PARSE http_get(url=templat) FROM * PROCESS (top-k)",
         "PARSE http_get(url=hash, url=path) FROM * PROCESS (top-k)",
         "PARSE http_get FROM * PROCESS (topk)",
         "PARSE http_get FROM * PROCESS (top-k: n=3)",

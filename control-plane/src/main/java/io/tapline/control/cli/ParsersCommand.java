@@ -2,9 +2,10 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.LongNode;
+import com.fasterxml.jackson.databind.node.DoubleNode;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.FieldInfo;
+import io.tapline.compiler.ParserArgumentInfo;
 import io.tapline.compiler.ParserInfo;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,22 +82,39 @@ final class ParsersCommand implements Callable<Integer> {
       String what = field.description() + (field.optional() ? "; - where it was not seen" : "");
       table.add(List.of(field.name(), lower(field.type()), field.unit(), what));
     }
-    return "%s: %s\n\n%s\ntop-k ranks %s.\n%s%s%s"
+    return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s"
         .formatted(
             parser.name(),
             parser.description(),
             table.render("  "),
+            arguments(parser),
             String.join(", ", parser.mainFields()),
             interval(parser),
             options(parser, node.path("fields")),
             example(parser, node.path("example")));
   }
 
+  private static String arguments(ParserInfo parser) {
+    if (parser.arguments().isEmpty()) {
+      return "";
+    }
+    TextTable table = TextTable.ofText("argument", "default", "value", "what it is");
+    for (ParserArgumentInfo argument : parser.arguments()) {
+      table.add(
+          List.of(
+              argument.name(),
+              argument.asWritten(argument.defaultValue()),
+              argument.expected(),
+              argument.description()));
+    }
+    return table.render("  ") + "\n";
+  }
+
   private static String interval(ParserInfo parser) {
     return parser.intervalNs() == 0
         ? ""
         : "It emits once in %s ms: windows are no shorter.\n"
-            .formatted(Numbers.plain(LongNode.valueOf(parser.intervalNs() / 1_000_000)));
+            .formatted(Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)));
   }
 
   /** Returns what a query may set for the parser: the forms of its texts, and their kinds. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.compiler.FieldInfo;
+import io.tapline.compiler.ParserArgumentInfo;
 import io.tapline.compiler.ParserInfo;
 import io.tapline.compiler.ParserInfo.DurationEvents;
 import io.tapline.compiler.ParserInfo.DurationField;
@@ -28,8 +29,26 @@ final class CatalogueJson {
     json.set(
         "duration", parser.duration().map(CatalogueJson::duration).orElse(NullNode.getInstance()));
     json.put("interval_ns", parser.intervalNs());
+    ArrayNode arguments = json.putArray("arguments");
+    parser.arguments().forEach(argument -> arguments.add(argument(argument)));
     ArrayNode fields = json.putArray("fields");
     parser.fields().forEach(field -> fields.add(field(field)));
+    return json;
+  }
+
+  private static ObjectNode argument(ParserArgumentInfo argument) {
+    ObjectNode json =
+        Json.object()
+            .put("name", argument.name())
+            .put("type", argument.type().name().toLowerCase(Locale.ROOT))
+            .put("unit", argument.unit())
+            .put("description", argument.description())
+            .put("default", argument.defaultValue());
+    if (argument.type() == FieldInfo.Type.STRING) {
+      json.set("choices", Json.strings(argument.choices()));
+    } else if (argument.type().isNumeric()) {
+      json.put("min", argument.min()).put("max", argument.max());
+    }
     return json;
   }
 

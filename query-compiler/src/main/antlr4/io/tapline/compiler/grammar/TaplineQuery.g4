@@ -22,12 +22,14 @@ clause
 
 queryName : WORD | STRING ;
 
-parserList : shapedParser (COMMA shapedParser)* | OPEN shapedParser (COMMA shapedParser)* CLOSE ;
-shapedParser : parserName (OPEN shape (COMMA shape)* CLOSE)? ;
+parserList
+  : parserWithArguments (COMMA parserWithArguments)*
+  | OPEN parserWithArguments (COMMA parserWithArguments)* CLOSE
+  ;
+parserWithArguments : parserName (OPEN parserArgument (COMMA parserArgument)* CLOSE)? ;
 parserName : WORD ;
-shape : shapeField EQUALS shapeForm ;
-shapeField : WORD ;
-shapeForm : WORD ;
+parserArgument : argumentName EQUALS parserArgumentValue ;
+parserArgumentValue : WORD ;
 
 addressList : address (COMMA address)* ;
 address : endpoint (COLON port)? ;

@@ -1,0 +1,134 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.ParserArgument;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Reads the arguments of parsers in PARSE: {@code marked_packet(dscp=46)}. */
+final class ParserArgumentReader {
+  private final ParserInfo parser;
+  private final Errors errors;
+
+  /** Values by argument, in the order of the declaration. */
+  private final Map<String, String> values = new LinkedHashMap<>();
+
+  private ParserArgumentReader(ParserInfo parser, Errors errors) {
+    this.parser = parser;
+    this.errors = errors;
+    parser.arguments().forEach(argument -> values.put(argument.name(), ""));
+  }
+
+  /**
+   * Returns the values of all arguments of the query's parsers, defaults included. Ignores forms of
+   * texts and unknown names: these are reported by {@link ShapeReader}.
+   */
+  static List<ParserArgument> read(List<Ast.Parser> written, Catalogue catalogue, Errors errors) {
+    Map<String, ParserArgumentReader> readers = new LinkedHashMap<>();
+    for (Ast.Parser one : written) {
+      catalogue
+          .parser(one.name().text())
+          .ifPresent(
+              parser -> {
+                ParserArgumentReader reader =
+                    readers.computeIfAbsent(
+                        parser.name(), name -> new ParserArgumentReader(parser, errors));
+                one.arguments().forEach(reader::accept);
+              });
+    }
+    List<ParserArgument> all = new ArrayList<>();
+    readers.values().forEach(reader -> reader.addTo(all));
+    return all;
+  }
+
+  private void accept(Ast.Argument written) {
+    Optional<ParserArgumentInfo> argument = parser.argument(written.name().text());
+    if (argument.isEmpty()) {
+      return;
+    }
+    String name = argument.get().name();
+    if (!values.get(name).isEmpty()) {
+      errors.conflict(
+          written.name().span(), "%s is given twice".formatted(name), "each argument once");
+      return;
+    }
+    values.put(name, value(argument.get(), written.values().get(0)).orElse("?"));
+  }
+
+  private void addTo(List<ParserArgument> all) {
+    for (ParserArgumentInfo argument : parser.arguments()) {
+      String value = values.get(argument.name());
+      all.add(
+          ParserArgument.newBuilder()
+              .setParser(parser.name())
+              .setName(argument.name())
+              .setValue(value.isEmpty() ? argument.defaultValue() : value)
+              .setUnit(argument.unit())
+              .build());
+    }
+  }
+
+  private Optional<String> value(ParserArgumentInfo argument, Ast.Word word) {
+    return switch (argument.type()) {
+      case BOOL -> choice(argument, word, List.of("true", "false"));
+      case STRING, ADDRESS -> choice(argument, word, argument.choices());
+      case U64, I64, F64 -> number(argument, word);
+    };
+  }
+
+  private Optional<String> choice(
+      ParserArgumentInfo argument, Ast.Word word, List<String> choices) {
+    Optional<String> chosen =
+        choices.stream().filter(choice -> Names.same(choice, word.text())).findFirst();
+    if (chosen.isEmpty()) {
+      String message = "%s can't be %s".formatted(argument.name(), Names.quoted(word.text()));
+      String nearest = Names.nearest(word.text(), choices);
+      errors.add(word.span(), QueryError.Code.TYPE, message, argument.expected(), nearest);
+    }
+    return chosen;
+  }
+
+  private Optional<String> number(ParserArgumentInfo argument, Ast.Word word) {
+    Optional<BigDecimal> number = inUnit(argument.unit(), word.text());
+    boolean fits =
+        number.isPresent()
+            && (argument.type() == FieldInfo.Type.F64
+                || number.get().stripTrailingZeros().scale() <= 0);
+    if (!fits) {
+      wrongType(argument, word);
+      return Optional.empty();
+    }
+    boolean inside =
+        number.get().compareTo(argument.min()) >= 0 && number.get().compareTo(argument.max()) <= 0;
+    if (!inside) {
+      String message = "%s=%s is out of range".formatted(argument.name(), word.text());
+      errors.range(word.span(), message, argument.expected());
+      return Optional.empty();
+    }
+    return Optional.of(number.get().stripTrailingZeros().toPlainString());
+  }
+
+  private static Optional<BigDecimal> inUnit(String unit, String text) {
+    return switch (unit) {
+      case "ns" -> Literals.durationNs(text);
+      case "bytes" -> Literals.sizeBytes(text).or(() -> Literals.number(text));
+      default -> Literals.number(text);
+    };
+  }
+
+  private void wrongType(ParserArgumentInfo argument, Ast.Word word) {
+    boolean unitMissing = argument.unit().equals("ns") && Literals.number(word.text()).isPresent();
+    String takes = argument.expected().substring(0, argument.expected().indexOf(" from"));
+    errors.add(
+        word.span(),
+        QueryError.Code.TYPE,
+        "%s takes %s, but %s is %s"
+            .formatted(
+                argument.name(), takes, Names.quoted(word.text()), Literals.kindOf(word.text())),
+        argument.expected(),
+        unitMissing ? word.text() + "us" : "");
+  }
+}
