@@ -41,7 +41,7 @@ public final class Compiler {
     this.catalogue = catalogue;
     this.inventory = inventory.within(options.rights());
     this.options = options;
-    this.errors = new Errors(options.rights());
+    this.errors = new Errors(options.rights().scope().limits());
   }
 
   /**

@@ -3,6 +3,7 @@ package io.tapline.compiler;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Collects the errors and notes of one query, up to a limit beyond which more errors are of no use.
@@ -12,19 +13,23 @@ final class Errors {
 
   private final List<QueryError> errors = new ArrayList<>();
   private final List<Note> notes = new ArrayList<>();
-  private final Rights rights;
+  private final Optional<String> subnets;
   private int firstForeignLine = Integer.MAX_VALUE;
   private Span use;
   private String used;
 
   /** Errors of a text that names no hosts. */
   Errors() {
-    this(Rights.ALL);
+    this(Optional.empty());
   }
 
-  /** Errors of a query by a caller with these rights. */
-  Errors(Rights rights) {
-    this.rights = rights;
+  /**
+   * Errors of a query.
+   *
+   * @param subnets the part of the network that the caller may look at; empty for all of it
+   */
+  Errors(Optional<String> subnets) {
+    this.subnets = subnets;
   }
 
   /** Errors from this line on belong to a named query and are shown where it is used. */
@@ -51,9 +56,9 @@ final class Errors {
    * callers that may not look at everything.
    */
   void place(Span span, QueryError.Code code, String message, String expected, String suggestion) {
-    if (span.line() >= firstForeignLine && !rights.scope().isEverything()) {
+    if (span.line() >= firstForeignLine && subnets.isPresent()) {
       String hidden = "it names what is unknown or outside your subnets";
-      add(span, QueryError.Code.FORBIDDEN, hidden, "FROM or TO within " + rights.scope(), "");
+      add(span, QueryError.Code.FORBIDDEN, hidden, "FROM or TO within " + subnets.get(), "");
     } else {
       add(span, code, message, expected, suggestion);
     }

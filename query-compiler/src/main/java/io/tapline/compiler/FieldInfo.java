@@ -30,4 +30,9 @@ public record FieldInfo(
       return this == U64 || this == I64 || this == F64;
     }
   }
+
+  /** Returns true for texts of the parser's own; times, flows and endpoints belong to every one. */
+  boolean isText() {
+    return type == Type.STRING && !common;
+  }
 }

@@ -9,8 +9,6 @@ import java.util.Optional;
  * Reads SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow.
  */
 final class SampleReader {
-  static final String FORM = "a share of flows such as 0.1, auto, or * for every flow";
-
   /** The 64-bit threshold of a flow's hash can't distinguish smaller rates from zero. */
   private static final BigDecimal LEAST = new BigDecimal("0.000000001");
 
@@ -36,7 +34,7 @@ final class SampleReader {
           word.span(),
           QueryError.Code.TYPE,
           message,
-          FORM,
+          Forms.SAMPLE,
           Names.nearest(word.text(), List.of("auto")));
       return Sampling.getDefaultInstance();
     }

@@ -51,6 +51,11 @@ public record Scope(List<IpPrefix> prefixes) {
     return isEverything() || prefixes.stream().anyMatch(prefix -> prefix.covers(wanted));
   }
 
+  /** Returns the scope for users if it has limits. */
+  public Optional<String> limits() {
+    return isEverything() ? Optional.empty() : Optional.of(toString());
+  }
+
   /** Returns the scope for users. */
   @Override
   public String toString() {

@@ -11,8 +11,6 @@ import java.util.Set;
 
 /** Reads the forms of a parser's texts in PARSE: {@code http_get(url=template, host=hash)}. */
 final class ShapeReader {
-  static final List<String> FORMS = List.of("template", "path", "hash", "omit");
-
   private ShapeReader() {}
 
   /**
@@ -60,9 +58,9 @@ final class ShapeReader {
 
   private static boolean isForm(Ast.Argument argument, Errors errors) {
     Ast.Word form = argument.values().get(0);
-    boolean is = FORMS.contains(Names.lower(form.text()));
+    boolean is = Forms.OF_TEXTS.contains(Names.lower(form.text()));
     if (!is) {
-      errors.unknown(form, "form", FORMS);
+      errors.unknown(form, "form", Forms.OF_TEXTS);
     }
     return is;
   }
@@ -84,7 +82,7 @@ final class ShapeReader {
   private static List<Shape> owed(Set<ParserInfo> parsers, TextPolicy policy) {
     List<Shape> owed = new ArrayList<>();
     for (ParserInfo parser : parsers) {
-      for (FieldInfo text : parser.fields().stream().filter(ShapeReader::isText).toList()) {
+      for (FieldInfo text : parser.fields().stream().filter(FieldInfo::isText).toList()) {
         policy.forms(parser, text).ifPresent(forms -> owed.add(shape(parser, text, forms.get(0))));
       }
     }
@@ -101,15 +99,15 @@ final class ShapeReader {
     Ast.Word form = argument.values().get(0);
     Optional<FieldInfo> field = Catalogue.field(parser, name.text());
     List<String> texts =
-        parser.fields().stream().filter(ShapeReader::isText).map(FieldInfo::name).toList();
+        parser.fields().stream().filter(FieldInfo::isText).map(FieldInfo::name).toList();
     String expected = texts.isEmpty() ? "no form: it has no texts" : Names.list(texts);
     if (field.isEmpty()) {
       errors.unknown(name, "field of " + parser.name(), expected, texts);
-    } else if (!isText(field.get())) {
+    } else if (!field.get().isText()) {
       String message = "%s of %s is no text".formatted(field.get().name(), parser.name());
       errors.type(name.span(), message, expected);
     }
-    if (!isForm(argument, errors) || field.filter(ShapeReader::isText).isEmpty()) {
+    if (!isForm(argument, errors) || field.filter(FieldInfo::isText).isEmpty()) {
       return Optional.empty();
     }
     Shape shape =
@@ -132,10 +130,5 @@ final class ShapeReader {
             .formatted(shape.getField(), shape.getParser(), name(shape.getForm()));
     String expected = Names.either(List.copyOf(names)) + ", says the inventory's section texts";
     errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
-  }
-
-  /** Times, flows and endpoints belong to every parser, and stay. */
-  static boolean isText(FieldInfo field) {
-    return field.type() == FieldInfo.Type.STRING && !field.common();
   }
 }

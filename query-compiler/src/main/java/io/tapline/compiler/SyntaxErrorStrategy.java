@@ -178,7 +178,7 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
           TaplineQueryParser.RULE_parserName ->
           "a parser's name";
       case TaplineQueryParser.RULE_shape, TaplineQueryParser.RULE_shapeField -> "a field's name";
-      case TaplineQueryParser.RULE_shapeForm -> Names.either(ShapeReader.FORMS);
+      case TaplineQueryParser.RULE_shapeForm -> Names.either(Forms.OF_TEXTS);
       case TaplineQueryParser.RULE_endpoint -> "an address: ip, ip/length, host or *";
       case TaplineQueryParser.RULE_prefixLength -> "a prefix length such as 24";
       case TaplineQueryParser.RULE_port -> "a port from 1 to 65535 or *";
@@ -187,8 +187,8 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
       case TaplineQueryParser.RULE_condition, TaplineQueryParser.RULE_fieldName ->
           "a condition such as status >= 500";
       case TaplineQueryParser.RULE_operand, TaplineQueryParser.RULE_literal -> "a value";
-      case TaplineQueryParser.RULE_limit -> LimitReader.FORM;
-      case TaplineQueryParser.RULE_rate -> SampleReader.FORM;
+      case TaplineQueryParser.RULE_limit -> Forms.LIMIT;
+      case TaplineQueryParser.RULE_rate -> Forms.SAMPLE;
       case TaplineQueryParser.RULE_processor ->
           "a processor in parentheses, for example (top-k: k=10)";
       case TaplineQueryParser.RULE_processorName -> "a processor's name";

@@ -73,7 +73,7 @@ public final class TextPolicy {
     List<Shape.Form> forms = new ArrayList<>();
     for (JsonNode one : node.isArray() ? node : List.of(node)) {
       String form = Names.lower(one.asText());
-      if (!one.isTextual() || !ShapeReader.FORMS.contains(form)) {
+      if (!one.isTextual() || !Forms.OF_TEXTS.contains(form)) {
         throw wrong(place, "must be template, path, hash or omit, or a list of them");
       }
       forms.add(Shape.Form.valueOf(form.toUpperCase(Locale.ROOT)));
@@ -109,7 +109,7 @@ public final class TextPolicy {
       }
       List<FieldInfo> fields =
           parsers.stream().flatMap(p -> p.fields().stream()).filter(rule::isOf).toList();
-      if (fields.stream().noneMatch(ShapeReader::isText)) {
+      if (fields.stream().noneMatch(FieldInfo::isText)) {
         throw wrong(rule.place(), "there is no such text");
       }
     }
