@@ -57,8 +57,8 @@ class ArchitectureTest {
    */
   private static String packageOf(JavaClass type) {
     String name = type.getPackageName().substring(ROOT.length());
-    return name.startsWith("schema.") || name.equals("compiler.grammar")
-        ? name.substring(0, name.indexOf('.'))
+    return name.startsWith("schema.") || name.endsWith(".grammar")
+        ? name.substring(0, name.lastIndexOf('.'))
         : name;
   }
 

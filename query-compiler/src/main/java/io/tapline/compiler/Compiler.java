@@ -1,6 +1,13 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;

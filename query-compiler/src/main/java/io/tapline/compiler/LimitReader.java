@@ -1,6 +1,12 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Forms;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Limit;
 import java.math.BigDecimal;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;

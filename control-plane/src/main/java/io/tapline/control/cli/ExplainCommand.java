@@ -1,17 +1,17 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Explain;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Note;
 import io.tapline.compiler.Placement;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.TreeDrawing;
+import io.tapline.compiler.text.Note;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.network.Network;
 import io.tapline.network.rules.TooManyRules;

@@ -21,7 +21,7 @@ final class Names {
 
   /** Returns ", did you mean x?", or nothing if no name is similar. */
   static String nearest(String name, List<String> names) {
-    String nearest = io.tapline.compiler.Names.nearest(name, names);
+    String nearest = io.tapline.compiler.text.Names.nearest(name, names);
     return nearest.isEmpty() ? "" : ", did you mean " + nearest + "?";
   }
 }

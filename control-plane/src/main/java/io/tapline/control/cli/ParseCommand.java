@@ -1,7 +1,7 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.Catalogue;
-import io.tapline.compiler.ParserInfo;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.control.ChildProcesses;
 import java.io.IOException;
 import java.io.InputStream;

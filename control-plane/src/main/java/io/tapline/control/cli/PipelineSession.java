@@ -1,9 +1,9 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;

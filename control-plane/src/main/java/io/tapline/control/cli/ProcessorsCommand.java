@@ -1,8 +1,8 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.ProcessorCatalogue;
-import io.tapline.compiler.ProcessorInfo;
-import io.tapline.compiler.ProcessorText;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.catalogue.ProcessorText;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;

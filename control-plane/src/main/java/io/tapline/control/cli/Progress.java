@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import io.tapline.control.ProgressListener;
 import java.io.PrintWriter;
 import java.util.Locale;

@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import java.util.List;
 import org.apache.logging.log4j.core.LogEvent;
 import org.apache.logging.log4j.core.config.Configuration;

@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import java.util.ArrayList;
 import java.util.List;
 

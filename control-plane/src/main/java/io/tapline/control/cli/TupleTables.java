@@ -2,8 +2,8 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.tapline.compiler.FieldInfo;
-import io.tapline.compiler.ParserInfo;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.control.cli.TextTable.Column;
 import io.tapline.control.cli.TextTable.Kind;
 import java.io.BufferedReader;

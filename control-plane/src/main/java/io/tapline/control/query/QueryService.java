@@ -1,9 +1,9 @@
 package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.control.PipelineException;

@@ -1,8 +1,8 @@
 package io.tapline.control.rest;
 
 import io.javalin.http.Context;
-import io.tapline.compiler.Rights;
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
 import io.tapline.control.LocalPeer;
 import io.tapline.control.access.Quota;
 import io.tapline.control.access.Role;

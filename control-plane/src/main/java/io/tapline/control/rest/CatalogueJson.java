@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.tapline.compiler.FieldInfo;
-import io.tapline.compiler.ParserInfo;
-import io.tapline.compiler.ParserInfo.DurationEvents;
-import io.tapline.compiler.ParserInfo.DurationField;
-import io.tapline.compiler.ParserInfo.DurationSource;
-import io.tapline.compiler.ProcessorInfo;
-import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.catalogue.ParserInfo.DurationEvents;
+import io.tapline.compiler.catalogue.ParserInfo.DurationField;
+import io.tapline.compiler.catalogue.ParserInfo.DurationSource;
+import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
 import java.util.Locale;
 
 /** Parsers and processors as JSON; parsers as the monitor lists them itself. */

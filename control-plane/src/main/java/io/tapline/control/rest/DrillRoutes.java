@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Scope;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillRequest;

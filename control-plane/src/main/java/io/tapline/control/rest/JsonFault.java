@@ -1,6 +1,6 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;

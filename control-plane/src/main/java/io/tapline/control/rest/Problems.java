@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.config.RoutesConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
-import io.tapline.compiler.QueryError;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.TooManyQueries;

@@ -2,7 +2,7 @@ package io.tapline.control.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;

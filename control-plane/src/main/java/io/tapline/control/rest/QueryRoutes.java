@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.QueryInfo;

@@ -3,9 +3,9 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
 import io.tapline.control.OwnerFiles;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Rights;
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;

@@ -2,8 +2,8 @@ package io.tapline.control.query;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.JobKey;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;

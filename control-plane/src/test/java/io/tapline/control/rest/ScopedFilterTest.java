@@ -3,7 +3,7 @@ package io.tapline.control.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Scope;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,7 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkSection;
 import io.tapline.control.JobKey;
 import io.tapline.control.drill.DrillService;

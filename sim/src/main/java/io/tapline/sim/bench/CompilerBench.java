@@ -1,11 +1,11 @@
 package io.tapline.sim.bench;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.FormatResult;
 import io.tapline.compiler.Formatter;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
