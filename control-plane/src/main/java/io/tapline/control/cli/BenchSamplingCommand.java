@@ -2,7 +2,7 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.embedded.EmbeddedServices;
-import io.tapline.control.query.SamplingWatch;
+import io.tapline.control.query.sampling.SamplingWatch;
 import io.tapline.sim.placement.Plot;
 import io.tapline.sim.streams.HeldConsumer;
 import io.tapline.sim.streams.HeldConsumer.Outcome;

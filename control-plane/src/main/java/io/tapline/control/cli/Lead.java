@@ -7,7 +7,7 @@ import io.tapline.control.coordination.ZooKeeperStateStore;
 import io.tapline.control.drill.WatchService;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.QueryService;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.rest.Leader;

@@ -3,7 +3,7 @@ package io.tapline.control.cli;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import io.tapline.compiler.Inventory;
 import io.tapline.control.HashKeys;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

@@ -6,7 +6,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.registry.RegistryOptions;

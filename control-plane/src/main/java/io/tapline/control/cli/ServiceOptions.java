@@ -3,7 +3,7 @@ package io.tapline.control.cli;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
 import io.tapline.control.probe.Address;
-import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisEndpoint;

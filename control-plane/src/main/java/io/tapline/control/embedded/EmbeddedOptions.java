@@ -4,7 +4,7 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
-import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
 import io.tapline.network.Network;

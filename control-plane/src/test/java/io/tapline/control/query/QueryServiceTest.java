@@ -11,6 +11,7 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.query.monitors.Source;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

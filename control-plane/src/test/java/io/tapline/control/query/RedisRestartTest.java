@@ -8,6 +8,8 @@ import io.tapline.control.JobKey;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.TlsFiles;

@@ -8,7 +8,7 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import io.tapline.control.testing.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
