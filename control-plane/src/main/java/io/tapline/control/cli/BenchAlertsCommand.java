@@ -1,6 +1,10 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.sim.streams.AlertLatency;
 import io.tapline.sim.streams.AlertLatency.Outcome;

@@ -1,5 +1,7 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.options.Installation;
 import io.tapline.sim.bench.CompilerBench;
 import java.util.List;
 import picocli.CommandLine.Command;

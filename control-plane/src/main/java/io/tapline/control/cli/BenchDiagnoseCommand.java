@@ -1,7 +1,11 @@
 package io.tapline.control.cli;
 
-import io.tapline.control.cli.TextTable.Column;
-import io.tapline.control.cli.TextTable.Kind;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.TextTable.Column;
+import io.tapline.control.cli.console.TextTable.Kind;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.Installation;
 import io.tapline.control.diagnose.DiagnoseBenchmark;
 import io.tapline.control.diagnose.DiagnoseBenchmark.Latency;
 import io.tapline.sim.placement.Plot;

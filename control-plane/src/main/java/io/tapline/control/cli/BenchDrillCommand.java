@@ -1,8 +1,12 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.tapline.control.cli.TextTable.Column;
-import io.tapline.control.cli.TextTable.Kind;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.TextTable.Column;
+import io.tapline.control.cli.console.TextTable.Kind;
+import io.tapline.control.cli.options.Installation;
 import io.tapline.control.drill.AlertBenchmark;
 import io.tapline.control.drill.DrillBenchmark;
 import io.tapline.control.drill.DrillBenchmark.Latencies;

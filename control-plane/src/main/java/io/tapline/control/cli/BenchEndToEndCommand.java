@@ -1,5 +1,8 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.Installation;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,6 +2,10 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.Names;
+import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.sim.placement.Plot;
 import io.tapline.sim.streams.Cost;

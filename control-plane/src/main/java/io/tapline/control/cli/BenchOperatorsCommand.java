@@ -1,5 +1,6 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Console;
 import io.tapline.sim.streams.OperatorBench;
 import java.util.List;
 import picocli.CommandLine.Command;

@@ -1,5 +1,6 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Console;
 import io.tapline.sim.bench.DeploymentBench;
 import io.tapline.sim.bench.PlacementBench;
 import java.util.List;

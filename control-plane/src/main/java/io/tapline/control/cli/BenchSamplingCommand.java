@@ -1,6 +1,9 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.control.query.sampling.SamplingWatch;
 import io.tapline.sim.placement.Plot;

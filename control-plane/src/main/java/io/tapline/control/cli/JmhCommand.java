@@ -1,5 +1,9 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.UsageException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

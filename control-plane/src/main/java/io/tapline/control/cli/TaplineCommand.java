@@ -1,5 +1,27 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Logging;
+import io.tapline.control.cli.diagnose.DiagnoseCommand;
+import io.tapline.control.cli.drill.DrillCommand;
+import io.tapline.control.cli.drill.NodesCommand;
+import io.tapline.control.cli.drill.WatchCommand;
+import io.tapline.control.cli.language.ExplainCommand;
+import io.tapline.control.cli.language.FmtCommand;
+import io.tapline.control.cli.language.ParsersCommand;
+import io.tapline.control.cli.language.ProcessorsCommand;
+import io.tapline.control.cli.query.QueryCommand;
+import io.tapline.control.cli.query.ReplicateCommand;
+import io.tapline.control.cli.reference.CompletionCommand;
+import io.tapline.control.cli.reference.ManualCommand;
+import io.tapline.control.cli.reference.ReferenceCommand;
+import io.tapline.control.cli.run.DemoCommand;
+import io.tapline.control.cli.run.ParseCommand;
+import io.tapline.control.cli.run.RunCommand;
+import io.tapline.control.cli.server.ControllerCommand;
+import io.tapline.control.cli.server.ServerCommand;
+import io.tapline.control.cli.server.TokenCommand;
+import io.tapline.control.cli.sim.SimCommand;
+import io.tapline.control.cli.testbed.TestbedCommand;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine;
