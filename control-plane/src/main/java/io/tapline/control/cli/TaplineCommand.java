@@ -22,8 +22,10 @@ import io.tapline.control.cli.server.ServerCommand;
 import io.tapline.control.cli.server.TokenCommand;
 import io.tapline.control.cli.sim.SimCommand;
 import io.tapline.control.cli.testbed.TestbedCommand;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -58,11 +60,11 @@ final class TaplineCommand implements Runnable {
           TokenCommand.class,
           ControllerCommand.class,
           TestbedCommand.class,
-          SimCommand.class,
-          BenchCommand.class,
-          CompletionCommand.class,
-          ReferenceCommand.class,
-          ManualCommand.class);
+          SimCommand.class);
+
+  /** Commands about the others. */
+  private static final List<Class<?>> META =
+      List.of(CompletionCommand.class, ReferenceCommand.class, ManualCommand.class);
 
   /** Commands that never use the others, by name: creating all commands would delay their start. */
   private static final Map<String, Class<?>> ALONE =
@@ -73,7 +75,14 @@ final class TaplineCommand implements Runnable {
   /** Returns the commands that a command line may need. */
   static List<Class<?>> commands(String... args) {
     Class<?> alone = args.length == 0 ? null : ALONE.get(args[0]);
-    return alone == null ? COMMANDS : List.of(alone);
+    return alone == null ? all() : List.of(alone);
+  }
+
+  private static List<Class<?>> all() {
+    List<Class<?>> all = new ArrayList<>(COMMANDS);
+    ServiceLoader.load(MoreCommands.class).forEach(more -> all.addAll(more.commands()));
+    all.addAll(META);
+    return all;
   }
 
   @Option(

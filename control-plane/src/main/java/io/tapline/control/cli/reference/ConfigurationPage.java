@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
  * docs/reference/configuration.md: every option, generated from the programs' own option
  * definitions.
  */
-final class ConfigurationPage {
+public final class ConfigurationPage {
   private static final Pattern FROM_ENVIRONMENT =
       Pattern.compile("\\$\\{env:([A-Z_]+)(?::-(.*))?}");
 
@@ -28,7 +28,7 @@ final class ConfigurationPage {
   private ConfigurationPage() {}
 
   /** Returns the page; {@code programs} is the folder of the native programs. */
-  static String of(CommandLine tapline, Path programs) throws IOException {
+  public static String of(CommandLine tapline, Path programs) throws IOException {
     ConfigurationPage page = new ConfigurationPage();
     page.introduction();
     page.environment();

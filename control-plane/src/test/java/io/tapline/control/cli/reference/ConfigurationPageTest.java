@@ -2,11 +2,8 @@ package io.tapline.control.cli.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.control.cli.Main;
-import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.reference.NativeSettings.Setting;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -24,15 +21,6 @@ class ConfigurationPageTest {
   private static final Pattern VARIABLE =
       Pattern.compile("\\$\\{env:([A-Z_]+)|\\$\\{(JAVA_HOME|TAPLINE_[A-Z_]+)");
   private static final Pattern CONSTANT = Pattern.compile("\"([A-Z][A-Z_]{4,})\"");
-
-  @Test
-  void thePageIsWhatTheProgramsSay() throws IOException {
-    Console console = new Console(OutputStream.nullOutputStream(), System.err, 0, false);
-    String said = ConfigurationPage.of(Main.commandLine(console), ROOT.resolve("build/bin"));
-    assertThat(Files.readString(ROOT.resolve("docs/reference/configuration.md")))
-        .as("make reference writes it anew")
-        .isEqualTo(said);
-  }
 
   @Test
   void everyVariableThatIsReadIsThere() throws IOException {

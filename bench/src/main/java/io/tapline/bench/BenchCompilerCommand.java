@@ -1,8 +1,8 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
+import io.tapline.bench.micro.CompilerBench;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.options.Installation;
-import io.tapline.sim.bench.CompilerBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 

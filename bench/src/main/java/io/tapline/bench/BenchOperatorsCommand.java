@@ -1,7 +1,7 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
+import io.tapline.bench.micro.OperatorBench;
 import io.tapline.control.cli.console.Console;
-import io.tapline.sim.streams.OperatorBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 

@@ -1,8 +1,8 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
+import io.tapline.bench.micro.DeploymentBench;
+import io.tapline.bench.micro.PlacementBench;
 import io.tapline.control.cli.console.Console;
-import io.tapline.sim.bench.DeploymentBench;
-import io.tapline.sim.bench.PlacementBench;
 import java.util.List;
 import picocli.CommandLine.Command;
 

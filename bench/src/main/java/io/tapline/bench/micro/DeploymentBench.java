@@ -1,4 +1,4 @@
-package io.tapline.sim.bench;
+package io.tapline.bench.micro;
 
 import io.tapline.network.FatTree;
 import io.tapline.network.HostMaker;

@@ -1,4 +1,4 @@
-package io.tapline.sim.streams;
+package io.tapline.bench.micro;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
@@ -7,6 +7,9 @@ import io.tapline.flink.ingest.Combiner;
 import io.tapline.flink.ingest.Rows;
 import io.tapline.schema.BatchReader;
 import io.tapline.schema.BatchReaderException;
+import io.tapline.sim.streams.Batches;
+import io.tapline.sim.streams.BenchPlan;
+import io.tapline.sim.streams.Traffic;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
       BenchFlinkCommand.class,
       BenchOperatorsCommand.class
     })
-final class BenchCommand implements Runnable {
+public final class BenchCommand implements Runnable {
   @Spec private CommandSpec spec;
 
   @Override

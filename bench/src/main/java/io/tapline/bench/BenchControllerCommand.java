@@ -1,4 +1,4 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;

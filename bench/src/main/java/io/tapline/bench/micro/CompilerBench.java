@@ -1,4 +1,4 @@
-package io.tapline.sim.bench;
+package io.tapline.bench.micro;
 
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;

@@ -21,17 +21,23 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Which package uses which other, over all modules: as make/packages.txt allows, without cycles.
+ * Which package uses which other, over all modules, which this one has on its class path: as
+ * make/packages.txt allows, without cycles. No package has too many files to know them.
  */
 class ArchitectureTest {
   private static final String ROOT = "io.tapline.";
-  private static final Path TABLE =
-      Path.of(System.getProperty("tapline.root", "..")).resolve("make/packages.txt");
+  private static final Path HOME = Path.of(System.getProperty("tapline.root", ".."));
+  private static final Path TABLE = HOME.resolve("make/packages.txt");
+
+  /** The line of the table with the maximum number of a package's files. */
+  private static final String MOST = "most:";
 
   private static JavaClasses classes;
 
@@ -120,9 +126,50 @@ class ArchitectureTest {
         .check(classes);
   }
 
+  @Test
+  void packagesHaveFewEnoughFiles() throws IOException {
+    int most = most();
+    Map<String, Long> large = new TreeMap<>();
+    for (String module : modules()) {
+      try (Stream<Path> files = Files.walk(HOME.resolve(module).resolve("src/main/java"))) {
+        files
+            .filter(file -> file.toString().endsWith(".java"))
+            .collect(
+                Collectors.groupingBy(file -> file.getParent().toString(), Collectors.counting()))
+            .forEach(
+                (folder, count) -> {
+                  if (count > most) {
+                    large.put(folder, count);
+                  }
+                });
+      }
+    }
+    assertThat(large).as("folders with more than %d files (make/packages.txt)", most).isEmpty();
+  }
+
+  /** Returns the modules that the build has, as the pom lists them. */
+  private static List<String> modules() throws IOException {
+    List<String> modules =
+        Pattern.compile("<module>(.+?)</module>")
+            .matcher(Files.readString(HOME.resolve("pom.xml")))
+            .results()
+            .map(match -> match.group(1))
+            .toList();
+    assertThat(modules).contains("control-plane");
+    return modules;
+  }
+
+  private static int most() throws IOException {
+    return Files.readAllLines(TABLE).stream()
+        .filter(line -> line.startsWith(MOST))
+        .mapToInt(line -> Integer.parseInt(line.substring(MOST.length()).strip()))
+        .findFirst()
+        .orElseThrow();
+  }
+
   private static Map<String, Set<String>> table() throws IOException {
     return Files.readAllLines(TABLE).stream()
-        .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+        .filter(line -> !line.isEmpty() && !line.startsWith("#") && !line.startsWith(MOST))
         .map(line -> line.split(":", 2))
         .collect(
             Collectors.toMap(

@@ -1,4 +1,4 @@
-package io.tapline.control.cli;
+package io.tapline.bench;
 
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.TextTable;
