@@ -57,6 +57,28 @@ public record EmbeddedOptions(
   /** Enough for a command's own queries and for tests. */
   public static final int FEW_QUERIES = 12;
 
+  /** Returns these options with other keys. */
+  public EmbeddedOptions with(HashKeys keys) {
+    return new EmbeddedOptions(
+        monitor,
+        plugins,
+        catalogue,
+        inventory,
+        network,
+        brokers,
+        jobBrokers,
+        kafkaTls,
+        address,
+        redis,
+        flink,
+        flinkTls,
+        checkpoints,
+        topics,
+        keys,
+        jobKey,
+        mostQueries);
+  }
+
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
     return new EmbeddedOptions(
         monitor,

@@ -13,11 +13,10 @@ import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.rest.Leader;
 import io.tapline.sdn.controller.Controller;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
+import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,8 +28,13 @@ import org.slf4j.LoggerFactory;
 public final class Lead implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Lead.class);
 
+  /** Starts the network's controller; returns null if there is none. */
+  interface ControllerStart {
+    Controller start() throws IOException;
+  }
+
   private final Leadership leadership;
-  private final Supplier<Controller> controllers;
+  private final ControllerStart controllers;
   private final WatchService watches;
   private final Optional<HashKeys> keys;
   private volatile ZooKeeperStateStore store;
@@ -38,13 +42,12 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
   private Controller controller;
 
   /**
-   * @param controllers starts the network's controller; returns null if there is none
    * @param watches watches of the hosts, which this control plane manages from then on
    * @param keys keys of hashes; if empty, the key of texts is stored with the queries
    */
   public Lead(
       Leadership leadership,
-      Supplier<Controller> controllers,
+      ControllerStart controllers,
       WatchService watches,
       Optional<HashKeys> keys) {
     this.leadership = leadership;
@@ -71,7 +74,7 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
                 begin(queries, registry);
                 onLead.run();
               } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                throw new CompletionException(e);
               }
             });
   }
@@ -82,7 +85,7 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
     registry.lead(store.term(), keys.isPresent() ? keys.get() : keptKeys());
     List<QueryRecord> left = store.queries();
     queries.restorePlaces(left);
-    controller = controllers.get();
+    controller = controllers.start();
     if (controller != null) {
       queries.mirrorThrough(controller, registry);
     }

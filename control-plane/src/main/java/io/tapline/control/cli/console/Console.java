@@ -2,6 +2,7 @@ package io.tapline.control.cli.console;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.text.ReadableText;
+import io.tapline.control.server.Terminal;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -19,7 +20,7 @@ import java.util.Optional;
  * an error, unlike with {@link System#out}, which would lose it silently. Not thread-safe, except
  * for {@link #error}, {@link #hint} and {@link Progress}.
  */
-public final class Console {
+public final class Console implements Terminal {
   private final OutputStream bytes;
   private final Writer out;
   private final PrintWriter err;
@@ -79,7 +80,7 @@ public final class Console {
     }
   }
 
-  /** Returns true if the process ends with the command that has this console. */
+  @Override
   public boolean endsProcess() {
     return endsProcess;
   }
@@ -171,6 +172,7 @@ public final class Console {
     err.flush();
   }
 
+  @Override
   public void hint(String message) {
     progress.clear();
     err.println(ReadableText.ofLines(message));
@@ -182,8 +184,25 @@ public final class Console {
     errorText(text.toString());
   }
 
+  @Override
   public Progress progress() {
     return progress;
+  }
+
+  @Override
+  public void announce(String line) {
+    line(line);
+    flush();
+  }
+
+  @Override
+  public void onStop(Runnable stop) {
+    StopSignals.handle(stop);
+  }
+
+  @Override
+  public void beforeExit(Runnable close) {
+    StopSignals.closeBeforeTheEnd(close);
   }
 
   /** Returns standard output for picocli's help texts. */

@@ -1,10 +1,9 @@
 package io.tapline.control.cli.options;
 
-import io.tapline.compiler.Inventory;
 import io.tapline.control.cli.console.UsageException;
-import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAccess;
 import io.tapline.control.drill.NodeAddress;
+import io.tapline.control.server.ServerSettings;
 import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -48,18 +47,14 @@ public final class MultilogOptions {
   private Path tokens;
 
   /**
-   * Connects.
+   * Returns the nodes and how to connect to them.
    *
-   * @param leads false for one of several control planes, which manages watches only once it leads
    * @throws UsageException if the options contradict each other, or a file can't be read
    */
-  public DrillService drill(Inventory inventory, boolean leads) {
+  public ServerSettings.Nodes nodes() {
     NodeAccess access = access();
     try {
-      List<NodeAddress> known = nodes.stream().map(NodeAddress::parse).toList();
-      return leads
-          ? new DrillService(known, inventory::addresses, access)
-          : DrillService.following(known, inventory::addresses, access);
+      return new ServerSettings.Nodes(nodes.stream().map(NodeAddress::parse).toList(), access);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--multilog: " + e.getMessage());
     }

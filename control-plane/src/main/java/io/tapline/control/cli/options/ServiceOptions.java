@@ -1,15 +1,21 @@
 package io.tapline.control.cli.options;
 
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
+import io.tapline.control.PipelineException;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.probe.Address;
+import io.tapline.control.probe.ServerCheck;
 import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
+import io.tapline.network.Network;
 import io.tapline.schema.RedisAcl;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -292,6 +298,46 @@ public final class ServiceOptions {
       throw new UsageException(
           "--redis-password-file " + redisPassword + ": can't be read; is it there?");
     }
+  }
+
+  /**
+   * Returns the settings of a pipeline on these services, which must answer.
+   *
+   * @param installation installation with its plug-ins
+   * @param network network of the inventory, in which queries are placed
+   * @param hashKeys hash keys of the monitors that it starts
+   * @param mostQueries maximum number of queries that run at once
+   */
+  public EmbeddedOptions pipeline(
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      Optional<Network> network,
+      HashKeys hashKeys,
+      int mostQueries)
+      throws PipelineException {
+    Catalogue catalogue = installation.catalogue();
+    Installation.requireTexts(inventory, catalogue);
+    Optional<RedisEndpoint> endpoint = redis(console);
+    ServerCheck.require(kafka(), endpoint);
+    return new EmbeddedOptions(
+        installation.monitor(),
+        installation.plugins(),
+        catalogue,
+        inventory,
+        network,
+        brokers(),
+        jobBrokers(),
+        kafkaTls,
+        address(),
+        endpoint,
+        flink(),
+        flinkTls,
+        checkpoints(),
+        topics(),
+        hashKeys,
+        jobKey(console),
+        mostQueries);
   }
 
   /** Returns true if queries and their jobs outlive this process. */

@@ -24,7 +24,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -74,11 +73,10 @@ public final class DemoCommand implements Callable<Integer> {
     Captures.check(installation, List.of(capture), console);
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
-        PipelineSession.start(
+        PipelineStart.of(
             console,
             installation,
             inventory,
-            Optional.empty(),
             new ServiceOptions(),
             HashKeys.KNOWN,
             List.of(REQUESTS, TIERS, SIZES))) {

@@ -22,7 +22,6 @@ import io.tapline.control.query.monitors.Source;
 import io.tapline.control.server.PipelineSession;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -109,11 +108,10 @@ public final class RunCommand implements Callable<Integer> {
     Captures.check(installation, captures.files(), console);
     Source source = Source.files(captures.files(), speed.toString());
     try (PipelineSession session =
-        PipelineSession.start(
+        PipelineStart.of(
             console,
             installation,
             inventory,
-            Optional.empty(),
             services,
             // The same capture gives the same results, unless the user gives a key that others
             // can't guess.

@@ -10,11 +10,10 @@ import io.tapline.control.cli.options.ClearOptions;
 import io.tapline.control.cli.options.Installation;
 import io.tapline.control.cli.options.SwitchTlsOptions;
 import io.tapline.control.cli.options.TlsOptions;
+import io.tapline.control.server.SwitchSettings;
 import io.tapline.network.Network;
 import io.tapline.sdn.controller.Controller;
-import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
-import io.tapline.sdn.switches.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -116,14 +115,11 @@ public final class ControllerCommand implements Callable<Integer> {
     return at;
   }
 
-  /** Starts a controller. */
-  static Controller start(InetSocketAddress at, NetworkMap map, Optional<SwitchTls> tls) {
+  private static Controller start(SwitchSettings settings) {
     try {
-      return Controller.start(ControllerOptions.of(at, map).with(tls));
+      return settings.start();
     } catch (IOException e) {
-      boolean taken = String.valueOf(e.getMessage()).contains("already in use");
-      throw new CommandException(
-          e.getMessage() + (taken ? ": is another controller running?" : ""), e);
+      throw new CommandException(e.getMessage(), e);
     }
   }
 
@@ -134,7 +130,9 @@ public final class ControllerCommand implements Callable<Integer> {
     clear.warn(console);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller =
-        start(listenAt(address, port), map(inventoryFile), switches.tls(tls))) {
+        start(
+            new SwitchSettings(
+                listenAt(address, port), map(inventoryFile), switches.tls(tls)))) {
       StopSignals.handle(stop::countDown);
       console.line("listening for switches on %s:%d".formatted(address, controller.port()));
       console.flush();

@@ -3,9 +3,7 @@ package io.tapline.control.cli.server;
 import io.tapline.compiler.Inventory;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
-import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
-import io.tapline.control.cli.console.StopSignals;
 import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.cli.options.AgentOptions;
 import io.tapline.control.cli.options.CapacityOptions;
@@ -22,30 +20,24 @@ import io.tapline.control.cli.options.Speed;
 import io.tapline.control.cli.options.SwitchTlsOptions;
 import io.tapline.control.cli.options.TlsOptions;
 import io.tapline.control.coordination.Leadership;
-import io.tapline.control.drill.DrillService;
-import io.tapline.control.drill.LeasedNodes;
 import io.tapline.control.query.monitors.Source;
-import io.tapline.control.registry.AgentRegistry;
-import io.tapline.control.registry.LeaseListener;
-import io.tapline.control.registry.RegistryOptions;
-import io.tapline.control.rest.RestOptions;
-import io.tapline.control.rest.RestServer;
-import io.tapline.control.server.Lead;
-import io.tapline.control.server.PipelineSession;
+import io.tapline.control.registry.AgentAccess;
+import io.tapline.control.server.AgentSettings;
+import io.tapline.control.server.ControlPlane;
+import io.tapline.control.server.ServerSettings;
+import io.tapline.control.server.SwitchSettings;
 import io.tapline.network.Network;
-import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.NetworkMap;
-import java.io.IOException;
+import io.tapline.sdn.switches.SwitchTls;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -97,14 +89,15 @@ public final class ServerCommand implements Callable<Integer> {
       }
     }
 
-    Source source(AgentRegistry registry) {
-      if (registry != null) {
-        return Source.hosts(registry);
+    /** Returns the packets of this host that queries read; empty if agents' monitors watch. */
+    Optional<Source> source() {
+      if (agents != null) {
+        return Optional.empty();
       }
-      if (networkInterface != null) {
-        return Source.networkInterface(networkInterface);
-      }
-      return Source.files(files, Speed.MAX.toString());
+      return Optional.of(
+          networkInterface != null
+              ? Source.networkInterface(networkInterface)
+              : Source.files(files, Speed.MAX.toString()));
     }
   }
 
@@ -159,9 +152,8 @@ public final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
-    switches.tls(tls);
-    agentOptions.access();
-    agentOptions.grace();
+    Optional<AgentSettings> hosts = hosts(agents);
+    Optional<SwitchSettings> controlled = switches(network);
     coordination.check(agents != null, services);
     openBroker(agents);
     checkClear();
@@ -169,10 +161,40 @@ public final class ServerCommand implements Callable<Integer> {
     if (agents == null) {
       plugins.installation().requireMonitor();
     }
+    ServerSettings settings = settings(inventory, network, hosts, controlled);
+    ControlPlane controlPlane = new ControlPlane(settings, console);
+    if (!coordination.isWanted()) {
+      controlPlane.serve();
+      return 0;
+    }
+    try (Leadership leadership = coordination.connect()) {
+      controlPlane.lead(leadership, coordination::url);
+    }
+    return 0;
+  }
+
+  private ServerSettings settings(
+      Inventory inventory,
+      Optional<Network> network,
+      Optional<AgentSettings> hosts,
+      Optional<SwitchSettings> controlled)
+      throws PipelineException {
     Optional<HashKeys> keys = hashKey.read(console);
-    return coordination.isWanted()
-        ? lead(inventory, network, agents, keys)
-        : serve(inventory, network, agents, keys.orElseGet(HashKeys::drawn));
+    return new ServerSettings(
+        services.pipeline(
+            console,
+            plugins.installation(),
+            inventory,
+            network,
+            HashKeys.KNOWN,
+            capacity.mostQueries(packets != null && !packets.files.isEmpty())),
+        keys,
+        Optional.ofNullable(packets).flatMap(Packets::source),
+        hosts,
+        controlled,
+        multilog.nodes(),
+        listening.rest(tls, coordination.advertisedHost()),
+        port -> listening.url(port, tls));
   }
 
   /** Throws a usage error if a connection beyond loopback would be unencrypted. */
@@ -185,116 +207,6 @@ public final class ServerCommand implements Callable<Integer> {
     if (openFlowPort != null) {
       ControllerCommand.check(clear, tls, openFlowAddress);
     }
-  }
-
-  /** Serves as the only control plane; queries end with this process. */
-  private int serve(
-      Inventory inventory, Optional<Network> network, InetSocketAddress agents, HashKeys keys)
-      throws Exception {
-    RestOptions options = restOptions();
-    CountDownLatch stop = new CountDownLatch(1);
-    try (Controller controller = controller(network);
-        DrillService drill = multilog.drill(inventory, true);
-        PipelineSession session = session(inventory, network, keys);
-        AgentRegistry registry = registry(agents, session, keys, heard(session, drill));
-        RestServer server =
-            RestServer.start(
-                session.queries(),
-                packets == null ? null : packets.source(registry),
-                drill,
-                options)) {
-      StopSignals.handle(stop::countDown);
-      if (registry != null) {
-        open(registry);
-      }
-      if (controller != null) {
-        session.queries().mirrorThrough(controller, registry);
-        sayWhereSwitchesCome(controller);
-      }
-      session.failure().thenRun(stop::countDown);
-      sayWhere(server);
-      stop.await();
-      if (session.failure().isDone()) {
-        throw new CommandException(session.failure().join());
-      }
-      console.hint("stopping");
-      // Stops queries before agents lose their leases, so that their monitors can still send what
-      // they have.
-      session.queries().stopAll();
-    }
-    return 0;
-  }
-
-  /** Serves as one of several control planes; others resume this one's queries. */
-  private int lead(
-      Inventory inventory,
-      Optional<Network> network,
-      InetSocketAddress agents,
-      Optional<HashKeys> keys)
-      throws Exception {
-    RestOptions options = restOptions();
-    CountDownLatch stop = new CountDownLatch(1);
-    CompletableFuture<String> fault = new CompletableFuture<>();
-    fault.thenRun(stop::countDown);
-    try (Leadership leadership = coordination.connect();
-        DrillService drill = multilog.drill(inventory, false);
-        // Its monitors belong to agents, which receive their keys once this control plane leads.
-        PipelineSession session = session(inventory, network, HashKeys.KNOWN);
-        Lead lead = new Lead(leadership, () -> controller(network), drill.watches(), keys);
-        AgentRegistry registry =
-            registry(
-                agents, session, HashKeys.KNOWN, LeaseListener.both(heard(session, drill), lead));
-        RestServer server =
-            RestServer.start(session.queries(), Source.hosts(registry), drill, options.led(lead))) {
-      StopSignals.handle(stop::countDown);
-      lead.campaign(session.queries(), registry, () -> console.hint("leading"))
-          .exceptionally(
-              e -> {
-                fault.complete("can't lead: " + e.getCause().getMessage());
-                return null;
-              });
-      leadership.lost().thenRun(ServerCommand::endAtOnce);
-      leadership.campaign(coordination.url(listening.url(server.port(), tls)));
-      sayWhere(server);
-      stop.await();
-      session.queries().detach();
-      if (fault.isDone()) {
-        throw new CommandException(fault.join());
-      }
-      console.hint("stopping; queries go on");
-    }
-    return 0;
-  }
-
-  /** Another control plane leads: anything that this one still does could only interfere. */
-  private static void endAtOnce() {
-    System.err.println("tapline: this control plane has lost the lead; start it again to follow");
-    Runtime.getRuntime().halt(1);
-  }
-
-  private void sayWhere(RestServer server) {
-    console.line("listening on " + listening.url(server.port(), tls));
-    console.flush();
-  }
-
-  private void sayWhereSwitchesCome(Controller controller) {
-    console.hint("listening for switches on " + openFlowAddress + ":" + controller.port());
-  }
-
-  private PipelineSession session(Inventory inventory, Optional<Network> network, HashKeys keys)
-      throws PipelineException {
-    return PipelineSession.serve(
-        console,
-        plugins.installation(),
-        inventory,
-        network,
-        services,
-        keys,
-        capacity.mostQueries(packets != null && !packets.files.isEmpty()));
-  }
-
-  private RestOptions restOptions() {
-    return listening.rest(tls, coordination.advertisedHost());
   }
 
   /** Returns null if agents are not accepted. */
@@ -328,39 +240,16 @@ public final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the listeners for hosts. */
-  private static LeaseListener heard(PipelineSession session, DrillService drill) {
-    return LeaseListener.both(new LeasedNodes(drill), session.queries().accounting());
+  private Optional<AgentSettings> hosts(InetSocketAddress agents) {
+    AgentAccess access = agentOptions.access();
+    Duration grace = agentOptions.grace();
+    return Optional.ofNullable(agents).map(at -> new AgentSettings(at, access, grace));
   }
 
-  private AgentRegistry registry(
-      InetSocketAddress agents, PipelineSession session, HashKeys keys, LeaseListener listener) {
-    return agents == null
-        ? null
-        : AgentRegistry.of(
-            RegistryOptions.usual(agents, session.queries().hostBrokers())
-                .withGrace(agentOptions.grace())
-                .withLogins(session.queries()::hostLogin)
-                .withHashKeys(keys),
-            agentOptions.access(),
-            listener);
-  }
-
-  private void open(AgentRegistry registry) throws PipelineException {
-    try {
-      registry.open();
-    } catch (IOException e) {
-      throw new PipelineException(
-          PipelineException.Kind.USER,
-          "--agents " + packets.agents + ": can't be listened on: " + e.getMessage(),
-          e);
-    }
-  }
-
-  /** Returns null if no controller is wanted. */
-  private Controller controller(Optional<Network> network) {
+  private Optional<SwitchSettings> switches(Optional<Network> network) {
+    Optional<SwitchTls> switchTls = switches.tls(tls);
     if (openFlowPort == null) {
-      return null;
+      return Optional.empty();
     } else if (network.isEmpty()) {
       throw new UsageException("--openflow-port needs an --inventory with a network");
     }
@@ -370,7 +259,8 @@ public final class ServerCommand implements Callable<Integer> {
           "--openflow-port needs the datapaths of switches: network.openflow.datapaths in "
               + inventoryFile);
     }
-    return ControllerCommand.start(
-        ControllerCommand.listenAt(openFlowAddress, openFlowPort), map, switches.tls(tls));
+    return Optional.of(
+        new SwitchSettings(
+            ControllerCommand.listenAt(openFlowAddress, openFlowPort), map, switchTls));
   }
 }
