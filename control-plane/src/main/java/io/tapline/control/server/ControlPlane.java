@@ -75,10 +75,10 @@ public final class ControlPlane {
     try (DrillService drill = settings.drill(false);
         // Its monitors belong to agents, which receive their keys once this control plane leads.
         PipelineSession session = session(HashKeys.KNOWN);
-        Lead lead = new Lead(leadership, this::startController, drill.watches(), settings.hashKeys());
+        Lead lead =
+            new Lead(leadership, this::startController, drill.watches(), settings.hashKeys());
         AgentRegistry registry =
-            registry(
-                session, HashKeys.KNOWN, LeaseListener.both(listeners(session, drill), lead));
+            registry(session, HashKeys.KNOWN, LeaseListener.both(listeners(session, drill), lead));
         RestServer server =
             RestServer.start(
                 session.queries(), Source.hosts(registry), drill, settings.rest().led(lead))) {

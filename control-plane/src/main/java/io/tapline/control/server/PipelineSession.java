@@ -33,16 +33,14 @@ public final class PipelineSession implements AutoCloseable {
   public static PipelineSession start(EmbeddedOptions options, Terminal terminal)
       throws PipelineException {
     return new PipelineSession(
-        terminal,
-        EmbeddedPipeline.begin(options, terminal.progress(), terminal::beforeExit));
+        terminal, EmbeddedPipeline.begin(options, terminal.progress(), terminal::beforeExit));
   }
 
   /** Starts a pipeline for queries that are submitted later; returns when everything is running. */
   public static PipelineSession serve(EmbeddedOptions options, Terminal terminal)
       throws PipelineException {
     return new PipelineSession(
-        terminal,
-        EmbeddedPipeline.start(options, terminal.progress(), terminal::beforeExit));
+        terminal, EmbeddedPipeline.start(options, terminal.progress(), terminal::beforeExit));
   }
 
   public QueryService queries() {

@@ -48,7 +48,6 @@ public record ServerSettings(
   DrillService drill(boolean leads) {
     return leads
         ? new DrillService(nodes.known(), pipeline.inventory()::addresses, nodes.access())
-        : DrillService.following(
-            nodes.known(), pipeline.inventory()::addresses, nodes.access());
+        : DrillService.following(nodes.known(), pipeline.inventory()::addresses, nodes.access());
   }
 }

@@ -22,8 +22,7 @@ public record SwitchSettings(InetSocketAddress address, NetworkMap map, Optional
       return Controller.start(ControllerOptions.of(address, map).with(tls));
     } catch (IOException e) {
       boolean taken = String.valueOf(e.getMessage()).contains("already in use");
-      throw new IOException(
-          e.getMessage() + (taken ? ": is another controller running?" : ""), e);
+      throw new IOException(e.getMessage() + (taken ? ": is another controller running?" : ""), e);
     }
   }
 }

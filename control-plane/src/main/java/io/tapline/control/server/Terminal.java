@@ -2,7 +2,9 @@ package io.tapline.control.server;
 
 import io.tapline.control.ProgressListener;
 
-/** Where a pipeline or a server was started: whoever waits there sees what it does, and can end it. */
+/**
+ * Where a pipeline or a server was started: whoever waits there sees what it does, and can end it.
+ */
 public interface Terminal {
   /** Returns the receiver of progress. */
   ProgressListener progress();

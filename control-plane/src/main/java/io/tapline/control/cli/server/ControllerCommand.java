@@ -130,9 +130,7 @@ public final class ControllerCommand implements Callable<Integer> {
     clear.warn(console);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller =
-        start(
-            new SwitchSettings(
-                listenAt(address, port), map(inventoryFile), switches.tls(tls)))) {
+        start(new SwitchSettings(listenAt(address, port), map(inventoryFile), switches.tls(tls)))) {
       StopSignals.handle(stop::countDown);
       console.line("listening for switches on %s:%d".formatted(address, controller.port()));
       console.flush();
