@@ -247,7 +247,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((answer.status, answer.body), (400, b'{"type":"own"}'))
 
     async def test_bounds_bodies_as_the_server_does(self):
-        source = (ROOT / "control-plane/src/main/java/io/tapline/control/rest/RequestBody.java").read_text()
+        source = (ROOT / "control-plane/src/main/java/io/tapline/control/rest/http/RequestBody.java").read_text()
         most = 1024 * int(re.search(r"MOST_BYTES = (\d+) \* 1024;", source)[1])
         post = "POST /api/v1/queries HTTP/1.1\r\nHost: front\r\n"
         for size in (1, most):

@@ -1,7 +1,15 @@
 package io.tapline.compiler;
 
-import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
-import io.tapline.compiler.ProcessorInfo.ArgumentType;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentType;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Note;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Plan;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,13 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
@@ -43,7 +50,7 @@ public final class Compiler {
     this.catalogue = catalogue;
     this.inventory = inventory.within(options.rights());
     this.options = options;
-    this.errors = new Errors(options.rights());
+    this.errors = new Errors(options.rights().scope().limits());
   }
 
   /**

@@ -1,5 +1,11 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.Span;
+import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.Condition;
 import java.math.BigDecimal;
 import java.util.List;

@@ -1,5 +1,10 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Names;
 import io.tapline.schema.proto.FieldCondition;
 import java.util.List;
 import java.util.Optional;

@@ -1,5 +1,9 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.ParserArgumentInfo;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.Note;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Address;

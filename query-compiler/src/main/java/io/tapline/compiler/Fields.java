@@ -1,5 +1,12 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Join;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;

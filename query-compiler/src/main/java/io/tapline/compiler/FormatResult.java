@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.QueryError;
 import java.util.List;
 
 /**

@@ -1,5 +1,12 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.Syntax;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,6 +1,10 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Window;
 
 /**

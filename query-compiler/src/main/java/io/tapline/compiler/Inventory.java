@@ -1,5 +1,11 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.access.AlertTopicPolicy;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.access.TextPolicy;
+import io.tapline.compiler.access.WebhookPolicy;
+import io.tapline.compiler.text.Names;
 import io.tapline.network.IpPrefix;
 import java.util.ArrayList;
 import java.util.Collection;

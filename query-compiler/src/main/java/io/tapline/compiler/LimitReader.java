@@ -1,14 +1,18 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Forms;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Limit;
 import java.math.BigDecimal;
 import java.util.Optional;
 
 /** Reads LIMIT: a time, a number of packets, or until stopped. */
 final class LimitReader {
-  static final String FORM =
-      "a duration such as 90s, 500ms, 2m or 1h, or a number of packets such as 5000p";
   private static final long MOST_PACKETS = 0xFFFF_FFFFL;
   private static final long LONGEST_HOURS = 365 * 24;
   private static final BigDecimal LONGEST_NS =
@@ -32,7 +36,7 @@ final class LimitReader {
     String suggestion =
         quantity.isPresent() && quantity.get().unit().isEmpty() ? word.text() + "s" : "";
     String message = "%s is no limit".formatted(Names.quoted(word.text()));
-    errors.add(word.span(), QueryError.Code.TYPE, message, FORM, suggestion);
+    errors.add(word.span(), QueryError.Code.TYPE, message, Forms.LIMIT, suggestion);
     return Limit.getDefaultInstance();
   }
 

@@ -1,5 +1,13 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
 import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;

@@ -1,5 +1,11 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.MissingClauses;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.Syntax;
 import java.util.Optional;
 import java.util.stream.Collectors;
 

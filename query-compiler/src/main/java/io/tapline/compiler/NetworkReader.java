@@ -1,5 +1,8 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;

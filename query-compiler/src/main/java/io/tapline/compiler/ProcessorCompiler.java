@@ -1,5 +1,14 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Join;

@@ -1,5 +1,11 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Forms;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Sampling;
 import java.math.BigDecimal;
 import java.util.List;
@@ -9,8 +15,6 @@ import java.util.Optional;
  * Reads SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow.
  */
 final class SampleReader {
-  static final String FORM = "a share of flows such as 0.1, auto, or * for every flow";
-
   /** The 64-bit threshold of a flow's hash can't distinguish smaller rates from zero. */
   private static final BigDecimal LEAST = new BigDecimal("0.000000001");
 
@@ -36,7 +40,7 @@ final class SampleReader {
           word.span(),
           QueryError.Code.TYPE,
           message,
-          FORM,
+          Forms.SAMPLE,
           Names.nearest(word.text(), List.of("auto")));
       return Sampling.getDefaultInstance();
     }

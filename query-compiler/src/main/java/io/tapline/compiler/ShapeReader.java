@@ -1,5 +1,14 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.access.TextPolicy;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Forms;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -14,8 +23,6 @@ import java.util.Set;
  * written beside them are arguments, which {@link ParserArgumentReader} reads.
  */
 final class ShapeReader {
-  static final List<String> FORMS = List.of("template", "path", "hash", "omit");
-
   private ShapeReader() {}
 
   /**
@@ -70,14 +77,14 @@ final class ShapeReader {
 
   /** While the parser is not known, any other value may be that of an argument. */
   private static boolean isNearlyForm(Ast.Argument argument) {
-    return !Names.nearest(argument.values().get(0).text(), FORMS).isEmpty();
+    return !Names.nearest(argument.values().get(0).text(), Forms.OF_TEXTS).isEmpty();
   }
 
   private static boolean isForm(Ast.Argument argument, Errors errors) {
     Ast.Word form = argument.values().get(0);
-    boolean is = FORMS.contains(Names.lower(form.text()));
+    boolean is = Forms.OF_TEXTS.contains(Names.lower(form.text()));
     if (!is) {
-      errors.unknown(form, "form", FORMS);
+      errors.unknown(form, "form", Forms.OF_TEXTS);
     }
     return is;
   }
@@ -99,7 +106,7 @@ final class ShapeReader {
   private static List<Shape> owed(Set<ParserInfo> parsers, TextPolicy policy) {
     List<Shape> owed = new ArrayList<>();
     for (ParserInfo parser : parsers) {
-      for (FieldInfo text : parser.fields().stream().filter(ShapeReader::isText).toList()) {
+      for (FieldInfo text : parser.fields().stream().filter(FieldInfo::isText).toList()) {
         policy.forms(parser, text).ifPresent(forms -> owed.add(shape(parser, text, forms.get(0))));
       }
     }
@@ -116,16 +123,16 @@ final class ShapeReader {
     Ast.Word form = argument.values().get(0);
     Optional<FieldInfo> field = Catalogue.field(parser, name.text());
     List<String> texts =
-        parser.fields().stream().filter(ShapeReader::isText).map(FieldInfo::name).toList();
+        parser.fields().stream().filter(FieldInfo::isText).map(FieldInfo::name).toList();
     String expected = texts.isEmpty() ? "no form: it has no texts" : Names.list(texts);
     if (field.isEmpty()) {
       unknown(parser, name, texts, errors);
       return Optional.empty();
-    } else if (!isText(field.get())) {
+    } else if (!field.get().isText()) {
       String message = "%s of %s is no text".formatted(field.get().name(), parser.name());
       errors.type(name.span(), message, expected);
     }
-    if (!isForm(argument, errors) || field.filter(ShapeReader::isText).isEmpty()) {
+    if (!isForm(argument, errors) || field.filter(FieldInfo::isText).isEmpty()) {
       return Optional.empty();
     }
     Shape shape =
@@ -156,10 +163,5 @@ final class ShapeReader {
             .formatted(shape.getField(), shape.getParser(), name(shape.getForm()));
     String expected = Names.either(List.copyOf(names)) + ", says the inventory's section texts";
     errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
-  }
-
-  /** Times, flows and endpoints belong to every parser, and stay. */
-  static boolean isText(FieldInfo field) {
-    return field.type() == FieldInfo.Type.STRING && !field.common();
   }
 }

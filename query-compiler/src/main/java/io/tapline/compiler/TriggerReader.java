@@ -1,6 +1,14 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.access.AlertTopicPolicy;
+import io.tapline.compiler.access.WebhookPolicy;
+import io.tapline.compiler.access.WebhookUrl;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Trigger;

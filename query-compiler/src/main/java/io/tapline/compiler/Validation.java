@@ -1,5 +1,9 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
 import java.util.List;
 
 /**

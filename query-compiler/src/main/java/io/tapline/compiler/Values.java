@@ -1,5 +1,7 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Value;

@@ -1,6 +1,9 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
 import io.tapline.schema.proto.Window;
 import java.math.BigInteger;
 import java.util.Optional;

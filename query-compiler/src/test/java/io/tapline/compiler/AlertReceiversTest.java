@@ -2,6 +2,10 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.text.ErrorRenderer;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Action;
 import java.util.List;
 import java.util.Set;

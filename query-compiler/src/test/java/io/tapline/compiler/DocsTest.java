@@ -2,7 +2,10 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;

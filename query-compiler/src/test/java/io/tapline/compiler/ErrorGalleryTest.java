@@ -2,6 +2,11 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.text.ErrorRenderer;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Syntax;
 import java.io.IOException;
 import java.util.EnumSet;
 import java.util.List;

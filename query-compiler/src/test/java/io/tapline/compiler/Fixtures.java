@@ -1,15 +1,17 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.text.ErrorRenderer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** The catalogue, inventory and options of tests. */
-final class Fixtures {
-  static final Catalogue CATALOGUE = Catalogue.fromJson(resource("parsers.json"));
-  static final Inventory INVENTORY = Inventory.fromYaml(resource("inventory.yaml"));
-  static final Compiler.Options OPTIONS = Compiler.Options.local("q-test");
+public final class Fixtures {
+  public static final Catalogue CATALOGUE = Catalogue.fromJson(resource("parsers.json"));
+  public static final Inventory INVENTORY = Inventory.fromYaml(resource("inventory.yaml"));
+  public static final Compiler.Options OPTIONS = Compiler.Options.local("q-test");
 
   private Fixtures() {}
 

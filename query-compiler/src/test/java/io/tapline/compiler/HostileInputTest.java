@@ -2,6 +2,10 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.text.ErrorRenderer;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Syntax;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

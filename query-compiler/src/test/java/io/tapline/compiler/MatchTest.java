@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.text.Note;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import java.math.BigInteger;

@@ -3,6 +3,8 @@ package io.tapline.compiler;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.ParserArgument;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Note;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Processor;

@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.text.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

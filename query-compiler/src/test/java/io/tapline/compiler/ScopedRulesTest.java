@@ -2,6 +2,8 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
 import io.tapline.network.EdgeSwitch;
 import io.tapline.network.IpPrefix;
 import io.tapline.network.rules.MirrorPlanner;

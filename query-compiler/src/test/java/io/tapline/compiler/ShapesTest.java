@@ -3,6 +3,7 @@ package io.tapline.compiler;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Shape;
 import java.util.List;

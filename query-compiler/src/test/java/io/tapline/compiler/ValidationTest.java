@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.text.QueryError;
 import java.util.List;
 import java.util.Random;
 import java.util.regex.Pattern;

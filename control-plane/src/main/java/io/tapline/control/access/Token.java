@@ -1,6 +1,6 @@
 package io.tapline.control.access;
 
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;

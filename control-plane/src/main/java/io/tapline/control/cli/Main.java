@@ -1,7 +1,15 @@
 package io.tapline.control.cli;
 
 import io.tapline.control.PipelineException;
+import io.tapline.control.cli.client.ApiClient;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.LibraryLog;
+import io.tapline.control.cli.console.Logging;
+import io.tapline.control.cli.console.StopSignals;
+import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.query.QueryRejected;
+import java.lang.reflect.Constructor;
 import java.nio.file.Path;
 import picocli.CommandLine;
 import redis.clients.jedis.exceptions.JedisException;
@@ -23,7 +31,7 @@ public final class Main {
   }
 
   /** Runs one command line; returns its exit code. */
-  static int run(Console console, String... args) {
+  public static int run(Console console, String... args) {
     try {
       int exitCode = commandLine(console, args).execute(args);
       console.flush();
@@ -34,7 +42,7 @@ public final class Main {
   }
 
   /** Returns all commands, or only the one that the arguments name if that is enough. */
-  static CommandLine commandLine(Console console, String... args) {
+  public static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
     TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
     commandLine.setOut(console.writer());
@@ -100,7 +108,9 @@ public final class Main {
         return CommandLine.defaultFactory().create(type);
       }
       try {
-        return type.getDeclaredConstructor(Console.class).newInstance(console);
+        Constructor<K> constructor = type.getDeclaredConstructor(Console.class);
+        constructor.setAccessible(true);
+        return constructor.newInstance(console);
       } catch (NoSuchMethodException withoutConsole) {
         return CommandLine.defaultFactory().create(type);
       }

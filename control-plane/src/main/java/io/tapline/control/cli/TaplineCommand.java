@@ -1,7 +1,31 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Logging;
+import io.tapline.control.cli.diagnose.DiagnoseCommand;
+import io.tapline.control.cli.drill.DrillCommand;
+import io.tapline.control.cli.drill.NodesCommand;
+import io.tapline.control.cli.drill.WatchCommand;
+import io.tapline.control.cli.language.ExplainCommand;
+import io.tapline.control.cli.language.FmtCommand;
+import io.tapline.control.cli.language.ParsersCommand;
+import io.tapline.control.cli.language.ProcessorsCommand;
+import io.tapline.control.cli.query.QueryCommand;
+import io.tapline.control.cli.query.ReplicateCommand;
+import io.tapline.control.cli.reference.CompletionCommand;
+import io.tapline.control.cli.reference.ManualCommand;
+import io.tapline.control.cli.reference.ReferenceCommand;
+import io.tapline.control.cli.run.DemoCommand;
+import io.tapline.control.cli.run.ParseCommand;
+import io.tapline.control.cli.run.RunCommand;
+import io.tapline.control.cli.server.ControllerCommand;
+import io.tapline.control.cli.server.ServerCommand;
+import io.tapline.control.cli.server.TokenCommand;
+import io.tapline.control.cli.sim.SimCommand;
+import io.tapline.control.cli.testbed.TestbedCommand;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -36,11 +60,11 @@ final class TaplineCommand implements Runnable {
           TokenCommand.class,
           ControllerCommand.class,
           TestbedCommand.class,
-          SimCommand.class,
-          BenchCommand.class,
-          CompletionCommand.class,
-          ReferenceCommand.class,
-          ManualCommand.class);
+          SimCommand.class);
+
+  /** Commands about the others. */
+  private static final List<Class<?>> META =
+      List.of(CompletionCommand.class, ReferenceCommand.class, ManualCommand.class);
 
   /** Commands that never use the others, by name: creating all commands would delay their start. */
   private static final Map<String, Class<?>> ALONE =
@@ -51,7 +75,14 @@ final class TaplineCommand implements Runnable {
   /** Returns the commands that a command line may need. */
   static List<Class<?>> commands(String... args) {
     Class<?> alone = args.length == 0 ? null : ALONE.get(args[0]);
-    return alone == null ? COMMANDS : List.of(alone);
+    return alone == null ? all() : List.of(alone);
+  }
+
+  private static List<Class<?>> all() {
+    List<Class<?>> all = new ArrayList<>(COMMANDS);
+    ServiceLoader.load(MoreCommands.class).forEach(more -> all.addAll(more.commands()));
+    all.addAll(META);
+    return all;
   }
 
   @Option(

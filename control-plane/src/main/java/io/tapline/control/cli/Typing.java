@@ -1,5 +1,6 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.cli.console.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;

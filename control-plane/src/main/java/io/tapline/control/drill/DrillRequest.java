@@ -1,6 +1,6 @@
 package io.tapline.control.drill;
 
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Scope;
 import java.util.List;
 
 /**

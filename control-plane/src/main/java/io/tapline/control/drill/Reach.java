@@ -2,7 +2,7 @@ package io.tapline.control.drill;
 
 import com.google.protobuf.ByteString;
 import io.grpc.StatusRuntimeException;
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Scope;
 import io.tapline.schema.rpc.EndpointsReply;
 import io.tapline.schema.rpc.EndpointsReply.Pair;
 import io.tapline.schema.rpc.EndpointsReply.Range;

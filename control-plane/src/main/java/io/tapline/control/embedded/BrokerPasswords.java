@@ -1,7 +1,7 @@
 package io.tapline.control.embedded;
 
 import io.tapline.control.JobKey;
-import io.tapline.control.query.KafkaAccess;
+import io.tapline.control.query.services.KafkaAccess;
 import io.tapline.flink.Login;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;

@@ -1,6 +1,6 @@
 package io.tapline.control.embedded;
 
-import io.tapline.control.query.JobCluster;
+import io.tapline.control.query.services.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.job.QueryJob;

@@ -1,10 +1,10 @@
 package io.tapline.control.embedded;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
-import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
 import io.tapline.network.Network;
@@ -56,6 +56,28 @@ public record EmbeddedOptions(
     int mostQueries) {
   /** Enough for a command's own queries and for tests. */
   public static final int FEW_QUERIES = 12;
+
+  /** Returns these options with other keys. */
+  public EmbeddedOptions with(HashKeys keys) {
+    return new EmbeddedOptions(
+        monitor,
+        plugins,
+        catalogue,
+        inventory,
+        network,
+        brokers,
+        jobBrokers,
+        kafkaTls,
+        address,
+        redis,
+        flink,
+        flinkTls,
+        checkpoints,
+        topics,
+        keys,
+        jobKey,
+        mostQueries);
+  }
 
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
     return new EmbeddedOptions(

@@ -2,7 +2,7 @@ package io.tapline.control.flink;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.flink.FlinkRest.Answer;
-import io.tapline.control.query.JobCluster;
+import io.tapline.control.query.services.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.TlsFiles;

@@ -1,6 +1,6 @@
 package io.tapline.control.probe;
 
-import io.tapline.compiler.ReadableText;
+import io.tapline.compiler.text.ReadableText;
 import io.tapline.flink.TlsFiles;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -1,14 +1,17 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Note;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
+import io.tapline.compiler.text.Note;
 import io.tapline.control.PipelineException;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.StreamSites;
+import io.tapline.control.query.services.Topics;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Plan;

@@ -1,7 +1,7 @@
 package io.tapline.control.query;
 
-import io.tapline.compiler.ErrorRenderer;
-import io.tapline.compiler.QueryError;
+import io.tapline.compiler.text.ErrorRenderer;
+import io.tapline.compiler.text.QueryError;
 import java.util.List;
 
 /** Thrown when a query does not compile; its author has to fix it. */

@@ -110,7 +110,7 @@ public final class QueryResults {
   }
 
   /** Returns the number of records that the query's job has read, and of the tuples in them. */
-  long[] taken(String id) {
+  public long[] taken(String id) {
     try (Jedis redis = pool.getResource()) {
       List<String> taken = redis.hmget(QueryStore.key(id) + ":totals", "position", "tuples");
       return taken.stream().mapToLong(text -> text == null ? 0 : Long.parseLong(text)).toArray();
@@ -122,7 +122,7 @@ public final class QueryResults {
    * without an exception, while Redis can't be reached: the job retries then, and fails on its own
    * if that lasts.
    */
-  Object progress(String id) {
+  public Object progress(String id) {
     // Uses one connection: threads that hold one while they wait for another can deadlock.
     try (Jedis redis = pool.getResource()) {
       return List.of(redis.hgetAll(QueryStore.key(id) + ":totals"), lastWindow(redis, id));

@@ -1,14 +1,20 @@
 package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Rights;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
+import io.tapline.control.query.monitors.Monitors;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.Backend;
+import io.tapline.control.query.services.StreamSites;
+import io.tapline.control.query.services.TopicKeeper;
+import io.tapline.control.query.services.Topics;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.flink.Login;
 import io.tapline.network.Network;

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.JobKey;
 import io.tapline.control.PipelineException;
+import io.tapline.control.query.services.RedisAccess;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
@@ -31,9 +32,9 @@ import redis.clients.jedis.exceptions.JedisException;
  * Queries and their results in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
  * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
-final class QueryStore implements AutoCloseable {
+public final class QueryStore implements AutoCloseable {
   /** Key written to see whether writes work; it expires after a second. */
-  static final String PROBE = "tapline:probe";
+  public static final String PROBE = "tapline:probe";
 
   private static final String QUERIES = "tapline:queries";
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -52,7 +53,7 @@ final class QueryStore implements AutoCloseable {
    * @param jobKey key from which job passwords are derived
    * @throws PipelineException if the TLS files can't be read
    */
-  QueryStore(RedisEndpoint redis, JobKey jobKey) throws PipelineException {
+  public QueryStore(RedisEndpoint redis, JobKey jobKey) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
     // Does not lend connections that broke when Redis restarted.
@@ -73,16 +74,16 @@ final class QueryStore implements AutoCloseable {
   }
 
   /** Returns the users and rights in Redis. */
-  RedisAccess access() {
+  public RedisAccess access() {
     return access;
   }
 
   /** Returns what the queries' jobs write. */
-  QueryResults results() {
+  public QueryResults results() {
     return new QueryResults(pool);
   }
 
-  void add(QueryInfo query, String plan) {
+  public void add(QueryInfo query, String plan) {
     Map<String, String> fields = fields(query);
     fields.put("plan", plan);
     try (Jedis redis = pool.getResource()) {
@@ -92,7 +93,7 @@ final class QueryStore implements AutoCloseable {
   }
 
   /** Writes the query's present state and notifies listeners. */
-  void update(QueryInfo query) {
+  public void update(QueryInfo query) {
     try (Jedis redis = pool.getResource()) {
       redis.hset(key(query.id()), fields(query));
       ObjectNode event =
@@ -113,14 +114,14 @@ final class QueryStore implements AutoCloseable {
     return fields;
   }
 
-  Optional<QueryInfo> find(String id) {
+  public Optional<QueryInfo> find(String id) {
     try (Jedis redis = pool.getResource()) {
       return read(id, redis.hgetAll(key(id)));
     }
   }
 
   /** Returns the plan as JSON; empty for an unknown query. */
-  Optional<JsonNode> plan(String id) {
+  public Optional<JsonNode> plan(String id) {
     try (Jedis redis = pool.getResource()) {
       return Optional.ofNullable(redis.hget(key(id), "plan")).map(QueryStore::parse);
     }
@@ -131,7 +132,7 @@ final class QueryStore implements AutoCloseable {
    *
    * @param known returns the queries that need not be read
    */
-  List<QueryInfo> list(Function<String, Optional<QueryInfo>> known) {
+  public List<QueryInfo> list(Function<String, Optional<QueryInfo>> known) {
     try (Jedis redis = pool.getResource();
         Pipeline pipeline = redis.pipelined()) {
       List<Supplier<Optional<QueryInfo>>> queries = new ArrayList<>();
@@ -179,7 +180,7 @@ final class QueryStore implements AutoCloseable {
   }
 
   /** Removes a query and all of its results. */
-  void remove(String id, int processors) {
+  public void remove(String id, int processors) {
     List<String> keys =
         new ArrayList<>(List.of(key(id), QueryResults.windows(id), key(id) + ":totals"));
     for (int p = 0; p < processors; p++) {
@@ -208,7 +209,7 @@ final class QueryStore implements AutoCloseable {
    * Returns, as a sentence for users, why Redis can't be used; empty if it answers and has the
    * functions that jobs call. Opens its own connection, since the pool hides the reasons.
    */
-  String silence() {
+  public String silence() {
     try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {
       own.ping();
       access.prepare(own);
@@ -240,7 +241,7 @@ final class QueryStore implements AutoCloseable {
    * Returns what is wrong with Redis; empty if it accepts results. A Redis that is out of memory or
    * disk space, or that is a replica, answers and can be read.
    */
-  String fault() {
+  public String fault() {
     try (Jedis redis = pool.getResource()) {
       redis.psetex(PROBE, 1_000, "");
       return "";

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.query.monitors.QueryMonitor;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.AssignmentEvents;

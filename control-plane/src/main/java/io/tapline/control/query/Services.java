@@ -1,6 +1,9 @@
 package io.tapline.control.query;
 
 import io.tapline.control.PipelineException;
+import io.tapline.control.query.services.Backend;
+import io.tapline.control.query.services.Readiness;
+import io.tapline.control.query.services.Topics;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,8 @@ package io.tapline.control.rest;
 
 import io.javalin.http.Context;
 import io.tapline.control.access.Token;
+import io.tapline.control.rest.http.Access;
+import io.tapline.control.rest.http.RateLimits;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;

@@ -2,6 +2,8 @@ package io.tapline.control.rest;
 
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
+import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.Problems;
 import java.util.List;
 import java.util.Optional;
 

@@ -1,6 +1,7 @@
 package io.tapline.control.rest;
 
 import io.javalin.http.Context;
+import io.tapline.control.rest.http.Problem;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;

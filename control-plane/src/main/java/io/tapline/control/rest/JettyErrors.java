@@ -1,5 +1,7 @@
 package io.tapline.control.rest;
 
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Problem;
 import java.nio.ByteBuffer;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;

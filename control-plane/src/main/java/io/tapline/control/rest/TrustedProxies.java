@@ -1,6 +1,6 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Scope;
 import io.tapline.network.IpPrefix;
 import java.net.InetAddress;
 import java.net.UnknownHostException;

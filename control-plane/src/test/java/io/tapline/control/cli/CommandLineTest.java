@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.control.cli.console.Console;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.net.httpserver.HttpServer;
+import io.tapline.control.cli.client.ApiClient;
+import io.tapline.control.cli.console.Console;
 import io.tapline.control.probe.TlsPeer;
 import io.tapline.control.rest.StoredQueries;
 import io.tapline.control.testing.Certificates;

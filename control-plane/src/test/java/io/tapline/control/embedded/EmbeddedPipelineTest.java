@@ -3,8 +3,8 @@ package io.tapline.control.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import java.nio.file.Files;

@@ -3,10 +3,10 @@ package io.tapline.control.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
-import io.tapline.control.query.JobCluster.JobEnd;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.control.query.services.JobCluster.JobEnd;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;

@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Rights;
-import io.tapline.compiler.Scope;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.query.monitors.Source;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

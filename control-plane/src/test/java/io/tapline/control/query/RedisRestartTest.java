@@ -2,12 +2,14 @@ package io.tapline.control.query;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.JobKey;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.TlsFiles;

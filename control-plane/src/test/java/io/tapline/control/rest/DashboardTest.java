@@ -63,7 +63,7 @@ class DashboardTest {
         "/assets/none.js",
         "/assets/index.html",
         "/assets/..%2Findex.html",
-        "/assets/..%2F..%2Fschemas.json",
+        "/assets/..%2F..%2F..%2Fhttp%2Fschemas.json",
         "/assets/.js",
         "/index.html"
       })

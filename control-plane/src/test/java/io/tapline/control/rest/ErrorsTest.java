@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.PipelineException;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.rest.http.RequestBody;
 import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;

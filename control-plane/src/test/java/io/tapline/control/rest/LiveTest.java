@@ -3,12 +3,12 @@ package io.tapline.control.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import io.tapline.control.testing.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;

@@ -7,7 +7,7 @@ import io.tapline.control.access.Token;
 import io.tapline.control.access.TokenFile;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAddress;
-import io.tapline.control.query.Source;
+import io.tapline.control.query.monitors.Source;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;

@@ -16,7 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /** Asks a server as any client would. */
-final class Rest {
+public final class Rest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -32,19 +32,19 @@ final class Rest {
     return port;
   }
 
-  HttpRequest.Builder request(String path) {
+  public HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).timeout(TIMEOUT);
   }
 
-  HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+  public HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
     return client.send(request.build(), BodyHandlers.ofString());
   }
 
-  HttpResponse<String> get(String path) throws Exception {
+  public HttpResponse<String> get(String path) throws Exception {
     return send(request(path));
   }
 
-  HttpResponse<String> post(String path, String type, String body) throws Exception {
+  public HttpResponse<String> post(String path, String type, String body) throws Exception {
     return send(
         request(path).header("Content-Type", type).POST(HttpRequest.BodyPublishers.ofString(body)));
   }
@@ -54,19 +54,20 @@ final class Rest {
   }
 
   /** Opens an event stream, to be read line by line and closed. */
-  BufferedReader events(String path) throws Exception {
+  public BufferedReader events(String path) throws Exception {
     HttpResponse<InputStream> response =
         client.send(request(path).build(), BodyHandlers.ofInputStream());
     assertThat(response.statusCode()).isEqualTo(200);
     return new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8));
   }
 
-  static JsonNode json(HttpResponse<String> response) throws Exception {
+  public static JsonNode json(HttpResponse<String> response) throws Exception {
     return MAPPER.readTree(response.body());
   }
 
   /** Holds that an answer is a problem document of a type, and gives it. */
-  static JsonNode problem(HttpResponse<String> response, int status, String name) throws Exception {
+  public static JsonNode problem(HttpResponse<String> response, int status, String name)
+      throws Exception {
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
     assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
     JsonNode problem = json(response);

@@ -1,16 +1,16 @@
 package io.tapline.control.rest;
 
-import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkSection;
 import io.tapline.control.JobKey;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.embedded.EmbeddedOptions;
-import io.tapline.control.query.Backend;
-import io.tapline.control.query.KafkaAccess;
 import io.tapline.control.query.QueryService;
-import io.tapline.control.query.Source;
-import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.Backend;
+import io.tapline.control.query.services.KafkaAccess;
+import io.tapline.control.query.services.TopicPolicy;
 import io.tapline.control.testing.NoFlink;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.Endpoints;
@@ -39,15 +39,15 @@ public final class StoredQueries implements AutoCloseable {
          "value_field": null, "duration": {"event_field": "event", "start": ["syn"], "end": ["fin", "rst"]}, "fields": [
           {"name": "event", "type": "string", "unit": "", "description": "what", "additive": false, "common": false}]}]}
       """;
-  static final String QUERY =
+  public static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s)";
 
   private static final String COMPLETENESS =
       "{\"sampling_rate\":1.0,\"packets_in\":7,\"dropped\":{},\"late\":0}";
 
-  final TestRedis redis = TestRedis.start();
-  final RestServer server;
-  final Rest rest;
+  public final TestRedis redis = TestRedis.start();
+  public final RestServer server;
+  public final Rest rest;
   private final QueryService queries;
   private final Path folder = Files.createTempDirectory("tapline-rest-test-");
 
@@ -59,7 +59,7 @@ public final class StoredQueries implements AutoCloseable {
     this(source, inventory, RestOptions.loopback(0));
   }
 
-  StoredQueries(Source source, String inventory, RestOptions options) throws Exception {
+  public StoredQueries(Source source, String inventory, RestOptions options) throws Exception {
     this(source, inventory, options, new DrillService(List.of()));
   }
 
@@ -142,7 +142,7 @@ public final class StoredQueries implements AutoCloseable {
     return queries;
   }
 
-  void state(String id, String state) {
+  public void state(String id, String state) {
     try (Jedis client = redis.client()) {
       client.hset("tapline:query:" + id, "state", state);
     }
@@ -191,7 +191,7 @@ public final class StoredQueries implements AutoCloseable {
   }
 
   /** Drops a window as if it were older than those that are kept. */
-  void dropWindow(String id, int number, int processor) {
+  public void dropWindow(String id, int number, int processor) {
     try (Jedis client = redis.client()) {
       client.xdel("tapline:query:" + id + ":windows", new StreamEntryID(number, processor));
     }
@@ -214,7 +214,7 @@ public final class StoredQueries implements AutoCloseable {
             COMPLETENESS);
   }
 
-  void totals(String id, Map<String, String> totals) {
+  public void totals(String id, Map<String, String> totals) {
     try (Jedis client = redis.client()) {
       client.hset("tapline:query:" + id + ":totals", totals);
     }

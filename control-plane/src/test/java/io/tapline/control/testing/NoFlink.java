@@ -1,7 +1,7 @@
 package io.tapline.control.testing;
 
-import io.tapline.control.query.JobCluster;
-import io.tapline.control.query.JobClusters;
+import io.tapline.control.query.services.JobCluster;
+import io.tapline.control.query.services.JobClusters;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.schema.proto.Plan;

@@ -14,9 +14,9 @@ import java.util.function.Consumer;
  * {@link Traffic} as a monitor sends it: batches of each parser in turn. They are encoded once; a
  * repetition changes only the base of two columns. Not thread-safe.
  */
-final class Batches {
+public final class Batches {
   /** Maximum number of tuples in a monitor's batch. */
-  static final int ROWS = 4096;
+  public static final int ROWS = 4096;
 
   private static final List<ColumnSpec> COMMON =
       List.of(
@@ -40,7 +40,7 @@ final class Batches {
   private long sequence;
 
   /** Encodes one repetition. */
-  Batches(Traffic traffic, String query, String monitor) {
+  public Batches(Traffic traffic, String query, String monitor) {
     this.traffic = traffic;
     for (int from = 0; from < traffic.count; from += ROWS) {
       int to = Math.min(traffic.count, from + ROWS);
@@ -128,7 +128,7 @@ final class Batches {
   }
 
   /** Writes batches of at least so many tuples; returns their number of tuples. */
-  long write(long tuples, Consumer<byte[]> to) {
+  public long write(long tuples, Consumer<byte[]> to) {
     long written = 0;
     while (written < tuples) {
       written += nextRows();

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Plans of the measured queries: windows of 10 s every second, one monitor per partition. */
-final class BenchPlan {
+public final class BenchPlan {
   private static final String WINDOW = "\"window\":{\"size\":\"10s\",\"slide\":\"1s\"}";
 
   private BenchPlan() {}
 
-  static Plan of(Traffic.Kind kind, int partitions, String query) {
+  public static Plan of(Traffic.Kind kind, int partitions, String query) {
     List<String> monitors = new ArrayList<>();
     for (int i = 0; i < partitions; i++) {
       monitors.add("{\"id\":\"m%d\",\"partition\":%d}".formatted(i, i));

@@ -75,7 +75,8 @@ public final class Traffic {
    * @param tuples tuples of one repetition
    * @param uniform each key as often as any other
    */
-  static Traffic of(Kind kind, long spanNs, int tuples, int keys, boolean uniform, int partition) {
+  public static Traffic of(
+      Kind kind, long spanNs, int tuples, int keys, boolean uniform, int partition) {
     Random random = new Random(partition);
     int flows = tuples / kind.tuplesPerFlow;
     long[] hash = new long[flows];

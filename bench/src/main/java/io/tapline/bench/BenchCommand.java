@@ -1,0 +1,32 @@
+package io.tapline.bench;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline bench}: comparisons with baselines in the same run. */
+@Command(
+    name = "bench",
+    description = "Compares with baselines in the same run: tables, JSON and SVG.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      BenchAlertsCommand.class,
+      BenchCompilerCommand.class,
+      BenchControllerCommand.class,
+      BenchPlacementCommand.class,
+      BenchSamplingCommand.class,
+      BenchDrillCommand.class,
+      BenchDiagnoseCommand.class,
+      BenchEndToEndCommand.class,
+      BenchFlinkCommand.class,
+      BenchOperatorsCommand.class
+    })
+public final class BenchCommand implements Runnable {
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+}

@@ -1,0 +1,193 @@
+package io.tapline.bench;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.embedded.EmbeddedServices;
+import io.tapline.control.query.sampling.SamplingWatch;
+import io.tapline.sim.placement.Plot;
+import io.tapline.sim.streams.HeldConsumer;
+import io.tapline.sim.streams.HeldConsumer.Outcome;
+import io.tapline.sim.streams.HeldConsumer.Second;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.DoubleConsumer;
+import java.util.function.DoubleUnaryOperator;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * {@code tapline bench sampling}: SAMPLE auto with a consumer that is limited to a share of the
+ * load, and the rate after the load falls.
+ */
+@Command(
+    name = "sampling",
+    description =
+        "SAMPLE auto with a consumer that a Kafka quota holds to a share of the load: rate, lag, bounds; then the load falls.")
+final class BenchSamplingCommand implements Callable<Integer> {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Seconds until the rate has settled at what the consumer can process. */
+  private static final int SETTLED = 60;
+
+  /** Counts as all flows: smaller changes of the rate are not made. */
+  private static final double ALL = 0.98;
+
+  private final Console console;
+
+  @Option(
+      names = "--seconds",
+      paramLabel = "N",
+      defaultValue = "180",
+      description = "Length; the quota comes after 10 (default ${DEFAULT-VALUE}).")
+  private int seconds;
+
+  @Option(
+      names = "--quiet-seconds",
+      paramLabel = "N",
+      defaultValue = "60",
+      description =
+          "How much longer, with half of what the consumer may read (default ${DEFAULT-VALUE}; 0: none).")
+  private int quietSeconds;
+
+  @Option(
+      names = "--load",
+      paramLabel = "N",
+      defaultValue = "10000",
+      description = "Tuples per second (default ${DEFAULT-VALUE}).")
+  private int load;
+
+  @Option(
+      names = "--share",
+      paramLabel = "X",
+      defaultValue = "0.2",
+      description = "Of the load that the consumer may read (default ${DEFAULT-VALUE}).")
+  private double share;
+
+  @Option(names = "--out", paramLabel = "DIR", description = "Write an SVG file there.")
+  private Path folder;
+
+  @Option(names = "--json", description = "Print the result as JSON.")
+  private boolean json;
+
+  BenchSamplingCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    if (seconds <= SETTLED || quietSeconds < 0 || load < 100 || share <= 0 || share > 1) {
+      throw new UsageException(
+          "--seconds is above "
+              + SETTLED
+              + ", --quiet-seconds not negative, --load at least 100, --share above 0 to 1");
+    }
+    Outcome outcome;
+    try (EmbeddedServices services = EmbeddedServices.start()) {
+      outcome =
+          new HeldConsumer(seconds, quietSeconds, load, share)
+              .run(services.endpoints(), services.folder(), BenchSamplingCommand::watch);
+    }
+    print(outcome);
+    if (folder != null) {
+      Files.createDirectories(folder);
+      Files.writeString(folder.resolve("sampling.svg"), svg(outcome));
+    }
+    boolean recovered = quietSeconds == 0 || recoveredAfter(outcome) >= 0;
+    return recovered && outcome.windowsWithin() >= 0.95 * outcome.windows() ? 0 : 1;
+  }
+
+  private static AutoCloseable watch(HeldConsumer.Gauge gauge, DoubleConsumer limit) {
+    SamplingWatch.Gauge seen =
+        () -> {
+          long[] values = gauge.look();
+          return new SamplingWatch.State(values[0], values[1], values[2]);
+        };
+    DoubleUnaryOperator told =
+        rate -> {
+          limit.accept(rate);
+          return rate;
+        };
+    return new SamplingWatch("held", 1, seen, told).start();
+  }
+
+  /**
+   * Returns the seconds from the load's fall until all flows are kept; -1 if that was not observed.
+   */
+  private int recoveredAfter(Outcome outcome) {
+    return outcome.course().stream()
+        .filter(each -> each.second() > seconds && each.rate() >= ALL)
+        .mapToInt(each -> each.second() - seconds)
+        .findFirst()
+        .orElse(-1);
+  }
+
+  private void print(Outcome outcome) {
+    List<Second> settled =
+        outcome.course().stream()
+            .filter(each -> each.second() > SETTLED && each.second() <= seconds)
+            .toList();
+    double rate = settled.stream().mapToDouble(Second::rate).average().orElse(0);
+    double lag = settled.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
+    double mostLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    double mostSettled = settled.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    if (json) {
+      console.line(
+          MAPPER
+              .createObjectNode()
+              .put("mean_rate", rate)
+              .put("mean_lag_s", lag)
+              .put("most_lag_settled_s", mostSettled)
+              .put("most_lag_s", mostLag)
+              .put("windows", outcome.windows())
+              .put("windows_within", outcome.windowsWithin())
+              .put("rows", outcome.rows())
+              .put("rows_within", outcome.rowsWithin())
+              .put("recovered_after_s", recoveredAfter(outcome))
+              .toString());
+      return;
+    }
+    TextTable table =
+        TextTable.ofText(
+            "mean rate", "mean lag s", "most lag s", "before", "windows", "rows", "back after s");
+    table.add(
+        List.of(
+            format("%.3f", rate),
+            format("%.1f", lag),
+            format("%.1f", mostSettled),
+            format("%.1f", mostLag),
+            format("%d of %d", outcome.windowsWithin(), outcome.windows()),
+            format("%d of %d", outcome.rowsWithin(), outcome.rows()),
+            Integer.toString(recoveredAfter(outcome))));
+    console.line(table.render(""));
+  }
+
+  private static String svg(Outcome outcome) {
+    List<Plot.Point> rates =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), 100 * each.rate(), 0))
+            .toList();
+    List<Plot.Point> lags =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), each.lagSeconds(), 0))
+            .toList();
+    double most = outcome.course().stream().mapToDouble(Second::load).max().orElse(1);
+    List<Plot.Point> loads =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), 100 * each.load() / most, 0))
+            .toList();
+    return new Plot("SAMPLE auto, a consumer held to a share of the load", "seconds", "% and s")
+        .line("load, % of the highest", loads, true)
+        .line("flows kept, %", rates, false)
+        .line("lag of the job, s", lags, true)
+        .svg();
+  }
+
+  private static String format(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
+  }
+}

@@ -1,0 +1,184 @@
+package io.tapline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.Dependency;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Which package uses which other, over all modules, which this one has on its class path: as
+ * make/packages.txt allows, without cycles. No package has too many files to know them.
+ */
+class ArchitectureTest {
+  private static final String ROOT = "io.tapline.";
+  private static final Path HOME = Path.of(System.getProperty("tapline.root", ".."));
+  private static final Path TABLE = HOME.resolve("make/packages.txt");
+
+  /** The line of the table with the maximum number of a package's files. */
+  private static final String MOST = "most:";
+
+  private static JavaClasses classes;
+
+  @BeforeAll
+  static void read() {
+    classes =
+        new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("io.tapline")
+            .that(DescribedPredicate.describe("are ours", ArchitectureTest::isKnown));
+  }
+
+  /** Leaves out other modules' tests, which are on the class path, and generated benchmarks. */
+  private static boolean isKnown(JavaClass type) {
+    return !type.getPackageName().endsWith(".jmh_generated")
+        && type.getSource()
+            .map(source -> !source.getUri().toString().contains("test-classes"))
+            .orElse(false);
+  }
+
+  /**
+   * The package's name below io.tapline; generated classes belong to the package that uses them.
+   */
+  private static String packageOf(JavaClass type) {
+    String name = type.getPackageName().substring(ROOT.length());
+    return name.startsWith("schema.") || name.endsWith(".grammar")
+        ? name.substring(0, name.lastIndexOf('.'))
+        : name;
+  }
+
+  private static boolean isOurs(JavaClass type) {
+    return type.getPackageName().startsWith(ROOT);
+  }
+
+  @Test
+  void packagesUseWhatTheTableAllows() throws IOException {
+    Map<String, Set<String>> used = new TreeMap<>();
+    for (JavaClass type : classes) {
+      Set<String> others = used.computeIfAbsent(packageOf(type), name -> new TreeSet<>());
+      for (Dependency dependency : type.getDirectDependenciesFromSelf()) {
+        JavaClass target = dependency.getTargetClass().getBaseComponentType();
+        if (isOurs(target) && !packageOf(target).equals(packageOf(type))) {
+          others.add(packageOf(target));
+        }
+      }
+    }
+    Map<String, Set<String>> allowed = table();
+    assertThat(used.keySet()).containsExactlyInAnyOrderElementsOf(allowed.keySet());
+    List<String> faults = new ArrayList<>();
+    used.forEach(
+        (name, others) -> {
+          missing(others, allowed.get(name))
+              .forEach(other -> faults.add(name + " uses " + other + ", which is not allowed"));
+          missing(allowed.get(name), others)
+              .forEach(
+                  other -> faults.add(name + " is allowed to use " + other + ", but does not"));
+        });
+    assertThat(faults).as("make/packages.txt").isEmpty();
+  }
+
+  private static Set<String> missing(Set<String> from, Set<String> in) {
+    Set<String> missing = new TreeSet<>(from);
+    missing.removeAll(in);
+    return missing;
+  }
+
+  @Test
+  void packagesHaveNoCycles() {
+    SlicesRuleDefinition.slices()
+        .assignedFrom(
+            new SliceAssignment() {
+              @Override
+              public SliceIdentifier getIdentifierOf(JavaClass type) {
+                return isOurs(type)
+                    ? SliceIdentifier.of(packageOf(type))
+                    : SliceIdentifier.ignore();
+              }
+
+              @Override
+              public String getDescription() {
+                return "packages";
+              }
+            })
+        .should()
+        .beFreeOfCycles()
+        .check(classes);
+  }
+
+  @Test
+  void packagesHaveFewEnoughFiles() throws IOException {
+    int most = most();
+    Map<String, Long> large = new TreeMap<>();
+    for (String module : modules()) {
+      try (Stream<Path> files = Files.walk(HOME.resolve(module).resolve("src/main/java"))) {
+        files
+            .filter(file -> file.toString().endsWith(".java"))
+            .collect(
+                Collectors.groupingBy(file -> file.getParent().toString(), Collectors.counting()))
+            .forEach(
+                (folder, count) -> {
+                  if (count > most) {
+                    large.put(folder, count);
+                  }
+                });
+      }
+    }
+    assertThat(large).as("folders with more than %d files (make/packages.txt)", most).isEmpty();
+  }
+
+  /** Returns the modules that the build has, as the pom lists them. */
+  private static List<String> modules() throws IOException {
+    List<String> modules =
+        Pattern.compile("<module>(.+?)</module>")
+            .matcher(Files.readString(HOME.resolve("pom.xml")))
+            .results()
+            .map(match -> match.group(1))
+            .toList();
+    assertThat(modules).contains("control-plane");
+    return modules;
+  }
+
+  private static int most() throws IOException {
+    return Files.readAllLines(TABLE).stream()
+        .filter(line -> line.startsWith(MOST))
+        .mapToInt(line -> Integer.parseInt(line.substring(MOST.length()).strip()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Map<String, Set<String>> table() throws IOException {
+    return Files.readAllLines(TABLE).stream()
+        .filter(line -> !line.isEmpty() && !line.startsWith("#") && !line.startsWith(MOST))
+        .map(line -> line.split(":", 2))
+        .collect(
+            Collectors.toMap(
+                line -> line[0],
+                line ->
+                    Arrays.stream(line[1].split(" "))
+                        .filter(word -> !word.isEmpty())
+                        .collect(Collectors.toCollection(TreeSet::new)),
+                (a, b) -> a,
+                TreeMap::new));
+  }
+}

@@ -1,0 +1,12 @@
+package io.tapline.control.cli;
+
+import java.util.List;
+
+/**
+ * Commands that jars beside the product add to {@code tapline}. {@link java.util.ServiceLoader}
+ * finds the implementations on the class path.
+ */
+public interface MoreCommands {
+  /** Returns the classes of the commands. */
+  List<Class<?>> commands();
+}

@@ -1,0 +1,98 @@
+package io.tapline.control.cli.client;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.query.WindowResult;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * Follows a query's events to its end; reconnects after a broken connection and resumes after the
+ * last window seen.
+ */
+public final class QueryFollower {
+  private static final Set<String> ENDED = Set.of("finished", "failed", "stopped");
+  private static final int ATTEMPTS = 5;
+  private static final long PAUSE_MS = 500;
+
+  private final ApiClient client;
+  private final String id;
+  private String lastEvent = "";
+  private int failures;
+
+  public QueryFollower(ApiClient client, String id) {
+    this.client = client;
+    this.id = id;
+  }
+
+  /**
+   * Passes on every window until the query has ended.
+   *
+   * @throws CommandException if the query failed, or the server is unreachable for long
+   */
+  public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
+    Optional<JsonNode> end = Optional.empty();
+    while (end.isEmpty()) {
+      try (EventReader events =
+          new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
+        end = read(events, windows);
+      } catch (IOException broken) {
+        // Equivalent to an end of the stream before the end of the query.
+      }
+      if (end.isEmpty()) {
+        pauseBeforeNext();
+      }
+    }
+    JsonNode state = end.get();
+    if (state.path("state").asText().equals("failed")) {
+      throw new CommandException("query " + id + " failed: " + state.path("error").asText());
+    }
+  }
+
+  private void pauseBeforeNext() throws InterruptedException {
+    if (++failures == ATTEMPTS) {
+      throw new CommandException(
+          "the server closed the events of query " + id + " again and again");
+    }
+    Thread.sleep(PAUSE_MS);
+  }
+
+  /** Reads until the stream ends; returns the query's end if it was received. */
+  private Optional<JsonNode> read(EventReader events, Consumer<WindowResult> windows)
+      throws IOException {
+    for (Optional<EventReader.Event> next = events.next(); next.isPresent(); next = events.next()) {
+      EventReader.Event event = next.get();
+      JsonNode data = parse(event.data());
+      if (event.name().equals("window")) {
+        windows.accept(window(event.id(), data));
+        lastEvent = event.id();
+        failures = 0;
+      } else if (event.name().equals("state") && ENDED.contains(data.path("state").asText())) {
+        return Optional.of(data);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static JsonNode parse(String data) {
+    try {
+      return ApiClient.MAPPER.readTree(data);
+    } catch (JsonProcessingException e) {
+      throw new CommandException("the server sent an event that is not JSON: " + data, e);
+    }
+  }
+
+  private static WindowResult window(String entry, JsonNode data) {
+    return new WindowResult(
+        entry,
+        data.path("processor").asInt(),
+        data.path("name").asText(),
+        data.path("window_start_ns").asLong(),
+        data.path("window_end_ns").asLong(),
+        data.path("rows"),
+        data.path("completeness"));
+  }
+}

@@ -1,0 +1,2 @@
+/** The client of a server's REST interface. */
+package io.tapline.control.cli.client;

@@ -1,0 +1,27 @@
+package io.tapline.control.cli.console;
+
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.config.Configurator;
+
+/** Sets the log level of standard error; log4j2.xml has the default. */
+public final class Logging {
+  private Logging() {}
+
+  /**
+   * Reads the logging configuration on a thread of its own, so that it is ready when it is needed.
+   */
+  public static void begin() {
+    Thread thread = new Thread(() -> LogManager.getLogger(Logging.class), "logging-start");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** Logs Tapline's own events; from level 2 on also those of the servers within its process. */
+  public static void verbose(int level) {
+    Configurator.setLevel("io.tapline", Level.DEBUG);
+    if (level > 1) {
+      Configurator.setRootLevel(Level.INFO);
+    }
+  }
+}

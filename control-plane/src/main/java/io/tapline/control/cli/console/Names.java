@@ -1,0 +1,27 @@
+package io.tapline.control.cli.console;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Names that users type. */
+public final class Names {
+  private Names() {}
+
+  /**
+   * Returns what was found by a name, or throws an error that lists all names and suggests the
+   * nearest.
+   */
+  public static <T> T find(String name, String kind, Optional<T> found, List<String> names) {
+    return found.orElseThrow(
+        () ->
+            new UsageException(
+                "unknown %s '%s'%s; there are: %s"
+                    .formatted(kind, name, nearest(name, names), String.join(", ", names))));
+  }
+
+  /** Returns ", did you mean x?", or nothing if no name is similar. */
+  public static String nearest(String name, List<String> names) {
+    String nearest = io.tapline.compiler.text.Names.nearest(name, names);
+    return nearest.isEmpty() ? "" : ", did you mean " + nearest + "?";
+  }
+}

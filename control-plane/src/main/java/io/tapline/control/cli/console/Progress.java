@@ -1,0 +1,128 @@
+package io.tapline.control.cli.console;
+
+import io.tapline.compiler.text.ReadableText;
+import io.tapline.control.ProgressListener;
+import java.io.PrintWriter;
+import java.util.Locale;
+
+/**
+ * Shows progress to a waiting user: on a terminal one line that is overwritten, elsewhere a line
+ * now and then. Thread-safe.
+ */
+public final class Progress implements ProgressListener {
+  private static final long TERMINAL_INTERVAL_NS = 100_000_000L;
+  private static final long LINE_INTERVAL_NS = 5_000_000_000L;
+  private static final String ERASE = "\r\u001b[K";
+
+  private final PrintWriter err;
+  private final boolean terminal;
+  private String lastStage = "";
+
+  /** The latest report of this stage, if it has not been shown. */
+  private String pending = "";
+
+  private String lastLine = "";
+
+  private long lastNs = System.nanoTime() - LINE_INTERVAL_NS;
+  private boolean shown;
+  private long stageNs = System.nanoTime();
+  private long stagePackets;
+  private Timings timings;
+
+  Progress(PrintWriter err, boolean terminal) {
+    this.err = err;
+    this.terminal = terminal;
+  }
+
+  @Override
+  public synchronized void progress(String stage, double fraction, long packets, long bytes) {
+    long now = System.nanoTime();
+    boolean due = now - lastNs >= (terminal ? TERMINAL_INTERVAL_NS : LINE_INTERVAL_NS);
+    boolean begins = !stage.equals(lastStage);
+    if (begins) {
+      finishStage();
+      stageNs = now;
+      stagePackets = packets;
+    }
+    lastStage = stage;
+    double packetsPerSecond = (packets - stagePackets) / ((now - stageNs) / 1e9);
+    String line = text(stage, fraction, packets, bytes, packetsPerSecond);
+    if (due || begins) {
+      lastNs = now;
+      show(line);
+    } else {
+      pending = line;
+    }
+  }
+
+  /** Shows the final state of the stage, however soon it was reported after the previous line. */
+  private void finishStage() {
+    if (!pending.isEmpty() && !pending.equals(lastLine)) {
+      show(pending);
+    }
+    pending = "";
+  }
+
+  private void show(String line) {
+    pending = "";
+    lastLine = line;
+    if (terminal) {
+      err.print(ERASE + line);
+      err.flush();
+      shown = true;
+    } else {
+      err.println(line);
+    }
+  }
+
+  /** Formats one line; a rate that is not a positive number is left out. */
+  static String text(
+      String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
+    StringBuilder text = new StringBuilder(ReadableText.of(stage)).append('…');
+    if (!Double.isNaN(fraction)) {
+      text.append(String.format(Locale.ROOT, " %3.0f %%", 100 * fraction));
+    }
+    if (packets > 0) {
+      text.append(String.format(Locale.ROOT, "  %,d packets, %,.1f MB", packets, bytes / 1e6));
+    }
+    if (packetsPerSecond > 0 && !Double.isInfinite(packetsPerSecond)) {
+      text.append(String.format(Locale.ROOT, "  %,.0f packets/s", packetsPerSecond));
+    }
+    return text.toString();
+  }
+
+  /** Starts to measure phases. */
+  public synchronized void measure(Timings into) {
+    timings = into;
+  }
+
+  @Override
+  public Phase phase(String name) {
+    Timings into;
+    synchronized (this) {
+      into = timings;
+    }
+    return into == null ? ProgressListener.super.phase(name) : into.begin(name);
+  }
+
+  @Override
+  public synchronized void warning(String message) {
+    clear();
+    err.println("warning: " + ReadableText.ofLines(message));
+  }
+
+  /** Ends the last stage. */
+  public synchronized void finish() {
+    finishStage();
+    clear();
+  }
+
+  /** Erases the line from the terminal. */
+  synchronized void clear() {
+    if (shown) {
+      err.print(ERASE);
+      err.flush();
+      shown = false;
+    }
+  }
+}

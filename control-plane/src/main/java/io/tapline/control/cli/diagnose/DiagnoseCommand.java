@@ -1,0 +1,48 @@
+package io.tapline.control.cli.diagnose;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.cli.console.Console;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline diagnose}: finds faults in the network from the hosts' headers. */
+@Command(
+    name = "diagnose",
+    description = "Says what is wrong in the network, from headers that hosts kept.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      DiagnoseTrackCommand.class,
+      DiagnoseLossCommand.class,
+      DiagnosePathCommand.class,
+      DiagnoseOutcastCommand.class
+    })
+public final class DiagnoseCommand implements Runnable {
+  static final String PATH = "/api/v1/diagnoses";
+
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+
+  /** Prints the finding in words. */
+  static void verdict(Console console, JsonNode report) {
+    report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
+  }
+
+  /** Prints which nodes did not take part. */
+  static void notes(Console console, JsonNode report) {
+    report
+        .path("missing")
+        .properties()
+        .forEach(
+            node ->
+                console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
+    if (report.path("incomplete").asBoolean()) {
+      console.hint("more headers match than are read at once: narrow it with --from and --to");
+    }
+  }
+}

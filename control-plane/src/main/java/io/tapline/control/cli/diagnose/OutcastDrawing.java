@@ -1,0 +1,96 @@
+package io.tapline.control.cli.diagnose;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Draws switches and the traffic of each link to a host, with the host on top: Figure 10(c). */
+final class OutcastDrawing {
+  private static final int WIDTH = 760;
+  private static final int ROW = 90;
+  private static final int TOP = 50;
+
+  /** Stands for the host in the drawing: no switch has this number. */
+  private static final long HOST = 0;
+
+  private OutcastDrawing() {}
+
+  static String svg(JsonNode report) {
+    Map<Long, Integer> depths = depths(report.path("links"));
+    Map<Long, double[]> places = places(depths);
+    int rows = depths.values().stream().max(Integer::compare).orElse(0);
+    StringBuilder svg = new StringBuilder();
+    svg.append(
+        format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">%n"
+                + "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n"
+                + "<text x=\"%d\" y=\"20\" text-anchor=\"middle\">Segments over each link (Figure 10c)</text>%n",
+            WIDTH, TOP + rows * ROW + 40, WIDTH / 2));
+    for (JsonNode link : report.path("links")) {
+      link(
+          svg,
+          places.get(link.path("from").asLong()),
+          places.get(link.path("to").asLong()),
+          link.path("segments").asLong());
+    }
+    places.forEach((id, at) -> node(svg, at, id == HOST ? "D" : Long.toString(id)));
+    return svg.append("</svg>\n").toString();
+  }
+
+  /** Returns the maximum number of links from each switch to the host. */
+  private static Map<Long, Integer> depths(JsonNode links) {
+    Map<Long, Integer> depths = new TreeMap<>();
+    depths.put(HOST, 0);
+    for (int round = 0; round < links.size(); round++) {
+      for (JsonNode link : links) {
+        Integer next = depths.get(link.path("to").asLong());
+        if (next != null && next < links.size()) {
+          depths.merge(link.path("from").asLong(), next + 1, Math::max);
+        }
+      }
+    }
+    return depths;
+  }
+
+  private static Map<Long, double[]> places(Map<Long, Integer> depths) {
+    Map<Integer, List<Long>> rows = new TreeMap<>();
+    depths.forEach((id, depth) -> rows.computeIfAbsent(depth, d -> new ArrayList<>()).add(id));
+    Map<Long, double[]> places = new LinkedHashMap<>();
+    rows.forEach(
+        (depth, ids) -> {
+          for (int i = 0; i < ids.size(); i++) {
+            double x = WIDTH * (i + 1.0) / (ids.size() + 1);
+            places.put(ids.get(i), new double[] {x, TOP + depth * ROW});
+          }
+        });
+    return places;
+  }
+
+  private static void link(StringBuilder svg, double[] from, double[] to, long segments) {
+    svg.append(
+        format(
+            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#999999\"/>%n",
+            from[0], from[1], to[0], to[1]));
+    // Placed near the sender, where links are apart.
+    svg.append(
+        format(
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%,d</text>%n",
+            from[0] * 0.6 + to[0] * 0.4, from[1] * 0.6 + to[1] * 0.4 + 4, segments));
+  }
+
+  private static void node(StringBuilder svg, double[] at, String name) {
+    svg.append(
+        format(
+            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"17\" fill=\"#e8f1fa\" stroke=\"black\"/>%n"
+                + "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>%n",
+            at[0], at[1], at[0], at[1] + 4, name));
+  }
+
+  private static String format(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
+  }
+}

@@ -1,0 +1,287 @@
+package io.tapline.control.cli.drill;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.cli.client.ApiClient;
+import io.tapline.control.cli.client.ServerOption;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.TextTable.Column;
+import io.tapline.control.cli.console.TextTable.Kind;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.Moment;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline drill}: headers that the hosts kept. */
+@Command(
+    name = "drill",
+    description =
+        "Shows the headers of packets that the hosts' MultiLog nodes kept, as of one moment.",
+    footer = {
+      "",
+      "Examples:",
+      "  tapline drill \"src_ip in 10.1.0.0/16 && dst_port == 80\" --from 5m",
+      "  tapline drill \"\" --aggregate \"SUM(bytes)\" --group-by src_ip,dst_ip",
+      "  tapline drill --flow a383c50f9de647dd-69fe921a --pcapng flow.pcapng",
+      "The expressions: docs/reference/multilog.md; the fields: docs/reference/multilog-node.md."
+    })
+public final class DrillCommand implements Callable<Integer> {
+  private static final Pattern FLOW_ID = Pattern.compile("([0-9a-f]{16})(?:-[0-9a-f]{8})?");
+  private static final String PATH = "/api/v1/drilldown";
+
+  private final Console console;
+
+  @Parameters(
+      paramLabel = "FILTER",
+      defaultValue = "",
+      description = "Which headers, in the language of MultiLog; none: all.")
+  private String filter = "";
+
+  @Option(
+      names = "--flow",
+      paramLabel = "ID",
+      description = "Both directions of this flow: the flow_id of a tuple or of a row's exemplar.")
+  private String flow;
+
+  @Option(names = "--from", paramLabel = "T", description = "Not before T, " + Moment.HELP + ".")
+  private String from;
+
+  @Option(names = "--to", paramLabel = "T", description = "Not after T.")
+  private String to;
+
+  @Option(
+      names = "--aggregate",
+      paramLabel = "F",
+      description = "A number instead of rows: COUNT, SUM(bytes), AVG(payload_bytes), MIN, MAX…")
+  private String aggregate;
+
+  @Option(
+      names = "--group-by",
+      paramLabel = "FIELD",
+      split = ",",
+      description = "With --aggregate: one for each value of these fields, at most four.")
+  private List<String> groupBy = new ArrayList<>();
+
+  @Option(names = "--limit", paramLabel = "N", description = "Most rows; 1000 without it.")
+  private Long limit;
+
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "Ask this host's node only; repeat for several.")
+  private List<String> nodes = new ArrayList<>();
+
+  @Option(
+      names = "--pcapng",
+      paramLabel = "FILE",
+      description = "Write the frames' kept bytes to a file for Wireshark instead.")
+  private Path file;
+
+  @Mixin private ServerOption server;
+
+  @Option(names = "--json", description = "Print a JSON line per row or group.")
+  private boolean json;
+
+  DrillCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    if (file != null && aggregate != null) {
+      throw new UsageException("--pcapng and --aggregate exclude each other");
+    }
+    if (aggregate == null && !groupBy.isEmpty()) {
+      throw new UsageException("--group-by needs --aggregate, for example --aggregate COUNT");
+    }
+    ObjectNode request = request();
+    if (file != null) {
+      writeFile(request);
+      return 0;
+    }
+    JsonNode answer = server.client().post(PATH, request);
+    JsonNode rows = answer.path(aggregate == null ? "rows" : "groups");
+    if (json) {
+      rows.forEach(row -> console.json(row));
+    } else if (rows.isEmpty()) {
+      console.line("no header matches");
+    } else {
+      console.print(aggregate == null ? headers(rows) : groups(rows));
+    }
+    if (answer.path("truncated").asBoolean()) {
+      console.hint(
+          "there are more than these "
+              + rows.size()
+              + " rows: raise --limit, or narrow the filter");
+    }
+    answer
+        .path("missing")
+        .properties()
+        .forEach(
+            node ->
+                console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
+    sayLeftOut(answer.path("left_out"));
+    return 0;
+  }
+
+  private void sayLeftOut(JsonNode nodes) {
+    if (nodes.size() > 0) {
+      console.hint(
+          nodes.size()
+              + (nodes.size() == 1 ? " node was" : " nodes were")
+              + " not asked, for they see packets of other hosts only: "
+              + String.join(", ", nodes.properties().stream().map(Map.Entry::getKey).toList()));
+    }
+  }
+
+  private ObjectNode request() {
+    Instant now = Instant.now();
+    ObjectNode request = ApiClient.MAPPER.createObjectNode().put("filter", withFlow());
+    if (from != null) {
+      request.put("from_ns", Moment.nanoseconds("--from", from, now));
+    }
+    if (to != null) {
+      request.put("to_ns", Moment.nanoseconds("--to", to, now));
+    }
+    if (limit != null) {
+      request.put("limit", limit);
+    }
+    if (aggregate != null) {
+      request.put("aggregate", aggregate);
+      groupBy.forEach(request.putArray("group_by")::add);
+    }
+    if (!nodes.isEmpty()) {
+      ArrayNode names = request.putArray("nodes");
+      nodes.forEach(names::add);
+    }
+    return request;
+  }
+
+  /** Returns the filter, restricted to the flow's hash: the part before the '-' of its ID. */
+  private String withFlow() {
+    if (flow == null) {
+      return filter;
+    }
+    Matcher id = FLOW_ID.matcher(flow);
+    if (!id.matches()) {
+      throw new UsageException(
+          "--flow " + flow + " is no flow: give the flow_id of a tuple or of an exemplar");
+    }
+    String ofFlow = "flow == 0x" + id.group(1);
+    return filter.isBlank() ? ofFlow : ofFlow + " && (" + filter + ")";
+  }
+
+  /** Writes the whole file or none: a partial file is not a valid capture. */
+  private void writeFile(ObjectNode request) throws IOException {
+    Path part = file.resolveSibling(file.getFileName() + ".part");
+    try (InputStream frames = server.client().download(PATH, request, "application/x-pcapng")) {
+      Files.copy(frames, part, StandardCopyOption.REPLACE_EXISTING);
+      Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      Files.deleteIfExists(part);
+      throw new CommandException("can't write " + file + ": " + e.getMessage(), e);
+    }
+    console.hint("wrote " + Files.size(file) + " bytes to " + file);
+  }
+
+  private String headers(JsonNode rows) {
+    TextTable table =
+        new TextTable(
+            List.of(
+                new Column("time (UTC)", Kind.NAME),
+                new Column("node", Kind.NAME),
+                new Column("source", Kind.NAME),
+                new Column("destination", Kind.NAME),
+                new Column("protocol", Kind.NAME),
+                new Column("bytes", Kind.NUMBER),
+                new Column("flags", Kind.NAME),
+                new Column("seq", Kind.NUMBER),
+                new Column("ack", Kind.NUMBER)),
+            console.columns());
+    for (JsonNode row : rows) {
+      table.add(
+          List.of(
+              Instant.EPOCH.plusNanos(row.path("time_ns").asLong()).toString().replace("Z", ""),
+              row.path("node").asText(),
+              endpoint(row, "src"),
+              endpoint(row, "dst"),
+              protocol(row.path("protocol").asInt()),
+              row.path("bytes").asText(),
+              flags(row.path("tcp_flags")),
+              row.path("seq").asText(""),
+              row.path("ack").asText("")));
+    }
+    return table.render("");
+  }
+
+  private static String endpoint(JsonNode row, String side) {
+    String port = row.path(side + "_port").asText();
+    JsonNode v6 = row.path(side + "_ip6");
+    return v6.isMissingNode()
+        ? row.path(side + "_ip").asText() + ":" + port
+        : "[" + v6.asText() + "]:" + port;
+  }
+
+  private static String protocol(int number) {
+    return switch (number) {
+      case 1 -> "icmp";
+      case 6 -> "tcp";
+      case 17 -> "udp";
+      case 58 -> "icmpv6";
+      default -> Integer.toString(number);
+    };
+  }
+
+  /** Formats flags like tcpdump. */
+  private static String flags(JsonNode value) {
+    StringBuilder text = new StringBuilder();
+    String letters = "FSRP.UEW";
+    for (int bit = 0; bit < letters.length(); bit++) {
+      if ((value.asInt() >> bit & 1) == 1) {
+        text.append(letters.charAt(bit));
+      }
+    }
+    return text.toString();
+  }
+
+  private String groups(JsonNode rows) {
+    List<Column> columns = new ArrayList<>();
+    groupBy.forEach(field -> columns.add(new Column(field, Kind.NAME)));
+    columns.add(new Column(aggregate, Kind.NUMBER));
+    TextTable table = new TextTable(columns, console.columns());
+    for (JsonNode row : rows) {
+      List<String> cells = new ArrayList<>();
+      for (Map.Entry<String, JsonNode> key : row.path("key").properties()) {
+        cells.add(key.getValue().asText());
+      }
+      while (cells.size() < groupBy.size()) {
+        cells.add("(others)");
+      }
+      double value = row.path("value").asDouble();
+      cells.add(
+          value == Math.rint(value)
+              ? String.format(Locale.ROOT, "%,.0f", value)
+              : String.format(Locale.ROOT, "%,.3f", value));
+      table.add(cells);
+    }
+    return table.render("");
+  }
+}

@@ -1,0 +1,113 @@
+package io.tapline.control.cli.drill;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.cli.client.ApiClient;
+import io.tapline.control.cli.client.ServerOption;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.options.Moment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline watch add}. */
+@Command(
+    name = "add",
+    description = "Adds a watch and prints its ID.",
+    footer = {
+      "",
+      "Example: a host that opens more than 100 connections within a second",
+      "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\""
+    })
+final class WatchAddCommand implements Callable<Integer> {
+  private final Console console;
+
+  @Parameters(
+      paramLabel = "FILTER",
+      defaultValue = "",
+      description = "Which headers, in the language of MultiLog; none: all.")
+  private String filter = "";
+
+  @Option(
+      names = "--aggregate",
+      paramLabel = "F",
+      defaultValue = "COUNT",
+      description = "COUNT, SUM(bytes), MAX(window)… Default: ${DEFAULT-VALUE}.")
+  private String aggregate;
+
+  @Option(
+      names = "--group-by",
+      paramLabel = "FIELD",
+      split = ",",
+      description = "One for each value of these fields, at most four.")
+  private List<String> groupBy = new ArrayList<>();
+
+  @Option(
+      names = "--when",
+      paramLabel = "COND",
+      defaultValue = "",
+      description = "Alert on it, for example \"SUM > 10MB\"; without it nothing alerts.")
+  private String when;
+
+  @Option(
+      names = "--window",
+      paramLabel = "D",
+      defaultValue = "1s",
+      description = "Event time that the condition is about. Default: ${DEFAULT-VALUE}.")
+  private String window;
+
+  @Option(
+      names = "--every",
+      paramLabel = "D",
+      defaultValue = "1ms",
+      description = "How often the condition is looked at. Default: ${DEFAULT-VALUE}.")
+  private String every;
+
+  @Option(
+      names = "--severity",
+      paramLabel = "S",
+      defaultValue = "warning",
+      description = "info, warning or critical. Default: ${DEFAULT-VALUE}.")
+  private String severity;
+
+  @Option(names = "--hosts", paramLabel = "H", split = ",", description = "Nodes; all without it.")
+  private List<String> hosts = new ArrayList<>();
+
+  @Option(
+      names = "--together",
+      description =
+          "The condition is about what all hosts have together (COUNT or SUM above a number), not each.")
+  private boolean together;
+
+  @Mixin private ServerOption server;
+
+  @Option(names = "--json", description = "Print the watch as JSON.")
+  private boolean json;
+
+  WatchAddCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    ObjectNode request = ApiClient.MAPPER.createObjectNode();
+    request.put("filter", filter).put("aggregate", aggregate).put("when", when);
+    request.put("window_ns", Moment.duration("--window", window));
+    request.put("every_ns", Moment.duration("--every", every));
+    request.put("severity", severity);
+    groupBy.forEach(request.putArray("group_by")::add);
+    hosts.forEach(request.putArray("nodes")::add);
+    request.put("together", together);
+    JsonNode watch = server.client().post(WatchCommand.PATH, request);
+    if (json) {
+      console.json(watch);
+    } else {
+      console.line(watch.path("id").asText());
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,28 @@
+package io.tapline.control.cli.drill;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline watch}: aggregates that the hosts' MultiLog nodes maintain, and their alerts. */
+@Command(
+    name = "watch",
+    description = "Has hosts keep an aggregate of headers up to date, and alert on a condition.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      WatchAddCommand.class,
+      WatchListCommand.class,
+      WatchRemoveCommand.class,
+      WatchAlertsCommand.class
+    })
+public final class WatchCommand implements Runnable {
+  static final String PATH = "/api/v1/watches";
+
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+}

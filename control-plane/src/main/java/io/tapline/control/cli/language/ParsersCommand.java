@@ -1,0 +1,161 @@
+package io.tapline.control.cli.language;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.DoubleNode;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserArgumentInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.Names;
+import io.tapline.control.cli.console.Numbers;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.options.PluginOptions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline parsers}: lists the parsers and the fields of their tuples. */
+@Command(
+    name = "parsers",
+    description = "Lists the parsers, or shows the tuples of one: fields, types, units, options.")
+public final class ParsersCommand implements Callable<Integer> {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final Console console;
+
+  @Parameters(paramLabel = "NAME", arity = "0..1", description = "Show this parser.")
+  private String name;
+
+  @Option(names = "--json", description = "Print JSON.")
+  private boolean json;
+
+  @Mixin private PluginOptions plugins;
+
+  ParsersCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    String catalogueJson = plugins.installation().catalogueJson();
+    Catalogue catalogue = Catalogue.fromJson(catalogueJson);
+    if (name == null) {
+      if (json) {
+        console.json(MAPPER.readTree(catalogueJson));
+      } else {
+        console.print(list(catalogue));
+      }
+    } else {
+      ParserInfo parser = Names.find(name, "parser", catalogue.parser(name), catalogue.names());
+      JsonNode node = parserJson(catalogueJson, parser);
+      if (json) {
+        console.json(node);
+      } else {
+        console.print(describe(parser, node));
+      }
+    }
+    return 0;
+  }
+
+  private static JsonNode parserJson(String catalogueJson, ParserInfo parser) throws Exception {
+    for (JsonNode one : MAPPER.readTree(catalogueJson).path("parsers")) {
+      if (one.path("name").asText().equals(parser.name())) {
+        return one;
+      }
+    }
+    throw new CommandException("no parser " + parser.name() + " in the catalogue");
+  }
+
+  private static String list(Catalogue catalogue) {
+    TextTable table = TextTable.ofText("parser", "layer", "tuples");
+    for (ParserInfo parser : catalogue.parsers()) {
+      table.add(List.of(parser.name(), lower(parser.layer()), parser.description()));
+    }
+    return table.render("") + "\ntapline parsers NAME shows the fields of one.\n";
+  }
+
+  private static String describe(ParserInfo parser, JsonNode node) {
+    TextTable table = TextTable.ofText("field", "type", "unit", "what it is");
+    for (FieldInfo field : parser.fields()) {
+      String what = field.description() + (field.optional() ? "; - where it was not seen" : "");
+      table.add(List.of(field.name(), lower(field.type()), field.unit(), what));
+    }
+    return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s"
+        .formatted(
+            parser.name(),
+            parser.description(),
+            table.render("  "),
+            arguments(parser),
+            String.join(", ", parser.mainFields()),
+            interval(parser),
+            options(parser, node.path("fields")),
+            example(parser, node.path("example")));
+  }
+
+  private static String arguments(ParserInfo parser) {
+    if (parser.arguments().isEmpty()) {
+      return "";
+    }
+    TextTable table = TextTable.ofText("argument", "default", "value", "what it is");
+    for (ParserArgumentInfo argument : parser.arguments()) {
+      table.add(
+          List.of(
+              argument.name(),
+              argument.asWritten(argument.defaultValue()),
+              argument.expected(),
+              argument.description()));
+    }
+    return table.render("  ") + "\n";
+  }
+
+  private static String interval(ParserInfo parser) {
+    return parser.intervalNs() == 0
+        ? ""
+        : "It emits once in %s ms: windows are no shorter.\n"
+            .formatted(Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)));
+  }
+
+  /** Returns what a query may set for the parser: the forms of its texts, and their kinds. */
+  private static String options(ParserInfo parser, JsonNode fields) {
+    List<String> texts = new ArrayList<>();
+    for (JsonNode field : fields) {
+      String kind = field.path("text").asText("");
+      if (!kind.isEmpty()) {
+        String name = field.path("name").asText();
+        texts.add(kind.equals("plain") ? name : name + " (" + kind + ")");
+      }
+    }
+    return texts.isEmpty()
+        ? ""
+        : "PARSE %s(field=template, path, hash or omit) shapes %s.\n"
+            .formatted(parser.name(), String.join(", ", texts));
+  }
+
+  private static String example(ParserInfo parser, JsonNode values) {
+    List<FieldInfo> fields = own(parser);
+    if (values.isEmpty() || values.size() != fields.size()) {
+      return "";
+    }
+    StringBuilder text = new StringBuilder("\nA tuple, for example:\n");
+    for (int i = 0; i < fields.size(); i++) {
+      text.append("  %s=%s\n".formatted(fields.get(i).name(), values.get(i).asText()));
+    }
+    return text.toString();
+  }
+
+  private static List<FieldInfo> own(ParserInfo parser) {
+    return parser.fields().stream().filter(field -> !field.common()).toList();
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+}

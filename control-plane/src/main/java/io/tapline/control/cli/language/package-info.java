@@ -1,0 +1,2 @@
+/** Commands that explain what queries can say. */
+package io.tapline.control.cli.language;

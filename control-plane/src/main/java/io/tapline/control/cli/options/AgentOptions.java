@@ -1,0 +1,107 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.registry.AgentAccess;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import picocli.CommandLine.Option;
+
+/** Options for the agents that a server accepts. */
+public final class AgentOptions {
+  /** A lease is renewed or lost within three seconds. */
+  private static final Duration LEAST_GRACE = Duration.ofSeconds(5);
+
+  private static final Duration MOST_GRACE = Duration.ofDays(1);
+
+  @Option(
+      names = "--agents-tls-certificate",
+      paramLabel = "FILE",
+      description = "Take agents over TLS only: this host's certificate (PEM).")
+  private Path certificate;
+
+  @Option(names = "--agents-tls-key", paramLabel = "FILE", description = "Its key (PEM).")
+  private Path key;
+
+  @Option(
+      names = "--agents-client-ca",
+      paramLabel = "FILE",
+      description =
+          "Take only agents with a certificate that these authorities (PEM) signed and whose subject (CN) or DNS"
+              + " name is the agent's name.")
+  private Path clients;
+
+  @Option(
+      names = "--agents-token-file",
+      paramLabel = "FILE",
+      description = "Take only agents that give one of these tokens, one a line.")
+  private Path tokens;
+
+  @Option(
+      names = "--agents-grace",
+      paramLabel = "DURATION",
+      defaultValue = "20s",
+      description =
+          "How long hosts go on with their queries without a control plane, and how long a host that none replaces is waited for. Default: ${DEFAULT-VALUE}.")
+  private String grace = "20s";
+
+  /**
+   * Returns how long the registry and its agents wait for each other.
+   *
+   * @throws UsageException if the option is not a duration, or is shorter than a lease
+   */
+  public Duration grace() {
+    Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));
+    if (value.compareTo(LEAST_GRACE) < 0 || value.compareTo(MOST_GRACE) > 0) {
+      throw new UsageException("--agents-grace " + grace + ": 5s to 24h");
+    }
+    return value;
+  }
+
+  /**
+   * Throws a usage error if other hosts could hold leases without a token or a certificate, or if
+   * lease messages could be read in transit.
+   *
+   * @param at HOST:PORT, as the user wrote it
+   */
+  public void check(ClearOptions clear, String at) {
+    if (certificate == null || tokens == null && clients == null) {
+      clear.check(
+          ClearOptions.Service.AGENTS,
+          Loopback.hosts(at),
+          "--agents " + at,
+          "--agents-tls-certificate, --agents-tls-key and --agents-token-file or --agents-client-ca");
+    }
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws UsageException if the options contradict each other, or a file can't be read
+   */
+  public AgentAccess access() {
+    if ((certificate == null) != (key == null)) {
+      throw new UsageException("--agents-tls-certificate and --agents-tls-key go together");
+    }
+    if (certificate == null && tokens != null) {
+      throw new UsageException(
+          "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be read on its way");
+    }
+    if (certificate == null && clients != null) {
+      throw new UsageException(
+          "--agents-client-ca needs --agents-tls-certificate and --agents-tls-key: certificates are shown over TLS alone");
+    }
+    if (certificate == null) {
+      return AgentAccess.OPEN;
+    }
+    String authorities = clients == null ? "" : clients.toString();
+    try {
+      return AgentAccess.tls(
+          new TlsFiles(authorities, certificate.toString(), key.toString()), tokens);
+    } catch (IOException e) {
+      throw new UsageException(
+          "--agents-tls-…, --agents-client-ca, --agents-token-file: " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.embedded.EmbeddedOptions;
+import picocli.CommandLine.Option;
+
+/** Options that limit a server's load. */
+public final class CapacityOptions {
+  private static final int USUALLY_MOST = 100;
+
+  /** Maximum heap use of a small query, including what Kafka and Flink keep for it. */
+  private static final long HEAP_PER_QUERY = 6L << 20;
+
+  /** Heap use of the server without queries. */
+  private static final long OWN_HEAP = 256L << 20;
+
+  @Option(
+      names = "--most-queries",
+      paramLabel = "N",
+      description =
+          "Queries that run at once; more are refused. Default: one for each 6 MiB of the heap"
+              + " beyond 256 MiB, at least 12 and at most 100; 12 with --pcap, where each has a"
+              + " monitor of its own.")
+  private Integer mostQueries;
+
+  /** Throws usage errors before anything is started. */
+  public void check() {
+    long heap = Runtime.getRuntime().maxMemory();
+    if (mostQueries != null && (mostQueries < 1 || mostQueries > mostThatFit(heap))) {
+      throw new UsageException(
+          "--most-queries %d: give 1 to %d; more need a larger heap than %d MiB, as with TAPLINE_JAVA_OPTS=-Xmx4g"
+              .formatted(mostQueries, mostThatFit(heap), heap >> 20));
+    }
+  }
+
+  /**
+   * Returns the maximum number of queries that run at once.
+   *
+   * @param files whether each reads files, with its own monitor
+   */
+  public int mostQueries(boolean files) {
+    if (mostQueries != null) {
+      return mostQueries;
+    }
+    int few = EmbeddedOptions.FEW_QUERIES;
+    return files ? few : usual(Runtime.getRuntime().maxMemory());
+  }
+
+  /** Returns the default. */
+  static int usual(long heapBytes) {
+    long carried = (heapBytes - OWN_HEAP) / HEAP_PER_QUERY;
+    return (int) Math.min(USUALLY_MOST, Math.max(EmbeddedOptions.FEW_QUERIES, carried));
+  }
+
+  /** Tiny queries take less of the heap, but as much network memory, which is at most as large. */
+  static int mostThatFit(long heapBytes) {
+    return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));
+  }
+}

@@ -1,0 +1,39 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Rejects capture files that a query could not read, before anything is started for it. The monitor
+ * itself checks them, so that a single place defines what a capture is.
+ */
+public final class Captures {
+  private Captures() {}
+
+  /**
+   * Checks the files.
+   *
+   * @throws CommandException with the monitor's message
+   */
+  public static void check(Installation installation, List<Path> files, Console console)
+      throws InterruptedException {
+    if (files.isEmpty()) {
+      return;
+    }
+    List<String> command = new ArrayList<>(List.of(installation.requireMonitor().toString()));
+    command.addAll(List.of("--check-captures", "--status", "json"));
+    files.forEach(file -> command.add("--pcap=" + file));
+    try {
+      Process monitor =
+          new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+      MonitorMessages messages = MonitorMessages.read(monitor.getErrorStream(), console);
+      messages.requireSuccess(monitor.waitFor());
+    } catch (IOException e) {
+      throw new CommandException("can't run " + command.get(0) + ": " + e.getMessage(), e);
+    }
+  }
+}

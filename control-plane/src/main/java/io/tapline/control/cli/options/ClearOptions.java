@@ -1,0 +1,79 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.TreeMap;
+import picocli.CommandLine.Option;
+
+/**
+ * Options that allow unencrypted connections beyond loopback. By default none are allowed: an
+ * address that other hosts reach, or that is another host's, requires TLS or the operator's
+ * statement that the network between is trusted.
+ */
+public final class ClearOptions {
+  /**
+   * The other side of a connection, with the names of {@link TlsOptions.Service} where that has
+   * them.
+   */
+  public enum Service {
+    /** Hosts' agents, which connect for leases. */
+    AGENTS,
+    /** Switches. */
+    OPENFLOW,
+    /** Brokers, of --brokers or the embedded one that agents' monitors reach. */
+    KAFKA,
+    /** The Redis of --redis. */
+    REDIS,
+    /** The ZooKeeper of --zookeeper. */
+    ZOOKEEPER,
+    /** The job managers' REST interface of --flink. */
+    FLINK;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  @Option(
+      names = "--clear",
+      paramLabel = "SERVICE",
+      split = ",",
+      description =
+          "The network is your own: speak without TLS with these beyond loopback, too: ${COMPLETION-CANDIDATES}.")
+  private List<Service> services = new ArrayList<>();
+
+  /** The places where such a connection is used. */
+  private final TreeMap<Service, String> used = new TreeMap<>();
+
+  /**
+   * Throws if a connection to or from other hosts would be unencrypted and was not allowed to be.
+   *
+   * @param hosts hosts of the addresses to connect to, or to listen on
+   * @param where the option and its value
+   * @param instead the options that fix it
+   */
+  public void check(Service service, List<String> hosts, String where, String instead) {
+    if (hosts.stream().allMatch(Loopback::is)) {
+      return;
+    }
+    if (!services.contains(service)) {
+      throw new UsageException(
+          "%s: that is beyond loopback, so it takes %s; in a network of your own --clear %s leaves it in the clear"
+              .formatted(where, instead, service));
+    }
+    used.put(service, where);
+  }
+
+  /** Warns once about unencrypted connections. */
+  public void warn(Console console) {
+    used.forEach(
+        (service, where) ->
+            console.hint(
+                "warning: %s in the clear (--clear %s): whoever is on that network can read and change it"
+                    .formatted(where, service)));
+  }
+}

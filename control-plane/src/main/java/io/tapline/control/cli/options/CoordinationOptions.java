@@ -1,0 +1,139 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.coordination.Leadership;
+import io.tapline.flink.TlsFiles;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import javax.security.auth.x500.X500Principal;
+import picocli.CommandLine.Option;
+
+/** Options of a control plane that is one of several, of which one leads. */
+public final class CoordinationOptions {
+  @Option(
+      names = "--zookeeper",
+      paramLabel = "HOST:PORT,…",
+      defaultValue = "",
+      description =
+          "Keep queries in this ZooKeeper: of the control planes there one leads, and another goes on with"
+              + " its queries if it dies. Goes with --agents, --brokers, --redis and --flink.")
+  private String zookeeper = "";
+
+  @Option(
+      names = "--zookeeper-session",
+      paramLabel = "DURATION",
+      defaultValue = "6s",
+      description =
+          "A control plane of which ZooKeeper hears nothing for so long leads no more. Default: ${DEFAULT-VALUE}.")
+  private String session = "6s";
+
+  @Option(
+      names = "--advertised-url",
+      paramLabel = "URL",
+      defaultValue = "",
+      description =
+          "Where the others send requests while this one leads. Default: where it listens.")
+  private String url = "";
+
+  @Option(
+      names = "--zookeeper-creator",
+      paramLabel = "SUBJECT",
+      description =
+          "Close the root of ZooKeeper with --tls zookeeper: beside the control planes only certificates of this"
+              + " subject, such as CN=flink, may create nodes there; repeat for several.")
+  private List<String> creators = new ArrayList<>();
+
+  private TlsFiles tls = TlsFiles.NONE;
+
+  public void speakTls(Optional<TlsFiles> withZooKeeper) {
+    if (withZooKeeper.isPresent() && zookeeper.isEmpty()) {
+      throw new UsageException("--tls zookeeper goes with --zookeeper");
+    }
+    if (withZooKeeper.isEmpty() && !creators.isEmpty()) {
+      throw new UsageException("--zookeeper-creator goes with --tls zookeeper");
+    }
+    for (String subject : creators) {
+      checkSubject(subject);
+    }
+    tls = withZooKeeper.orElse(TlsFiles.NONE);
+  }
+
+  /** ZooKeeper compares subjects as text: another spelling would match nothing. */
+  private static void checkSubject(String subject) {
+    try {
+      String spelled = new X500Principal(subject).getName();
+      if (!spelled.equals(subject)) {
+        throw new UsageException(
+            "--zookeeper-creator '" + subject + "' is spelled '" + spelled + "' in ZooKeeper");
+      }
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(
+          "--zookeeper-creator '" + subject + "' is no subject of a certificate, such as CN=flink");
+    }
+  }
+
+  public boolean isWanted() {
+    return !zookeeper.isEmpty();
+  }
+
+  /** Throws usage errors before anything is started. */
+  public void check(boolean agents, ServiceOptions services) {
+    if (!url.isEmpty() && !url.matches("https?://[^/?#]+")) {
+      throw new UsageException("--advertised-url '" + url + "' is not http://HOST:PORT");
+    }
+    Moment.duration("--zookeeper-session", session);
+    if (!isWanted()) {
+      return;
+    }
+    if (!zookeeper.matches("[^,:/]+:\\d{1,5}(,[^,:/]+:\\d{1,5})*(/.+)?")) {
+      throw new UsageException("--zookeeper '" + zookeeper + "' is not HOST:PORT,HOST:PORT…");
+    }
+    if (!agents || !services.areOthers()) {
+      throw new UsageException(
+          "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
+    }
+    services.checkShared();
+  }
+
+  /**
+   * Throws a usage error if the connection would be unencrypted; called after {@link #speakTls}.
+   */
+  public void check(ClearOptions clear) {
+    if (tls.isNone()) {
+      clear.check(
+          ClearOptions.Service.ZOOKEEPER,
+          Loopback.hosts(zookeeper.replaceFirst("/.*", "")),
+          "--zookeeper " + zookeeper,
+          "--tls zookeeper and its three files");
+    }
+  }
+
+  /** Returns null for a single control plane. */
+  public Leadership connect() throws PipelineException {
+    return isWanted()
+        ? Leadership.connect(
+            zookeeper,
+            Duration.ofNanos(Moment.duration("--zookeeper-session", session)),
+            tls,
+            creators)
+        : null;
+  }
+
+  /**
+   * Returns the URL at which other control planes reach this one.
+   *
+   * @param listening URL that this one listens on
+   */
+  public String url(String listening) {
+    return url.isEmpty() ? listening : url;
+  }
+
+  /** Returns the host of that URL, if one was given. */
+  public List<String> advertisedHost() {
+    return url.isEmpty() ? List.of() : List.of(URI.create(url).getHost());
+  }
+}

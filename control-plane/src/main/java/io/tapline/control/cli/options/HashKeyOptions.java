@@ -1,0 +1,42 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.HashKeys;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** Option for the secret keys with which monitors hash. */
+public final class HashKeyOptions {
+  @Option(
+      names = "--hash-key-file",
+      paramLabel = "FILE",
+      description =
+          "The secret key of hashes, 32 hexadecimal digits, the same as of MultiLog nodes. Default: one that everybody"
+              + " knows, but for a server's hashes of texts, whose key is drawn.")
+  private Path file;
+
+  /**
+   * Reads the file; empty if none was given. Warns if it is world-readable.
+   *
+   * @throws UsageException if its content is invalid
+   */
+  public Optional<HashKeys> read(Console console) {
+    if (file == null) {
+      return Optional.empty();
+    }
+    try {
+      HashKeys keys = HashKeys.read(file);
+      if (HashKeys.isOpenToAll(file)) {
+        console.hint(
+            "warning: --hash-key-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(file));
+      }
+      return Optional.of(keys);
+    } catch (IOException e) {
+      throw new UsageException("--hash-key-file " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.HashKeys;
+import io.tapline.control.JobKey;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** Option for the secret from which the passwords of stream jobs are derived. */
+final class JobKeyOptions {
+  @Option(
+      names = "--job-key-file",
+      paramLabel = "FILE",
+      description =
+          "A secret, 16 or more characters on the first line, from which the passwords of stream jobs at Kafka and Redis"
+              + " follow: the same for all control planes. Default: one that is drawn at each start.")
+  private Path file;
+
+  boolean isGiven() {
+    return file != null;
+  }
+
+  /**
+   * Reads the file; empty if none was given. Warns if it is world-readable.
+   *
+   * @throws UsageException if its content is invalid
+   */
+  Optional<JobKey> read(Console console) {
+    if (file == null) {
+      return Optional.empty();
+    }
+    try {
+      JobKey key = JobKey.read(file);
+      if (HashKeys.isOpenToAll(file)) {
+        console.hint(
+            "warning: --job-key-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(file));
+      }
+      return Optional.of(key);
+    } catch (IOException e) {
+      throw new UsageException("--job-key-file " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.rest.RestOptions;
+import io.tapline.control.rest.TrustedProxies;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** Options for the address of a server and its clients. */
+public final class ListenOptions {
+  private static final int HIGHEST_PORT = 65_535;
+
+  @Option(
+      names = "--port",
+      paramLabel = "PORT",
+      defaultValue = "8480",
+      description =
+          "TCP port of REST and the dashboard; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
+  private int port;
+
+  @Option(
+      names = "--address",
+      paramLabel = "ADDRESS",
+      defaultValue = RestOptions.LOOPBACK,
+      description =
+          "Address to listen on for REST. One that other hosts reach goes with --tokens and --tls rest."
+              + " Default: ${DEFAULT-VALUE}.")
+  private String address;
+
+  @Option(
+      names = "--tokens",
+      paramLabel = "FILE",
+      description =
+          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes. Default:"
+              + " none, and other users of this host are refused.")
+  private Path tokens;
+
+  @Option(
+      names = "--trusted-proxy",
+      paramLabel = "ADDRESS",
+      split = ",",
+      description =
+          "Proxy in front, as an address, a network (10.0.2.0/24) or a name: who asks through it is written to the"
+              + " audit log by its X-Forwarded-For.")
+  private List<String> proxies = new ArrayList<>();
+
+  /** Throws usage errors before anything is started. */
+  public void check(TlsOptions tls) {
+    if (port < 0 || port > HIGHEST_PORT) {
+      throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
+    }
+    boolean open = !at().isLoopbackAddress();
+    if (open && (tokens == null || tls.of(TlsOptions.Service.REST).isEmpty())) {
+      throw new UsageException(
+          "--address %s: other hosts reach it, so it takes --tokens FILE and --tls rest"
+              .formatted(address));
+    }
+    trusted();
+    ListeningPort.requireFree(at(), port);
+  }
+
+  private TrustedProxies trusted() {
+    try {
+      return TrustedProxies.of(proxies);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--trusted-proxy: " + e.getMessage());
+    }
+  }
+
+  private InetAddress at() {
+    try {
+      return InetAddress.getByName(address);
+    } catch (UnknownHostException e) {
+      throw new UsageException("--address " + address + ": no such address");
+    }
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @param names names of this host in URLs that others use
+   */
+  public RestOptions rest(TlsOptions tls, List<String> names) {
+    Optional<TlsFiles> own = tls.of(TlsOptions.Service.REST);
+    RestOptions options = RestOptions.at(address, port).named(names).behind(trusted());
+    options = own.isPresent() ? options.with(own.get()) : options;
+    if (tokens == null) {
+      return options;
+    }
+    try {
+      return options.with(new TokenFile(tokens));
+    } catch (IOException e) {
+      throw new UsageException("--tokens: " + e.getMessage());
+    }
+  }
+
+  /** Returns the URL as users write it. */
+  public String url(int actualPort, TlsOptions tls) {
+    String host = address.contains(":") ? "[" + address + "]" : address;
+    String scheme = tls.of(TlsOptions.Service.REST).isPresent() ? "https" : "http";
+    return scheme + "://" + host + ":" + actualPort;
+  }
+}

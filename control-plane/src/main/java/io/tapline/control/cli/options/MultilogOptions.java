@@ -1,0 +1,86 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.drill.NodeAccess;
+import io.tapline.control.drill.NodeAddress;
+import io.tapline.control.server.ServerSettings;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** Options for the MultiLog nodes of a server. */
+public final class MultilogOptions {
+  @Option(
+      names = "--multilog",
+      paramLabel = "NAME=HOST:PORT",
+      description =
+          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. Those that agents"
+              + " name are known without. One that is called as a host of the inventory is asked only for"
+              + " packets from or to that host.")
+  private List<String> nodes = new ArrayList<>();
+
+  @Option(
+      names = "--multilog-ca",
+      paramLabel = "FILE",
+      description =
+          "Speak TLS with MultiLog nodes whose certificates these authorities signed (PEM). Needed for nodes"
+              + " of other hosts.")
+  private Path authorities;
+
+  @Option(
+      names = "--multilog-certificate",
+      paramLabel = "FILE",
+      description =
+          "The certificate to show MultiLog nodes, and what it was signed with, as PEM. Goes with --multilog-ca.")
+  private Path certificate;
+
+  @Option(names = "--multilog-key", paramLabel = "FILE", description = "Its key (PEM, PKCS #8).")
+  private Path key;
+
+  @Option(
+      names = "--multilog-token-file",
+      paramLabel = "FILE",
+      description = "The token that MultiLog nodes want, as the file's first line.")
+  private Path tokens;
+
+  /**
+   * Returns the nodes and how to connect to them.
+   *
+   * @throws UsageException if the options contradict each other, or a file can't be read
+   */
+  public ServerSettings.Nodes nodes() {
+    NodeAccess access = access();
+    try {
+      return new ServerSettings.Nodes(nodes.stream().map(NodeAddress::parse).toList(), access);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--multilog: " + e.getMessage());
+    }
+  }
+
+  private NodeAccess access() {
+    if ((certificate == null) != (key == null) || authorities == null && key != null) {
+      throw new UsageException(
+          "--multilog-certificate and --multilog-key go together, and with --multilog-ca");
+    }
+    if (authorities == null && tokens == null) {
+      return NodeAccess.LOCAL;
+    }
+    if (authorities == null) {
+      throw new UsageException(
+          "--multilog-token-file needs --multilog-ca: a token must not be read on its way");
+    }
+    try {
+      return NodeAccess.tls(
+          new TlsFiles(authorities.toString(), text(certificate), text(key)), tokens);
+    } catch (IOException e) {
+      throw new UsageException("--multilog-…: " + e.getMessage());
+    }
+  }
+
+  private static String text(Path file) {
+    return file == null ? "" : file.toString();
+  }
+}

@@ -1,0 +1,347 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.control.HashKeys;
+import io.tapline.control.JobKey;
+import io.tapline.control.PipelineException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.embedded.EmbeddedOptions;
+import io.tapline.control.probe.Address;
+import io.tapline.control.probe.ServerCheck;
+import io.tapline.control.query.services.TopicPolicy;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.flink.TlsFiles;
+import io.tapline.network.Network;
+import io.tapline.schema.RedisAcl;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Options for external services that replace the embedded ones. */
+public final class ServiceOptions {
+  @Option(
+      names = "--brokers",
+      paramLabel = "HOST:PORT",
+      defaultValue = "",
+      description = "Use this Kafka broker instead of an embedded one.")
+  private String brokers = "";
+
+  @Option(
+      names = "--job-brokers",
+      paramLabel = "HOST:PORT",
+      defaultValue = "",
+      description =
+          "Where stream jobs reach the brokers of --brokers: a listener at which clients log in by SCRAM-SHA-256, each job"
+              + " as a user of its own. Default: --brokers, without a login.")
+  private String jobBrokers = "";
+
+  @Option(
+      names = "--redis",
+      paramLabel = "HOST:PORT",
+      defaultValue = "",
+      description =
+          "Use this Redis instead of a redis-server of our own: HOST:PORT, or unix:/PATH of its socket.")
+  private String redis = "";
+
+  @Option(
+      names = "--redis-user",
+      paramLabel = "NAME",
+      defaultValue = RedisAcl.CONTROL,
+      description =
+          "This server's user at that Redis, with --redis-password-file. Default: ${DEFAULT-VALUE}.")
+  private String redisUser = RedisAcl.CONTROL;
+
+  @Option(
+      names = "--redis-password-file",
+      paramLabel = "FILE",
+      description =
+          "The password of that user. Each query's job then has a user of its own, for the keys of its query alone. Default: no login.")
+  private Path redisPassword;
+
+  @Option(
+      names = "--keep-topic",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description =
+          "Keep a query's topic for so long after its end, as 10m. Default: ${DEFAULT-VALUE}.")
+  private String keepTopic = "0s";
+
+  @Option(
+      names = "--topic-mb",
+      paramLabel = "MB",
+      defaultValue = "1024",
+      description =
+          "Most that a partition keeps of a query without an end. Default: ${DEFAULT-VALUE}.")
+  private int topicMb = 1024;
+
+  @Option(
+      names = "--flink",
+      paramLabel = "URL",
+      description =
+          "Use this Flink session cluster, http://HOST:PORT (https with --tls flink), instead of an embedded one. Repeat for several: each query's job runs in the one nearest to its monitors in the inventory's network.")
+  private List<String> flink = List.of();
+
+  @Option(
+      names = "--flink-checkpoints",
+      paramLabel = "URI",
+      defaultValue = "",
+      description =
+          "Where those clusters keep checkpoints: a folder that all of their hosts share. Default: the memory of each job manager.")
+  private String checkpoints = "";
+
+  public List<String> flink() {
+    for (String address : flink) {
+      if (!address.matches("https?://[^/?#]+/?")) {
+        throw new UsageException("--flink '" + address + "' is not http://HOST:PORT");
+      }
+    }
+    return flink.stream().distinct().toList();
+  }
+
+  public String checkpoints() {
+    if (!checkpoints.isEmpty() && flink.isEmpty()) {
+      throw new UsageException("--flink-checkpoints goes with --flink");
+    }
+    if (!checkpoints.isEmpty() && !checkpoints.matches("[a-z0-9]+:/.+")) {
+      throw new UsageException(
+          "--flink-checkpoints '" + checkpoints + "' is no URI, as file:///shared/checkpoints");
+    }
+    return checkpoints;
+  }
+
+  @Mixin private JobKeyOptions jobKey = new JobKeyOptions();
+
+  private String address = "";
+  private TlsFiles kafkaTls = TlsFiles.NONE;
+  private TlsFiles redisTls = TlsFiles.NONE;
+  private TlsFiles flinkTls = TlsFiles.NONE;
+
+  public TopicPolicy topics() {
+    if (topicMb < 4) {
+      throw new UsageException("--topic-mb " + topicMb + ": give at least 4");
+    }
+    Duration kept = Duration.ofNanos(Moment.duration("--keep-topic", keepTopic));
+    return TopicPolicy.of(kept, (long) topicMb << 20);
+  }
+
+  /** Sets the address of this host at which other hosts' monitors reach an embedded broker. */
+  public void reachedAt(String hostAddress) {
+    address = hostAddress;
+  }
+
+  public String address() {
+    return address;
+  }
+
+  public String brokers() {
+    return brokers;
+  }
+
+  /** Returns the brokers that {@code --brokers} names, if any; called after {@link #speakTls}. */
+  public Optional<KafkaEndpoint> kafka() {
+    return brokers.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new KafkaEndpoint(brokers, kafkaTls, Login.NONE));
+  }
+
+  private static void requireAddresses(String option, String brokers) {
+    try {
+      if (!brokers.isEmpty()) {
+        Address.list(brokers);
+      }
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(option + ": " + e.getMessage());
+    }
+  }
+
+  /** Returns the brokers that jobs log in to; empty if jobs do not log in. */
+  public String jobBrokers() {
+    if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
+      throw new UsageException("--job-brokers goes with --brokers");
+    }
+    return jobBrokers;
+  }
+
+  /** Returns the key of the file, or a random one. */
+  public JobKey jobKey(Console console) {
+    return jobKey.read(console).orElseGet(JobKey::random);
+  }
+
+  /** Throws a usage error if another control plane could not resume jobs that log in. */
+  void checkShared() {
+    if ((!jobBrokers.isEmpty() || redisPassword != null) && !jobKey.isGiven()) {
+      throw new UsageException(
+          "--zookeeper with %s needs --job-key-file: a control plane that takes over must know the passwords of jobs"
+              .formatted(jobBrokers.isEmpty() ? "--redis-password-file" : "--job-brokers"));
+    }
+  }
+
+  /** Sets the TLS files for an external broker, Redis or Flink. */
+  public void speakTls(TlsOptions tls) {
+    requireAddresses("--brokers", brokers);
+    requireAddresses("--job-brokers", jobBrokers);
+    Optional<TlsFiles> withKafka = tls.of(TlsOptions.Service.KAFKA);
+    Optional<TlsFiles> withRedis = tls.of(TlsOptions.Service.REDIS);
+    Optional<TlsFiles> withFlink = tls.of(TlsOptions.Service.FLINK);
+    if (withKafka.isPresent() && brokers.isEmpty()) {
+      throw new UsageException("--tls kafka goes with --brokers: our own speaks no TLS");
+    }
+    kafkaTls = withKafka.orElse(TlsFiles.NONE);
+    if (withRedis.isPresent() && redis.isEmpty()) {
+      throw new UsageException("--tls redis goes with --redis: our own is at a Unix socket");
+    }
+    if (withRedis.isPresent() && redis.startsWith("unix:")) {
+      throw new UsageException("--tls redis goes with --redis HOST:PORT, not with a Unix socket");
+    }
+    redisTls = withRedis.orElse(TlsFiles.NONE);
+    boolean overTls =
+        !flink.isEmpty() && flink.stream().allMatch(address -> address.startsWith("https://"));
+    if (withFlink.isPresent() && !overTls) {
+      throw new UsageException("--tls flink goes with --flink https://HOST:PORT");
+    }
+    flinkTls = withFlink.orElse(TlsFiles.NONE);
+  }
+
+  /**
+   * Throws a usage error if any of these connections to other hosts would be unencrypted; called
+   * after {@link #speakTls}.
+   */
+  public void check(ClearOptions clear) {
+    if (kafkaTls.isNone()) {
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(brokers),
+          "--brokers " + brokers,
+          "--tls kafka and its three files");
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(jobBrokers()),
+          "--job-brokers " + jobBrokers,
+          "--tls kafka and its three files");
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(address),
+          "the embedded broker, for agents' monitors at " + address,
+          "--brokers of one with TLS, --tls kafka and its three files");
+    }
+    if (redisTls.isNone() && !redis.startsWith("unix:")) {
+      clear.check(
+          ClearOptions.Service.REDIS,
+          Loopback.hosts(redis),
+          "--redis " + redis,
+          "--tls redis and its three files");
+    }
+    for (String url : flink()) {
+      if (url.startsWith("http://")) {
+        clear.check(
+            ClearOptions.Service.FLINK,
+            List.of(Loopback.hostOf(url)),
+            "--flink " + url,
+            "https://, --tls flink and its three files");
+      }
+    }
+  }
+
+  public TlsFiles kafkaTls() {
+    return kafkaTls;
+  }
+
+  public TlsFiles flinkTls() {
+    return flinkTls;
+  }
+
+  /** Returns the Redis that {@code --redis} names, if any; called after {@link #speakTls}. */
+  public Optional<RedisEndpoint> redis(Console console) {
+    if (redis.isEmpty()) {
+      if (redisPassword != null) {
+        throw new UsageException(
+            "--redis-password-file goes with --redis: our own has a password of its own");
+      }
+      return Optional.empty();
+    }
+    try {
+      RedisEndpoint endpoint = RedisEndpoint.parse(redis).withTls(redisTls);
+      return Optional.of(
+          redisPassword == null
+              ? endpoint
+              : endpoint.withLogin(new Login(redisUser, redisPassword(console))));
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--redis: " + e.getMessage());
+    }
+  }
+
+  private String redisPassword(Console console) {
+    try {
+      String password = Files.readString(redisPassword).strip();
+      if (!password.matches("\\S+")) {
+        throw new UsageException(
+            "--redis-password-file "
+                + redisPassword
+                + ": the file must hold one word, the password");
+      }
+      if (HashKeys.isOpenToAll(redisPassword)) {
+        console.hint(
+            "warning: --redis-password-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(redisPassword));
+      }
+      return password;
+    } catch (IOException e) {
+      throw new UsageException(
+          "--redis-password-file " + redisPassword + ": can't be read; is it there?");
+    }
+  }
+
+  /**
+   * Returns the settings of a pipeline on these services, which must answer.
+   *
+   * @param installation installation with its plug-ins
+   * @param network network of the inventory, in which queries are placed
+   * @param hashKeys hash keys of the monitors that it starts
+   * @param mostQueries maximum number of queries that run at once
+   */
+  public EmbeddedOptions pipeline(
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      Optional<Network> network,
+      HashKeys hashKeys,
+      int mostQueries)
+      throws PipelineException {
+    Catalogue catalogue = installation.catalogue();
+    Installation.requireTexts(inventory, catalogue);
+    Optional<RedisEndpoint> endpoint = redis(console);
+    ServerCheck.require(kafka(), endpoint);
+    return new EmbeddedOptions(
+        installation.monitor(),
+        installation.plugins(),
+        catalogue,
+        inventory,
+        network,
+        brokers(),
+        jobBrokers(),
+        kafkaTls,
+        address(),
+        endpoint,
+        flink(),
+        flinkTls,
+        checkpoints(),
+        topics(),
+        hashKeys,
+        jobKey(console),
+        mostQueries);
+  }
+
+  /** Returns true if queries and their jobs outlive this process. */
+  boolean areOthers() {
+    return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
+  }
+}

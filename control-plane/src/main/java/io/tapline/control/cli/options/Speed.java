@@ -1,0 +1,35 @@
+package io.tapline.control.cli.options;
+
+/** The speed at which captures are read. */
+public enum Speed {
+  /** As fast as they can be processed. */
+  MAX("max"),
+  /** As fast as they were captured. */
+  REAL("1x");
+
+  private final String flag;
+
+  Speed(String flag) {
+    this.flag = flag;
+  }
+
+  /** Returns the value as the monitor accepts it and users write it. */
+  @Override
+  public String toString() {
+    return flag;
+  }
+
+  /** Parses a user's value. */
+  public static final class Converter implements picocli.CommandLine.ITypeConverter<Speed> {
+    @Override
+    public Speed convert(String text) {
+      for (Speed speed : values()) {
+        if (speed.flag.equalsIgnoreCase(text)) {
+          return speed;
+        }
+      }
+      throw new picocli.CommandLine.TypeConversionException(
+          "'" + text + "' is not a speed: use max or 1x");
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package io.tapline.control.cli.options;
+
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import javax.net.ssl.SSLContext;
+import picocli.CommandLine.Option;
+
+/** Options for the TLS certificate and authorities of a server. */
+public final class TlsOptions {
+  /** The other side of a connection. */
+  public enum Service {
+    /** Users' commands and browsers, which present tokens. */
+    REST,
+    /** Switches, which must present a certificate, too. */
+    OPENFLOW,
+    /** The brokers of --brokers, also for jobs and monitors. */
+    KAFKA,
+    /** The Redis of --redis, also for jobs. */
+    REDIS,
+    /** The ZooKeeper of --zookeeper. */
+    ZOOKEEPER,
+    /** The job managers' REST interface of --flink. */
+    FLINK;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  @Option(
+      names = "--tls",
+      paramLabel = "SERVICE",
+      split = ",",
+      description =
+          "Speak TLS, and nothing else, with these: ${COMPLETION-CANDIDATES}. Goes with the three files.")
+  private List<Service> services = new ArrayList<>();
+
+  @Option(
+      names = "--tls-certificate",
+      paramLabel = "FILE",
+      description = "This server's certificate, and what it was signed with, as PEM.")
+  private Path certificate;
+
+  @Option(
+      names = "--tls-key",
+      paramLabel = "FILE",
+      description = "The certificate's private key, as PEM (PKCS #8, without a password).")
+  private Path key;
+
+  @Option(
+      names = "--tls-ca",
+      paramLabel = "FILE",
+      description = "Authorities, as PEM, that have signed the certificates of those services.")
+  private Path authorities;
+
+  /** Throws usage errors before anything is started. */
+  public void check() {
+    boolean complete = certificate != null && key != null && authorities != null;
+    boolean some = certificate != null || key != null || authorities != null;
+    if (services.isEmpty() ? some : !complete) {
+      throw new UsageException("--tls, --tls-certificate, --tls-key and --tls-ca go together");
+    }
+    if (!services.isEmpty()) {
+      try {
+        files().context();
+      } catch (IOException e) {
+        throw new UsageException("--tls: " + e.getMessage());
+      }
+    }
+  }
+
+  /** Does the same for a command that has only these connections. */
+  public void check(Set<Service> known) {
+    for (Service service : services) {
+      if (!known.contains(service)) {
+        throw new UsageException("--tls " + service + ": this command does not speak with that");
+      }
+    }
+    check();
+  }
+
+  /** Returns absolute paths: jobs read the files, too, in processes with other working folders. */
+  private TlsFiles files() {
+    return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));
+  }
+
+  private static String absolute(Path file) {
+    return file.toAbsolutePath().toString();
+  }
+
+  /**
+   * Returns the same files, loaded; nothing if that connection is unencrypted.
+   *
+   * @param clients authorities of clients, instead of --tls-ca; null for none
+   */
+  Optional<SSLContext> context(Service service, Path clients) {
+    if (!services.contains(service)) {
+      return Optional.empty();
+    }
+    Path trusted = clients == null ? authorities : clients;
+    try {
+      return Optional.of(
+          new TlsFiles(absolute(trusted), absolute(certificate), absolute(key)).context());
+    } catch (IOException e) {
+      throw new UsageException("--tls: " + e.getMessage());
+    }
+  }
+
+  /** Returns nothing if that connection is unencrypted. */
+  public Optional<TlsFiles> of(Service service) {
+    return services.contains(service) ? Optional.of(files()) : Optional.empty();
+  }
+}

@@ -1,0 +1,52 @@
+package io.tapline.control.cli.query;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.cli.client.ApiClient;
+import io.tapline.control.cli.client.QueryFollower;
+import io.tapline.control.cli.client.ServerOption;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline query stop}. */
+@Command(
+    name = "stop",
+    description = "Stops a query; its results stay. One that has ended already stays as it is.")
+final class QueryStopCommand implements Callable<Integer> {
+  private final Console console;
+
+  @Parameters(paramLabel = "ID", description = "The query's ID.")
+  private String id;
+
+  @Mixin private ServerOption server;
+
+  @Option(names = "--json", description = "Print the query as JSON.")
+  private boolean json;
+
+  QueryStopCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    ApiClient client = server.client();
+    client.get(ApiClient.query(id, ""));
+    client.delete(ApiClient.query(id, ""));
+    try {
+      new QueryFollower(client, id).untilEnd(window -> {});
+    } catch (CommandException failed) {
+      // How it ended is printed below; for the exit code, it is enough that it has.
+    }
+    JsonNode query = client.get(ApiClient.query(id, ""));
+    if (json) {
+      console.json(query);
+    } else {
+      console.line(id + "  " + query.path("state").asText());
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,74 @@
+package io.tapline.control.cli.results;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.cli.console.Numbers;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * The unit of the numbers in one table: all in one unit, chosen by the largest of them, so that
+ * they can be compared at a glance. Durations become µs, ms or s, bytes become kB, MB or GB (powers
+ * of 1000).
+ *
+ * @param unit unit as a column's header shows it; empty for plain numbers
+ * @param divisor factor from the tuples' unit to this one
+ */
+record Quantity(String unit, double divisor) {
+  private static final List<Quantity> DURATIONS =
+      List.of(new Quantity("s", 1e9), new Quantity("ms", 1e6), new Quantity("µs", 1e3));
+  private static final List<Quantity> BYTES =
+      List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
+
+  /** A unit is used if the largest number is at least this many of it. */
+  private static final double ENOUGH = 10;
+
+  /** Seconds are used only for long times; people compare times of servers in ms. */
+  private static final double ENOUGH_SECONDS = 100;
+
+  /**
+   * Returns the unit for a table.
+   *
+   * @param unit unit of the tuples: "ns", "bytes", "count"…
+   * @param largest largest of the table's numbers, in that unit
+   */
+  static Quantity of(String unit, double largest) {
+    return switch (unit) {
+      case "ns" -> duration(largest);
+      case "bytes" ->
+          BYTES.stream()
+              .filter(one -> largest >= ENOUGH * one.divisor())
+              .findFirst()
+              .orElse(new Quantity("bytes", 1));
+      case "count" -> new Quantity("", 1);
+      default -> new Quantity(unit, 1);
+    };
+  }
+
+  private static Quantity duration(double largestNs) {
+    Quantity seconds = DURATIONS.get(0);
+    Quantity milliseconds = DURATIONS.get(1);
+    if (largestNs >= ENOUGH_SECONDS * seconds.divisor()) {
+      return seconds;
+    }
+    return largestNs >= milliseconds.divisor() ? milliseconds : DURATIONS.get(2);
+  }
+
+  /** Returns a header with the unit, unless the name contains it. */
+  String header(String name) {
+    if (unit.isEmpty() || name.endsWith(unit)) {
+      return name;
+    }
+    String bare = name.replaceFirst("[_ ](ns|bytes)$", "");
+    return bare.isEmpty() ? unit : bare + " " + unit;
+  }
+
+  /** Formats a number in this unit; "-" if there is none. */
+  String text(JsonNode number) {
+    if (!number.isNumber()) {
+      return "-";
+    }
+    return divisor == 1
+        ? Numbers.plain(number)
+        : String.format(Locale.ROOT, "%,.3f", number.asDouble() / divisor);
+  }
+}

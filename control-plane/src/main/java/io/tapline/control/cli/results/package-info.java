@@ -1,0 +1,2 @@
+/** The rows of queries as tables for people. */
+package io.tapline.control.cli.results;

@@ -1,0 +1,146 @@
+package io.tapline.control.cli.run;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.cli.results.HostNames;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Compares connection times to servers that should behave alike: those whose names differ only in
+ * their number, such as app1 and app2. If one host's connections to one of them take much longer,
+ * names that server and what it does differently.
+ */
+final class TierFinding {
+  /** Replicas whose times differ by less count as alike. */
+  private static final double NOTABLE_RATIO = 1.5;
+
+  private static final double NS_PER_MS = 1e6;
+
+  /** Connections from one host to another. */
+  private record Tier(String from, String to, double meanNs, long count) {}
+
+  /** Two tiers that should behave alike and do not. */
+  private record Contrast(Tier more, Tier less, double ratio) {}
+
+  private final List<Tier> tiers = new ArrayList<>();
+
+  /**
+   * Reads the rows of {@code diff-group: group=(src_ip, dst_ip)}.
+   *
+   * @param rows rows of one window
+   */
+  TierFinding(JsonNode rows, HostNames names) {
+    for (JsonNode row : rows) {
+      tiers.add(
+          new Tier(
+              names.of(row.path("key").path("src_ip").asText()),
+              names.of(row.path("key").path("dst_ip").asText()),
+              row.path("value").asDouble(),
+              row.path("distribution").path("count").asLong()));
+    }
+  }
+
+  /** Returns the finding, in a sentence or two. */
+  String sentence() {
+    return slowest()
+        .map(this::describe)
+        .orElse("no server's connections take much longer than those of its like.");
+  }
+
+  /**
+   * Returns the largest ratio of the mean times from the same caller to servers that should behave
+   * alike.
+   */
+  private Optional<Contrast> slowest() {
+    List<Contrast> contrasts = new ArrayList<>();
+    for (Tier slow : tiers) {
+      for (Tier fast : tiers) {
+        if (slow.from().equals(fast.from()) && alike(slow.to(), fast.to()) && fast.meanNs() > 0) {
+          contrasts.add(new Contrast(slow, fast, slow.meanNs() / fast.meanNs()));
+        }
+      }
+    }
+    return largest(contrasts);
+  }
+
+  private static Optional<Contrast> largest(List<Contrast> contrasts) {
+    return contrasts.stream()
+        .filter(contrast -> contrast.ratio() >= NOTABLE_RATIO)
+        .max(Comparator.comparingDouble(Contrast::ratio));
+  }
+
+  private static boolean alike(String a, String b) {
+    return !a.equals(b) && stem(a).equals(stem(b)) && !stem(a).equals(a);
+  }
+
+  private static String stem(String name) {
+    return name.replaceFirst("\\d+$", "");
+  }
+
+  private String describe(Contrast slow) {
+    String first =
+        String.format(
+            Locale.ROOT,
+            "connections from %s to %s take %.1f times as long as those to %s (mean %.2f ms against %.2f ms).",
+            slow.more().from(),
+            slow.more().to(),
+            slow.ratio(),
+            slow.less().to(),
+            slow.more().meanNs() / NS_PER_MS,
+            slow.less().meanNs() / NS_PER_MS);
+    return busiest(slow.more().to(), slow.less().to())
+        .map(more -> first + " " + describeBehind(more))
+        .orElse(first);
+  }
+
+  /** Returns where the slow server itself connects much more often than its replica. */
+  private Optional<Contrast> busiest(String slow, String fast) {
+    List<Contrast> contrasts = new ArrayList<>();
+    for (Tier more : tiers) {
+      for (Tier less : tiers) {
+        boolean sameTarget = more.to().equals(less.to());
+        if (more.from().equals(slow)
+            && less.from().equals(fast)
+            && sameTarget
+            && less.count() > 0) {
+          contrasts.add(new Contrast(more, less, (double) more.count() / less.count()));
+        }
+      }
+    }
+    return largest(contrasts);
+  }
+
+  private static String describeBehind(Contrast more) {
+    return String.format(
+        Locale.ROOT,
+        "It asks %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",
+        more.more().to(),
+        more.ratio(),
+        more.less().from(),
+        more.more().count(),
+        more.less().count(),
+        more.more().meanNs() / NS_PER_MS,
+        more.less().meanNs() / NS_PER_MS,
+        more.more().from());
+  }
+
+  /**
+   * Returns the finding: {@code {"finding":"…","server":"app1","peer":"app2","ratio":4.1}}; only
+   * the sentence if there is no difference.
+   */
+  ObjectNode json() {
+    ObjectNode json = JsonNodeFactory.instance.objectNode().put("finding", sentence());
+    slowest()
+        .ifPresent(
+            slow ->
+                json.put("server", slow.more().to())
+                    .put("peer", slow.less().to())
+                    .put("ratio", slow.ratio()));
+    return json;
+  }
+}

@@ -1,0 +1,2 @@
+/** Commands that run queries in their own process. */
+package io.tapline.control.cli.run;

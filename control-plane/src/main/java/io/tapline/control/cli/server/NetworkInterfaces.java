@@ -1,0 +1,37 @@
+package io.tapline.control.cli.server;
+
+import io.tapline.control.cli.console.CommandException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The host's network interfaces, as the kernel lists them: Java's own list lacks those without an
+ * address, as most ports that receive mirrored packets are.
+ */
+final class NetworkInterfaces {
+  private static final Path LIST = Path.of("/proc/self/net/dev");
+
+  private NetworkInterfaces() {}
+
+  static void check(String name) {
+    List<String> names = names();
+    if (!names.contains(name)) {
+      throw new CommandException(
+          "no network interface '%s'; there are: %s".formatted(name, String.join(", ", names)));
+    }
+  }
+
+  /** Returns the text before the colons, except in the two header lines. */
+  private static List<String> names() {
+    try {
+      return Files.readAllLines(LIST).stream()
+          .filter(line -> line.contains(":"))
+          .map(line -> line.substring(0, line.indexOf(':')).strip())
+          .toList();
+    } catch (IOException e) {
+      throw new CommandException("can't list network interfaces: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,266 @@
+package io.tapline.control.cli.server;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.control.HashKeys;
+import io.tapline.control.PipelineException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.AgentOptions;
+import io.tapline.control.cli.options.CapacityOptions;
+import io.tapline.control.cli.options.Captures;
+import io.tapline.control.cli.options.ClearOptions;
+import io.tapline.control.cli.options.CoordinationOptions;
+import io.tapline.control.cli.options.HashKeyOptions;
+import io.tapline.control.cli.options.Installation;
+import io.tapline.control.cli.options.ListenOptions;
+import io.tapline.control.cli.options.MultilogOptions;
+import io.tapline.control.cli.options.PluginOptions;
+import io.tapline.control.cli.options.ServiceOptions;
+import io.tapline.control.cli.options.Speed;
+import io.tapline.control.cli.options.SwitchTlsOptions;
+import io.tapline.control.cli.options.TlsOptions;
+import io.tapline.control.coordination.Leadership;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.registry.AgentAccess;
+import io.tapline.control.server.AgentSettings;
+import io.tapline.control.server.ControlPlane;
+import io.tapline.control.server.ServerSettings;
+import io.tapline.control.server.SwitchSettings;
+import io.tapline.network.Network;
+import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.switches.SwitchTls;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code tapline server}: the control plane, with an embedded data path. */
+@Command(
+    name = "server",
+    description =
+        "Serves the dashboard and the REST interface on loopback, and runs the queries that are submitted.",
+    footer = {
+      "",
+      "Each query reads the capture from its beginning, or the interface or hosts from now on. Without,",
+      "queries can be explained but not submitted. Ends in order on SIGTERM or Ctrl-C."
+    })
+public final class ServerCommand implements Callable<Integer> {
+  private final Console console;
+
+  @ArgGroup(exclusive = true)
+  private Packets packets;
+
+  /** The source of packets. */
+  static final class Packets {
+    @Option(
+        names = "--interface",
+        paramLabel = "IF",
+        description = "Network interface to listen on (needs root).")
+    private String networkInterface;
+
+    @Option(
+        names = "--pcap",
+        paramLabel = "FILE",
+        description = "Capture files, merged by the times of their packets.")
+    private List<Path> files = new ArrayList<>();
+
+    @Option(
+        names = "--agents",
+        paramLabel = "HOST:PORT",
+        description =
+            "Where the hosts' agents (tapline-agent) come for leases: their monitors watch.")
+    private String agents;
+
+    /** Checks everything that can be checked before anything is started. */
+    void check(Installation installation, Console console) throws InterruptedException {
+      if (networkInterface != null) {
+        NetworkInterfaces.check(networkInterface);
+      } else if (agents == null) {
+        Captures.check(installation, files, console);
+      }
+    }
+
+    /** Returns the packets of this host that queries read; empty if agents' monitors watch. */
+    Optional<Source> source() {
+      if (agents != null) {
+        return Optional.empty();
+      }
+      return Optional.of(
+          networkInterface != null
+              ? Source.networkInterface(networkInterface)
+              : Source.files(files, Speed.MAX.toString()));
+    }
+  }
+
+  @Option(
+      names = "--inventory",
+      paramLabel = "FILE",
+      description =
+          "YAML file with the names of hosts and, for placement and mirror rules, their network.")
+  private Path inventoryFile;
+
+  @Option(
+      names = "--openflow-port",
+      paramLabel = "PORT",
+      description =
+          "Be the controller of the inventory's network: switches connect there, forward, and mirror what"
+              + " running queries want. 0 takes a free one.")
+  private Integer openFlowPort;
+
+  @Option(
+      names = "--openflow-address",
+      paramLabel = "ADDRESS",
+      defaultValue = "127.0.0.1",
+      description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
+  private String openFlowAddress;
+
+  @Mixin private AgentOptions agentOptions;
+  @Mixin private ListenOptions listening;
+  @Mixin private TlsOptions tls;
+  @Mixin private SwitchTlsOptions switches;
+  @Mixin private ClearOptions clear;
+  @Mixin private MultilogOptions multilog;
+  @Mixin private ServiceOptions services;
+  @Mixin private CapacityOptions capacity;
+  @Mixin private CoordinationOptions coordination;
+  @Mixin private HashKeyOptions hashKey;
+  @Mixin private PluginOptions plugins;
+
+  ServerCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    tls.check();
+    listening.check(tls);
+    capacity.check();
+    services.speakTls(tls);
+    coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
+    if (packets != null) {
+      packets.check(plugins.installation(), console);
+    }
+    Inventory inventory = Installation.inventory(inventoryFile);
+    Optional<Network> network = Installation.network(inventoryFile, inventory);
+    InetSocketAddress agents = agents();
+    Optional<AgentSettings> hosts = hosts(agents);
+    Optional<SwitchSettings> controlled = switches(network);
+    coordination.check(agents != null, services);
+    openBroker(agents);
+    checkClear();
+    clear.warn(console);
+    if (agents == null) {
+      plugins.installation().requireMonitor();
+    }
+    ServerSettings settings = settings(inventory, network, hosts, controlled);
+    ControlPlane controlPlane = new ControlPlane(settings, console);
+    if (!coordination.isWanted()) {
+      controlPlane.serve();
+      return 0;
+    }
+    try (Leadership leadership = coordination.connect()) {
+      controlPlane.lead(leadership, coordination::url);
+    }
+    return 0;
+  }
+
+  private ServerSettings settings(
+      Inventory inventory,
+      Optional<Network> network,
+      Optional<AgentSettings> hosts,
+      Optional<SwitchSettings> controlled)
+      throws PipelineException {
+    Optional<HashKeys> keys = hashKey.read(console);
+    return new ServerSettings(
+        services.pipeline(
+            console,
+            plugins.installation(),
+            inventory,
+            network,
+            HashKeys.KNOWN,
+            capacity.mostQueries(packets != null && !packets.files.isEmpty())),
+        keys,
+        Optional.ofNullable(packets).flatMap(Packets::source),
+        hosts,
+        controlled,
+        multilog.nodes(),
+        listening.rest(tls, coordination.advertisedHost()),
+        port -> listening.url(port, tls));
+  }
+
+  /** Throws a usage error if a connection beyond loopback would be unencrypted. */
+  private void checkClear() {
+    services.check(clear);
+    coordination.check(clear);
+    if (packets != null && packets.agents != null) {
+      agentOptions.check(clear, packets.agents);
+    }
+    if (openFlowPort != null) {
+      ControllerCommand.check(clear, tls, openFlowAddress);
+    }
+  }
+
+  /** Returns null if agents are not accepted. */
+  private InetSocketAddress agents() {
+    if (packets == null || packets.agents == null) {
+      return null;
+    }
+    int colon = packets.agents.lastIndexOf(':');
+    try {
+      return new InetSocketAddress(
+          packets.agents.substring(0, Math.max(0, colon)),
+          Integer.parseInt(packets.agents.substring(colon + 1)));
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--agents " + packets.agents + ": give HOST:PORT");
+    }
+  }
+
+  /** Agents' monitors reach the broker at the address at which agents reach this server. */
+  private void openBroker(InetSocketAddress agents) {
+    InetAddress address = agents == null ? null : agents.getAddress();
+    if (address != null
+        && services.brokers().isEmpty()
+        && !address.isLoopbackAddress()
+        && !address.isAnyLocalAddress()) {
+      String text = address.getHostAddress();
+      services.reachedAt(address instanceof Inet6Address ? "[" + text + "]" : text);
+    } else if (address != null && address.isAnyLocalAddress() && services.brokers().isEmpty()) {
+      throw new UsageException(
+          "--agents %s: name the address that hosts reach, or give --brokers"
+              .formatted(packets.agents));
+    }
+  }
+
+  private Optional<AgentSettings> hosts(InetSocketAddress agents) {
+    AgentAccess access = agentOptions.access();
+    Duration grace = agentOptions.grace();
+    return Optional.ofNullable(agents).map(at -> new AgentSettings(at, access, grace));
+  }
+
+  private Optional<SwitchSettings> switches(Optional<Network> network) {
+    Optional<SwitchTls> switchTls = switches.tls(tls);
+    if (openFlowPort == null) {
+      return Optional.empty();
+    } else if (network.isEmpty()) {
+      throw new UsageException("--openflow-port needs an --inventory with a network");
+    }
+    NetworkMap map = ControllerCommand.map(inventoryFile);
+    if (map.datapaths().isEmpty()) {
+      throw new UsageException(
+          "--openflow-port needs the datapaths of switches: network.openflow.datapaths in "
+              + inventoryFile);
+    }
+    return Optional.of(
+        new SwitchSettings(
+            ControllerCommand.listenAt(openFlowAddress, openFlowPort), map, switchTls));
+  }
+}

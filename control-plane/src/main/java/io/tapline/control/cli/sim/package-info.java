@@ -1,0 +1,2 @@
+/** Commands that run the papers' experiments. */
+package io.tapline.control.cli.sim;

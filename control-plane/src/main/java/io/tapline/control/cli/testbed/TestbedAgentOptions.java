@@ -1,0 +1,56 @@
+package io.tapline.control.cli.testbed;
+
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.testbed.Agents;
+import io.tapline.control.testbed.FatTreePlan;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** Options for what runs in a testbed's hosts. */
+final class TestbedAgentOptions {
+  private static final String ALL = "all";
+  private static final int PORT = 8481;
+
+  @Option(
+      names = "--agents",
+      paramLabel = "HOST,…",
+      arity = "0..1",
+      fallbackValue = ALL,
+      split = ",",
+      description =
+          "Run an agent and a MultiLog node in these hosts, such as h-0-0-1; without a value in all."
+              + " The controller is then tapline server --openflow-port.")
+  private List<String> hosts = List.of();
+
+  @Option(
+      names = "--control-plane",
+      paramLabel = "HOST:PORT,…",
+      split = ",",
+      description =
+          "Where control planes take those agents. Default: port 8481 of where hosts reach this one.")
+  private List<String> controlPlanes = List.of();
+
+  @Option(
+      names = "--node-memory-mib",
+      paramLabel = "N",
+      defaultValue = "64",
+      description =
+          "MiB that the rows of each node may take before the oldest go. Default: ${DEFAULT-VALUE}.")
+  private int nodeMemoryMib = 64;
+
+  /** Throws a usage error if a fat tree lacks these hosts. */
+  Agents in(FatTreePlan plan) {
+    if (hosts.isEmpty()) {
+      return Agents.none();
+    }
+    boolean all = hosts.equals(List.of(ALL));
+    List<String> names = all ? plan.hosts().stream().map(FatTreePlan.Node::id).toList() : hosts;
+    List<String> servers =
+        controlPlanes.isEmpty() ? List.of(plan.controlAddress() + ":" + PORT) : controlPlanes;
+    try {
+      return Agents.in(plan, names, servers, nodeMemoryMib);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(e.getMessage());
+    }
+  }
+}

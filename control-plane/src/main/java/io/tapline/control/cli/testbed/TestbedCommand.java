@@ -1,0 +1,211 @@
+package io.tapline.control.cli.testbed;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.cli.console.CommandException;
+import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.TextTable;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.Installation;
+import io.tapline.control.testbed.Agents;
+import io.tapline.control.testbed.FatTreePlan;
+import io.tapline.control.testbed.Testbed;
+import io.tapline.control.testbed.TestbedException;
+import io.tapline.control.testbed.TestbedProcess;
+import io.tapline.control.testbed.TestbedState;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline testbed}: a fat tree on this host. */
+@Command(
+    name = "testbed",
+    description =
+        "A fat tree of Open vSwitch bridges and namespaces on this host, with a controller. Needs root.",
+    synopsisSubcommandLabel = "COMMAND")
+public final class TestbedCommand implements Runnable {
+  private static final List<TextTable.Column> PROCESS_COLUMNS =
+      List.of(
+          new TextTable.Column("process", TextTable.Kind.NAME),
+          new TextTable.Column("pid", TextTable.Kind.NUMBER),
+          new TextTable.Column("restarts", TextTable.Kind.NUMBER));
+
+  @Spec private CommandSpec spec;
+
+  private final Console console;
+
+  TestbedCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+
+  private static Testbed testbed(String name) {
+    Installation installation = Installation.current();
+    return new Testbed(name, installation.home(), installation.programs());
+  }
+
+  private static FatTreePlan plan(String name, int k, int linkMbit, boolean memif) {
+    try {
+      return new FatTreePlan(name, k, linkMbit, memif);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(e.getMessage());
+    }
+  }
+
+  private static CommandException failed(TestbedException e) {
+    return new CommandException(e.getMessage(), e);
+  }
+
+  @Command(
+      name = "up",
+      description = "Makes it; does nothing if it is up.",
+      footer = {"", "A host is a namespace: ip netns exec tl-h-0-0-0 ping 10.3.1.3"})
+  int up(
+      @Option(
+              names = "--k",
+              paramLabel = "K",
+              defaultValue = "4",
+              description = "Size: k pods, k³/4 hosts; even, at most 8. Default: ${DEFAULT-VALUE}.")
+          int k,
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name,
+      @Option(
+              names = "--openflow-port",
+              paramLabel = "PORT",
+              defaultValue = "6653",
+              description = "Of the controller. Default: ${DEFAULT-VALUE}.")
+          int port,
+      @Option(
+              names = "--no-controller",
+              description = "Run none: tapline server --openflow-port will be it.")
+          boolean none,
+      @Option(
+              names = "--link-mbit",
+              paramLabel = "N",
+              defaultValue = "0",
+              description = "Rate of the links between switches; 0 as fast as they go.")
+          int linkMbit,
+      @Option(
+              names = "--mirror-port",
+              paramLabel = "KIND",
+              defaultValue = "veth",
+              converter = MirrorPort.Converter.class,
+              description =
+                  "What copies come to a host by: veth, its interface mirror0, or memif, shared"
+                      + " memory of DPDK. Default: ${DEFAULT-VALUE}.")
+          MirrorPort mirrorPort,
+      @Mixin TestbedAgentOptions agents) {
+    Testbed testbed = testbed(name);
+    FatTreePlan plan = plan(name, k, linkMbit, mirrorPort == MirrorPort.MEMIF);
+    Agents within = agents.in(plan);
+    boolean controller = !none && within.hosts().isEmpty();
+    try {
+      boolean made = testbed.up(plan, port, controller, within);
+      console.line((made ? "up: " : "already up: ") + description(plan));
+      console.line("hosts reach this one at " + plan.controlAddress());
+      console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
+      if (!within.hosts().isEmpty()) {
+        console.line(
+            "%d agents wait for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
+                .formatted(
+                    within.hosts().size(),
+                    port,
+                    testbed.folder().resolve("inventory.yaml"),
+                    within.controlPlanes().get(0)));
+      }
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+    return 0;
+  }
+
+  private static String description(FatTreePlan plan) {
+    return "fat tree, k=%d, %d switches, %d hosts"
+        .formatted(plan.k(), plan.switches().size(), plan.hosts().size());
+  }
+
+  @Command(name = "down", description = "Removes all of it; does nothing if it is not there.")
+  int down(
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name) {
+    plan(name, 2, 0, false);
+    try {
+      console.line(testbed(name).down() ? "down" : "there is none");
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+    return 0;
+  }
+
+  @Command(name = "status", description = "What is there. Exit code 1 if it is not up.")
+  int status(
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name,
+      @Option(names = "--json", description = "Print JSON.") boolean json) {
+    plan(name, 2, 0, false);
+    Testbed testbed = testbed(name);
+    try {
+      Optional<TestbedState> state = testbed.state();
+      boolean up = state.isPresent() && state.get().complete();
+      ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
+      node.putPOJO("settings", state.orElse(null)).putPOJO("processes", testbed.processes());
+      state.ifPresent(there -> node.put("control_address", there.controlAddress()));
+      JsonNode controller = testbed.controllerStatus();
+      if (!controller.isMissingNode()) {
+        node.set("controller", controller);
+      }
+      if (json) {
+        console.json(node);
+      } else if (up) {
+        print(state.get(), testbed, controller);
+      } else {
+        console.line(state.isPresent() ? "half made: take it down" : "there is none");
+      }
+      return up ? 0 : 1;
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+  }
+
+  private void print(TestbedState state, Testbed testbed, JsonNode controller) {
+    console.line(
+        "up: " + description(plan(state.name(), state.k(), state.linkMbit(), state.memif())));
+    if (!controller.isMissingNode()) {
+      console.line(
+          "controller: %d switches, %d links, %d hosts%s"
+              .formatted(
+                  controller.path("switches").size(),
+                  controller.path("links").asInt(),
+                  controller.path("hosts").size(),
+                  controller.path("settled").asBoolean() ? "" : ", still changing"));
+    }
+    TextTable table = new TextTable(PROCESS_COLUMNS, console.columns());
+    for (TestbedProcess each : testbed.processes()) {
+      String pid = each.running() ? Long.toString(each.pid()) : "-";
+      table.add(List.of(each.name(), pid, Integer.toString(each.restarts())));
+    }
+    console.print(table.render(""));
+  }
+}

@@ -1,0 +1,240 @@
+package io.tapline.control.query.monitors;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.ChildProcesses;
+import io.tapline.control.PipelineException;
+import io.tapline.control.query.services.KafkaAccess;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.TlsFiles;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One run of {@code tapline-monitor}: turns its status lines into events and a failure into one
+ * error.
+ */
+final class MonitorProcess {
+  private static final Logger LOG = LoggerFactory.getLogger(MonitorProcess.class);
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int WRONG_USAGE = 2;
+  private static final int NOT_FOUND = 127;
+
+  /** Killed by SIGTERM. */
+  private static final int TERMINATED = 128 + 15;
+
+  private static final int MOST_UNREAD_CHARACTERS = 2_000;
+
+  private final Process process;
+  private final MonitorEvents events;
+  private final CompletableFuture<Void> end = new CompletableFuture<>();
+  private PipelineException error;
+  private String lastLog = "";
+  private volatile boolean ready;
+  private volatile boolean stopping;
+  private volatile boolean killed;
+
+  /**
+   * The command line.
+   *
+   * @param program the monitor
+   * @param plugins plugins for it to load
+   * @param hashKeyFile file with the hash keys, which must not appear on the command line
+   * @param login Kafka login, in a file for the same reason; empty if the monitor does not log in
+   * @param task flags that select the source of its queries
+   * @param id the monitor's ID in plans
+   */
+  record Command(
+      Path program,
+      List<Path> plugins,
+      Path hashKeyFile,
+      Optional<KafkaAccess.LoginFile> login,
+      List<String> task,
+      String id,
+      KafkaEndpoint kafka,
+      Source source) {
+    private List<String> line() {
+      List<String> line = new ArrayList<>(List.of(program.toString()));
+      line.addAll(task);
+      line.addAll(List.of("--monitor-id", id, "--status", "json"));
+      line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
+      line.addAll(List.of("--output", "kafka", "--brokers", kafka.brokers()));
+      login.ifPresent(each -> line.addAll(List.of("--broker-login-file", each.file().toString())));
+      TlsFiles tls = kafka.tls();
+      if (!tls.isNone()) {
+        line.addAll(List.of("--broker-ca", tls.authorities()));
+        line.addAll(List.of("--broker-certificate", tls.certificate(), "--broker-key", tls.key()));
+      } else {
+        // This process has already checked that plain-text connections to its brokers are allowed.
+        line.addAll(List.of("--clear", "kafka"));
+      }
+      plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
+      line.addAll(source.flags());
+      return line;
+    }
+  }
+
+  private MonitorProcess(Process process, MonitorEvents events) {
+    this.process = process;
+    this.events = events;
+  }
+
+  static MonitorProcess start(Command command, MonitorEvents events) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder().redirectOutput(ProcessBuilder.Redirect.DISCARD);
+    MonitorProcess monitor =
+        new MonitorProcess(ChildProcesses.start(builder, command.line()), events);
+    Thread reader = new Thread(monitor::readStatus, "monitor-status");
+    reader.setDaemon(true);
+    reader.start();
+    return monitor;
+  }
+
+  /**
+   * Completes when the process has exited: normally on exit code 0, else with a {@link
+   * PipelineException}.
+   */
+  CompletableFuture<Void> end() {
+    return end;
+  }
+
+  /**
+   * Writes a line to the process's standard input; blocks while the monitor does not read.
+   *
+   * <p>REQUIRES: called by one thread at a time.
+   */
+  void send(JsonNode command) throws IOException {
+    OutputStream input = process.getOutputStream();
+    input.write((command + "\n").getBytes(StandardCharsets.UTF_8));
+    input.flush();
+  }
+
+  /** Asks the process to flush and exit; {@link #end} completes when it has. */
+  void stop() {
+    stopping = true;
+    // Process.destroy() would also close the streams and lose the final output.
+    process.toHandle().destroy();
+  }
+
+  /** Kills the process and returns when it has exited; does nothing if it already has. */
+  void kill() {
+    if (process.isAlive()) {
+      killed = true;
+      process.destroyForcibly();
+      ChildProcesses.stop(process);
+    }
+  }
+
+  /**
+   * Returns true if {@link #kill} ended the process, or {@link #stop} while it was starting, before
+   * it handled signals.
+   */
+  boolean killed() {
+    return killed;
+  }
+
+  private void readStatus() {
+    try (BufferedReader lines =
+        new BufferedReader(
+            new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        read(line);
+      }
+      complete(process.waitFor());
+    } catch (IOException e) {
+      end.completeExceptionally(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      end.completeExceptionally(e);
+    }
+  }
+
+  private void read(String line) {
+    if (!line.startsWith("{")) {
+      log(line);
+      return;
+    }
+    try {
+      on(MAPPER.readTree(line));
+    } catch (JsonProcessingException e) {
+      log(line);
+    }
+  }
+
+  private void log(String line) {
+    LOG.info("monitor: {}", line);
+    lastLog = line.substring(0, Math.min(line.length(), MOST_UNREAD_CHARACTERS));
+  }
+
+  private void on(JsonNode status) {
+    switch (status.path("event").asText()) {
+      case "ready" -> {
+        ready = true;
+        events.ready();
+      }
+      case "progress" ->
+          events.progress(
+              status.path("fraction").asDouble(Double.NaN),
+              status.path("packets").asLong(),
+              status.path("bytes").asLong());
+      case "warning" -> events.warning(status.path("message").asText());
+      case "error" -> error = exception(status);
+      case "query_added" -> events.queryAdded(query(status));
+      case "query_refused" -> events.queryRefused(query(status), exception(status));
+      case "query_ended" -> events.queryEnded(query(status), status.path("accounting"));
+      // Reported twice a second; the mirror accounting gets them from agents instead.
+      case "copies" -> LOG.debug("monitor: {}", status);
+      default -> LOG.info("monitor: {}", status);
+    }
+  }
+
+  private static String query(JsonNode status) {
+    return status.path("query").asText();
+  }
+
+  private static PipelineException exception(JsonNode status) {
+    return new PipelineException(kind(status), status.path("message").asText());
+  }
+
+  private static PipelineException.Kind kind(JsonNode status) {
+    return switch (status.path("kind").asText()) {
+      case "user" -> PipelineException.Kind.USER;
+      case "resources" -> PipelineException.Kind.RESOURCES;
+      default -> PipelineException.Kind.INTERNAL;
+    };
+  }
+
+  private void complete(int exitCode) {
+    if (exitCode == 0) {
+      end.complete(null);
+    } else {
+      if (stopping && !ready && exitCode == TERMINATED) {
+        killed = true;
+      }
+      end.completeExceptionally(error != null ? error : unsaid(exitCode));
+    }
+  }
+
+  private PipelineException unsaid(int exitCode) {
+    PipelineException.Kind kind =
+        exitCode == WRONG_USAGE ? PipelineException.Kind.USER : PipelineException.Kind.INTERNAL;
+    String last = lastLog.isEmpty() ? "" : "; its last words: " + lastLog;
+    if (exitCode == NOT_FOUND) {
+      return new PipelineException(kind, "the monitor is not there: run make build" + last);
+    } else if (exitCode > 128) {
+      return new PipelineException(
+          kind, "the monitor was killed by signal " + (exitCode - 128) + last);
+    }
+    return new PipelineException(kind, "the monitor ended with exit code " + exitCode + last);
+  }
+}

@@ -1,0 +1,43 @@
+package io.tapline.control.query.monitors;
+
+import java.util.concurrent.CompletableFuture;
+
+/** The monitor, or monitors, that capture packets for one query. Thread-safe. */
+public interface QueryMonitor {
+  /**
+   * Completes when capturing has ended: normally if every tuple has been sent, else with a {@link
+   * io.tapline.control.PipelineException}.
+   */
+  CompletableFuture<Void> end();
+
+  /**
+   * Sets the share of the flows of a {@code SAMPLE auto} query that the rest of the pipeline can
+   * process. A monitor of files ignores it, since Kafka already paces it. Called about once a
+   * second while the share is below 1.
+   *
+   * @return the share that is in force now, which may be lower for a while
+   */
+  default double limit(double rate) {
+    return rate;
+  }
+
+  /**
+   * Returns the action to take once switches mirror what the current parts need: it informs their
+   * monitors that they see all of it. Does nothing if no switch mirrors.
+   */
+  default Runnable onMirrored() {
+    return () -> {};
+  }
+
+  /** Asks the monitor to flush and end; {@link #end} completes when it has. Idempotent. */
+  void stop();
+
+  /**
+   * Ends the monitor at once, whatever that loses, and returns when it has ended. Does nothing if
+   * it already has; never affects other queries.
+   */
+  void kill();
+
+  /** Returns true if {@link #kill} ended the monitor, or {@link #stop} while it was starting. */
+  boolean killed();
+}

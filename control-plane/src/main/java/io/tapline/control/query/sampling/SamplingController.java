@@ -1,0 +1,171 @@
+package io.tapline.control.query.sampling;
+
+/**
+ * Chooses the sampling rate of a {@code SAMPLE auto} query from how its stream job keeps up
+ * (NetAlytics §4.2): as many flows as can be processed with a lag near half of the target.
+ *
+ * <pre>
+ *   some lag    the job takes all that it can: the rate follows that, corrected by how far the lag
+ *               is from half of the target, but is never less than a quarter of it: a lag that
+ *               takes long to work off is no reason to go blind meanwhile
+ *   no lag      the rate rises by half per period to nearly what the job took overall while it last
+ *               had a lag; the range beyond is unknown: by a fiftieth per period, and faster the
+ *               longer no lag appears
+ * </pre>
+ *
+ * <p>A job that is delayed by a broker's quota or a checkpoint takes nothing for a while and then
+ * much: the rate is lowered by what was taken recently, and raised by what was taken overall. Hence
+ * it recovers quickly from a short dip, and rises more slowly near where the last rise failed.
+ * Called once a period. Has no state but its history; not thread-safe.
+ */
+final class SamplingController {
+  private static final double MOST_UP = 1.5;
+
+  /**
+   * A single measurement may be wrong: of a job that is just starting, or on a host that was
+   * suspended.
+   */
+  private static final double MOST_DOWN = 1.0 / 16;
+
+  /** Maximum factor by which the rate rises while there is a lag. */
+  private static final double LAGGING_UP = 1.1;
+
+  /**
+   * Relative rise beyond the known capacity at first; it doubles after each {@link #BOLDER_AFTER}
+   * periods without a lag.
+   */
+  private static final double CAREFUL_UP = 0.02;
+
+  private static final int BOLDER_AFTER = 8;
+
+  /** Share of the known capacity up to which the rate rises quickly. */
+  private static final double NEARLY = 0.8;
+
+  private static final double LEAST_SHARE = 0.25;
+
+  /** Weight of the latest period in the moving average of what the job takes. */
+  private static final double NEW_SHARE = 0.4;
+
+  /**
+   * A lag above this share of the target counts as saturation, until it falls below {@link #GONE};
+   * a smaller one may consist of records in flight.
+   */
+  private static final double SATURATED = 0.25;
+
+  private static final double GONE = 0.1;
+
+  /**
+   * A lag of more seconds of the job's rate does not consist of records in flight: the job is
+   * taking all that it can. Waiting for an average to confirm that would let seconds of the full
+   * load into the topic, which take the job many times as long to work off.
+   */
+  private static final double MUCH_SECONDS = 1.25;
+
+  /** Seconds within which a difference from the wanted lag should be gone. */
+  private static final double HORIZON_SECONDS = 8;
+
+  /** A smaller relative change is not worth cutting a batch short. */
+  private static final double LEAST_CHANGE = 0.015;
+
+  private final double leastRate;
+  private final double mostRate;
+  private final double targetLagSeconds;
+  private double rate;
+
+  /** Tuples per second that the job took recently. */
+  private double lately;
+
+  /** Tuples per second that the job is known to be capable of; 0 before anything is known. */
+  private double possible;
+
+  /** True while there is a lag. */
+  private boolean saturated;
+
+  /** Consecutive periods without a noticeable lag. */
+  private int calm;
+
+  private double takenSince;
+  private double secondsSince;
+
+  /**
+   * @param mostRate highest rate that the query allows
+   * @param targetLagSeconds lag that is tolerated
+   */
+  SamplingController(double leastRate, double mostRate, double targetLagSeconds) {
+    this.leastRate = leastRate;
+    this.mostRate = mostRate;
+    this.targetLagSeconds = targetLagSeconds;
+    this.rate = mostRate;
+  }
+
+  /**
+   * The measurements of one period.
+   *
+   * @param seconds length of the period
+   * @param allFlows tuples per second if all flows were kept
+   * @param taken tuples that the job took
+   * @param lag tuples in the topic that the job has not taken
+   */
+  record Seen(double seconds, double allFlows, double taken, double lag) {}
+
+  /** Returns the rate from now on. */
+  double next(Seen seen) {
+    double now = seen.taken() / seen.seconds();
+    if (now == 0 && lately == 0) {
+      return rate;
+    }
+    boolean much = seen.lag() > (saturated ? targetLagSeconds / 2 : MUCH_SECONDS) * lately;
+    if (much && now > 0 && now < lately) {
+      lately = Math.max(now, LEAST_SHARE * lately);
+    } else {
+      lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
+    }
+    double lagSeconds = seen.lag() / Math.max(1, lately);
+    note(seen, lagSeconds);
+    calm = saturated || lagSeconds > MUCH_SECONDS ? 0 : calm + 1;
+    double wanted = wanted(Math.max(1, seen.allFlows()), lagSeconds);
+    wanted = Math.max(wanted, MOST_DOWN * rate);
+    wanted = Math.min(mostRate, Math.max(leastRate, wanted));
+    boolean atBound = wanted == mostRate || wanted == leastRate;
+    if (atBound || Math.abs(wanted - rate) > LEAST_CHANGE * rate) {
+      rate = wanted;
+    }
+    return rate;
+  }
+
+  private void note(Seen seen, double lagSeconds) {
+    if (!saturated && lagSeconds <= SATURATED * targetLagSeconds) {
+      possible = Math.max(possible, lately);
+      return;
+    }
+    takenSince = saturated ? takenSince + seen.taken() : seen.taken();
+    secondsSince = saturated ? secondsSince + seen.seconds() : seen.seconds();
+    saturated = lagSeconds >= GONE * targetLagSeconds;
+    possible = saturated ? possible : takenSince / secondsSince;
+  }
+
+  private double wanted(double allFlows, double lagSeconds) {
+    if (!saturated) {
+      double near = NEARLY * possible / allFlows;
+      return rate < near ? Math.min(rate * MOST_UP, near) : rate * up();
+    }
+    if (lagSeconds <= SATURATED * targetLagSeconds) {
+      return rate;
+    }
+    double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
+    double share = Math.max(LEAST_SHARE, correction);
+    return Math.min(rate * LAGGING_UP, share * lately / allFlows);
+  }
+
+  private double up() {
+    return Math.min(MOST_UP, 1 + CAREFUL_UP * Math.pow(2, calm / (double) BOLDER_AFTER));
+  }
+
+  double rate() {
+    return rate;
+  }
+
+  double mostRate() {
+    return mostRate;
+  }
+}

@@ -1,0 +1,138 @@
+package io.tapline.control.query.sampling;
+
+import java.util.function.DoubleUnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks once a second how well the job of a {@code SAMPLE auto} query keeps up with its topic, and
+ * sends the query's monitor the share of flows that the {@link SamplingController} has chosen.
+ *
+ * <p>A job reports its progress about once a second, but at irregular times; everything between two
+ * reports counts as one period. A failed read changes nothing: the next one may succeed.
+ */
+public final class SamplingWatch implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SamplingWatch.class);
+
+  /** Lag that is tolerated; the controller aims at half of it. */
+  public static final double TARGET_LAG_SECONDS = 10;
+
+  static final double LEAST_RATE = 1.0 / 1024;
+  private static final long PERIOD_MS = 1_000;
+
+  /** A job that has not reported for so long is assumed to take nothing. */
+  private static final double STALL_SECONDS = 3;
+
+  private static final double NEW_SHARE = 0.4;
+
+  private final Gauge gauge;
+  private final DoubleUnaryOperator limit;
+  private final SamplingController controller;
+  private final TopicHistory history;
+  private final Thread thread;
+  private State last;
+  private double sinceNews;
+  private double allFlows;
+  private double inForce;
+  private boolean said;
+
+  /**
+   * A query's progress.
+   *
+   * @param written records in its topic since the beginning
+   * @param read records that its job has read
+   * @param tuples tuples in those
+   */
+  public record State(long written, long read, long tuples) {}
+
+  /** Source of the measurements. */
+  public interface Gauge {
+    State look() throws Exception;
+  }
+
+  /**
+   * @param mostRate highest rate that the query allows
+   * @param limit receives each rate below {@code mostRate}, and that one initially and when it is
+   *     reached again; returns the rate in force, which may be lower for a while
+   */
+  public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleUnaryOperator limit) {
+    this.gauge = gauge;
+    this.limit = limit;
+    this.controller = new SamplingController(LEAST_RATE, mostRate, TARGET_LAG_SECONDS);
+    this.history = new TopicHistory(mostRate);
+    this.inForce = mostRate;
+    this.thread = new Thread(this::run, "sampling-" + query);
+    thread.setDaemon(true);
+  }
+
+  /** Starts to watch. */
+  public SamplingWatch start() {
+    thread.start();
+    return this;
+  }
+
+  private void run() {
+    long then = System.nanoTime();
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        Thread.sleep(PERIOD_MS);
+        State state = gauge.look();
+        long now = System.nanoTime();
+        take(state, (now - then) / 1e9);
+        then = now;
+      } catch (InterruptedException e) {
+        return;
+      } catch (Exception e) {
+        LOG.debug("how far a query is can't be told: {}", e.toString());
+      }
+    }
+  }
+
+  /** Takes one measurement, so many seconds after the last. */
+  void take(State state, double seconds) {
+    sinceNews += seconds;
+    history.add(seconds, state.written());
+    if (last == null) {
+      last = state;
+      sinceNews = 0;
+    } else if (state.read() > 0 && (state.read() != last.read() || sinceNews >= STALL_SECONDS)) {
+      control(state);
+      last = state;
+      sinceNews = 0;
+    }
+    history.tell(inForce);
+    history.forgetBefore(last.read());
+  }
+
+  private void control(State state) {
+    noteAllFlows(state);
+    double before = controller.rate();
+    double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
+    long taken = state.tuples() - last.tuples();
+    double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
+    if (!said || rate != before || Math.min(rate, inForce) < controller.mostRate()) {
+      // Sent repeatedly, since a monitor that has restarted does not know it; and once in any case,
+      // since an earlier control plane may have sent a lower one.
+      said = true;
+      inForce = limit.applyAsDouble(rate);
+    }
+  }
+
+  /** The rate of all flows is derived from records that were read, whenever they were written. */
+  private void noteAllFlows(State state) {
+    double seconds = history.fullSeconds(last.read(), state.read());
+    if (seconds > 0) {
+      allFlows = smooth(allFlows, (state.tuples() - last.tuples()) / seconds);
+    }
+  }
+
+  private static double smooth(double old, double now) {
+    return old == 0 ? now : (1 - NEW_SHARE) * old + NEW_SHARE * now;
+  }
+
+  /** Stops watching; returns at once. */
+  @Override
+  public void close() {
+    thread.interrupt();
+  }
+}

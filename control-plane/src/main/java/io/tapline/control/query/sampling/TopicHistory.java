@@ -1,0 +1,85 @@
+package io.tapline.control.query.sampling;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Remembers when a topic's records were written and which share of flows they hold, so that unread
+ * records can be weighted: a monitor cuts batches by time, too, and at a low rate a record holds
+ * little.
+ *
+ * <pre>
+ *   looks      0 s        1 s        2 s        3 s
+ *   written    0          10         20         30         records
+ *   told       1          1          0.1        0.1        rate, in force within a second or so
+ *   taken for       1          1         0.55              rate of the records in between
+ *   records 5 to 25 stand for 0.5 · 1 + 1 · 1 + 0.5 · 0.55 = 1.775 seconds of all flows
+ * </pre>
+ *
+ * <p>Not thread-safe.
+ */
+final class TopicHistory {
+  /** Bounds the history to about an hour. */
+  private static final int MOST_PERIODS = 4096;
+
+  /** The records between two looks. */
+  private record Period(double seconds, long from, long to, double rate) {}
+
+  private final Deque<Period> periods = new ArrayDeque<>();
+  private long written;
+  private double rate;
+  private double rateBefore;
+
+  /**
+   * An empty topic.
+   *
+   * @param rate rate in force
+   */
+  TopicHistory(double rate) {
+    this.rate = rate;
+    this.rateBefore = rate;
+  }
+
+  /**
+   * Adds a look, so many seconds after the last.
+   *
+   * @param records records in the topic since the beginning
+   */
+  void add(double seconds, long records) {
+    if (records > written) {
+      periods.addLast(new Period(seconds, written, records, (rate + rateBefore) / 2));
+      written = records;
+    }
+    if (periods.size() > MOST_PERIODS) {
+      periods.removeFirst();
+    }
+  }
+
+  /** Sets the rate that is sent to the monitor at this look. */
+  void tell(double newRate) {
+    rateBefore = rate;
+    rate = newRate;
+  }
+
+  /**
+   * Returns the seconds in which all flows together would have filled records {@code from}
+   * (inclusive) to {@code to} (exclusive).
+   */
+  double fullSeconds(long from, long to) {
+    double sum = 0;
+    for (Period period : periods) {
+      long wanted = Math.min(to, period.to) - Math.max(from, period.from);
+      if (wanted > 0) {
+        sum += period.rate * period.seconds * wanted / (period.to - period.from);
+      }
+    }
+    return sum;
+  }
+
+  /** Drops the periods whose records all precede this one. */
+  void forgetBefore(long record) {
+    while (!periods.isEmpty() && periods.getFirst().to <= record) {
+      periods.removeFirst();
+    }
+  }
+}

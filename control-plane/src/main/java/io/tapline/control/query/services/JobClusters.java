@@ -1,0 +1,95 @@
+package io.tapline.control.query.services;
+
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.JobID;
+
+/**
+ * The Flink clusters that run queries' jobs, each close to some hosts; at least one. Thread-safe.
+ */
+public final class JobClusters implements AutoCloseable {
+  private final List<JobCluster> clusters;
+
+  public JobClusters(List<? extends JobCluster> clusters) {
+    this.clusters = List.copyOf(clusters);
+  }
+
+  List<JobCluster> all() {
+    return clusters;
+  }
+
+  /**
+   * Returns the cluster whose address a plan names, or the first one if it names none. A cluster
+   * that is no longer configured accepts no jobs.
+   */
+  public JobCluster of(Plan plan) {
+    String address = plan.getStream().getCluster();
+    return clusters.stream()
+        .filter(cluster -> address.isEmpty() || cluster.address().equals(address))
+        .findFirst()
+        .orElseGet(() -> new Unknown(address));
+  }
+
+  /** Returns what is wrong with the clusters; empty if nothing is. */
+  public String fault() {
+    List<JobCluster> silent = clusters.stream().filter(each -> !each.isRunning()).toList();
+    if (silent.isEmpty()) {
+      return "";
+    }
+    String which =
+        clusters.size() == 1
+            ? ""
+            : String.join(", ", silent.stream().map(JobCluster::address).toList()) + " ";
+    return which + (silent.size() == 1 ? "does not answer" : "do not answer");
+  }
+
+  @Override
+  public void close() {
+    clusters.forEach(JobCluster::close);
+  }
+
+  /** Closes the clusters that outlive this process. REQUIRES: the process is about to exit. */
+  public void abandon() {
+    clusters.stream().filter(each -> !each.endsWithProcess()).forEach(JobCluster::close);
+  }
+
+  /** The cluster of a query's job according to an earlier process's plan, no longer configured. */
+  private record Unknown(String address) implements JobCluster {
+    @Override
+    public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
+        throws IOException {
+      throw new IOException(
+          "the query's job belongs to Flink at %s, which is none of --flink any more"
+              .formatted(address));
+    }
+
+    @Override
+    public CompletableFuture<JobEnd> end(JobID id) {
+      return CompletableFuture.completedFuture(JobEnd.success());
+    }
+
+    @Override
+    public void cancel(JobID id) {
+      // There is no cluster to cancel it on.
+    }
+
+    @Override
+    public boolean isRunning() {
+      return false;
+    }
+
+    @Override
+    public String checkpoints() {
+      return "";
+    }
+
+    @Override
+    public void close() {
+      // There is nothing to close.
+    }
+  }
+}

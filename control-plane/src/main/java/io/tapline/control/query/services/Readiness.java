@@ -1,0 +1,127 @@
+package io.tapline.control.query.services;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks that the services that queries depend on work: asks all of them at once and waits briefly.
+ * A service that has not answered yet is not asked again until it does. Thread-safe.
+ */
+public final class Readiness implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
+
+  /** Longer than a busy host takes to answer, shorter than callers wait. */
+  private static final Duration PATIENCE = Duration.ofSeconds(3);
+
+  private static final String SILENT = "does not answer";
+
+  private final Map<String, Service> services = new LinkedHashMap<>();
+  private final Duration patience;
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(
+          task -> {
+            Thread thread = new Thread(task, "readiness");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  /**
+   * A check of these services.
+   *
+   * @param questions by name: each returns what is wrong, empty for nothing, and may take its time
+   */
+  public Readiness(Map<String, Supplier<String>> questions) {
+    this(questions, PATIENCE);
+  }
+
+  Readiness(Map<String, Supplier<String>> questions, Duration patience) {
+    this.patience = patience;
+    questions.forEach((name, question) -> services.put(name, new Service(question)));
+  }
+
+  /** Returns what is wrong with each service; an empty string for a healthy one. */
+  public Map<String, String> faults() {
+    long deadline = System.nanoTime() + patience.toNanos();
+    Map<String, CompletableFuture<String>> asked = new LinkedHashMap<>();
+    services.forEach((name, service) -> asked.put(name, service.ask()));
+    Map<String, String> faults = new LinkedHashMap<>();
+    asked.forEach((name, answer) -> faults.put(name, fault(answer, deadline)));
+    return faults;
+  }
+
+  /**
+   * Returns the result of the last answers without waiting, and asks again in the background;
+   * services that have never been asked are missing.
+   */
+  public Map<String, String> lastFaults() {
+    Map<String, String> faults = new LinkedHashMap<>();
+    services.forEach((name, service) -> service.last().ifPresent(last -> faults.put(name, last)));
+    return faults;
+  }
+
+  private static String fault(CompletableFuture<String> answer, long deadline) {
+    try {
+      return answer.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      return SILENT;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return "was not asked";
+    }
+  }
+
+  private final class Service {
+    private final Supplier<String> question;
+    private CompletableFuture<String> answer;
+    private long askedNs;
+    private volatile String last;
+
+    Service(Supplier<String> question) {
+      this.question = question;
+    }
+
+    synchronized CompletableFuture<String> ask() {
+      if (answer == null || answer.isDone()) {
+        askedNs = System.nanoTime();
+        answer = CompletableFuture.supplyAsync(this::answered, threads);
+      }
+      return answer;
+    }
+
+    private String answered() {
+      try {
+        last = question.get();
+      } catch (RuntimeException e) {
+        LOG.error("a service can't be asked", e);
+        last = "does not answer as it should";
+      }
+      return last;
+    }
+
+    synchronized Optional<String> last() {
+      boolean owes = answer != null && !answer.isDone();
+      boolean silent = owes && System.nanoTime() - askedNs > patience.toNanos();
+      Optional<String> known = silent ? Optional.of(SILENT) : Optional.ofNullable(last);
+      ask();
+      return known;
+    }
+  }
+
+  @Override
+  public void close() {
+    threads.shutdownNow();
+  }
+}

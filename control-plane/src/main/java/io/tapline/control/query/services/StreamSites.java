@@ -1,0 +1,121 @@
+package io.tapline.control.query.services;
+
+import io.tapline.compiler.network.StreamPlanner;
+import io.tapline.compiler.network.StreamPlanner.Broker;
+import io.tapline.compiler.network.StreamPlanner.Cluster;
+import io.tapline.control.PipelineException;
+import io.tapline.network.Network;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Stream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.common.Node;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locates Kafka's brokers and Flink's task managers in the inventory's network, anew for each
+ * query. A broker is on the host that its {@code broker.rack} names, or else on the host with its
+ * address; a task manager on the host that its {@code taskmanager.resource-id} names, or else on
+ * the host with its address. Thread-safe.
+ */
+public final class StreamSites implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(StreamSites.class);
+
+  /** Services that have not answered by then are left out, since a user waits for the query. */
+  private static final long PATIENCE_NS = 3_000_000_000L;
+
+  private final Optional<Network> network;
+  private final Topics topics;
+  private final JobClusters clusters;
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(
+          task -> {
+            Thread thread = new Thread(task, "stream-sites");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  public StreamSites(Optional<Network> network, Topics topics, JobClusters clusters) {
+    this.network = network;
+    this.topics = topics;
+    this.clusters = clusters;
+  }
+
+  /**
+   * Chooses the services for a plan's stream: those close to its monitors. Chooses none without a
+   * network, or if services don't answer: the query will fail on those later.
+   */
+  public Stream choose(Plan plan) {
+    if (network.isEmpty()) {
+      return Stream.getDefaultInstance();
+    }
+    Future<List<Broker>> brokers = threads.submit(this::brokers);
+    List<Future<Cluster>> asked =
+        clusters.all().stream().map(each -> threads.submit(() -> cluster(each))).toList();
+    long deadlineNs = System.nanoTime() + PATIENCE_NS;
+    List<Cluster> answering = new ArrayList<>();
+    for (Future<Cluster> cluster : asked) {
+      answer(cluster, "Flink", deadlineNs).ifPresent(answering::add);
+    }
+    List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getHost).toList();
+    return StreamPlanner.choose(
+        network.get(),
+        plan.getQuery(),
+        monitors,
+        answer(brokers, "Kafka", deadlineNs).orElseGet(List::of),
+        answering);
+  }
+
+  private static <T> Optional<T> answer(Future<T> asked, String whom, long deadlineNs) {
+    try {
+      long left = Math.max(0, deadlineNs - System.nanoTime());
+      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
+    } catch (ExecutionException e) {
+      LOG.warn("where {} is can't be asked: {}", whom, e.getCause().toString());
+    } catch (TimeoutException e) {
+      LOG.warn("where {} is can't be asked: no answer", whom);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return Optional.empty();
+  }
+
+  private List<Broker> brokers() throws PipelineException {
+    return topics.brokers().stream().map(this::broker).toList();
+  }
+
+  private Broker broker(Node node) {
+    return new Broker(node.id(), host(node.hasRack() ? node.rack() : "", node.host()));
+  }
+
+  private String host(String name, String address) {
+    return network.get().hostOf(name).or(() -> network.get().hostOf(address)).orElse("");
+  }
+
+  private Cluster cluster(JobCluster cluster) throws IOException {
+    TreeSet<String> hosts = new TreeSet<>();
+    int freeSlots = 0;
+    for (JobCluster.TaskManager each : cluster.taskManagers()) {
+      hosts.add(host(each.id(), each.host()));
+      freeSlots += each.freeSlots();
+    }
+    hosts.remove("");
+    return new Cluster(cluster.address(), List.copyOf(hosts), freeSlots);
+  }
+
+  @Override
+  public void close() {
+    threads.shutdownNow();
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.control.query.services;
+
+import java.time.Duration;
+
+/**
+ * How long topics are kept, and how large they grow.
+ *
+ * @param keptAfterEnd retention after a query's end, so that its tuples can be read once more
+ * @param liveBytes bytes per partition of a query without an end; older records are deleted, and
+ *     count as lost if the job had not read them
+ * @param orphanAfter how long nothing must have been written to another server's topic before it is
+ *     deleted: that server has crashed
+ */
+public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphanAfter) {
+  private static final long SEGMENT_BYTES = 64L << 20;
+  private static final Duration ORPHANED = Duration.ofMinutes(10);
+
+  public TopicPolicy {
+    if (liveBytes < 4 * 1024 * 1024) {
+      throw new IllegalArgumentException("a topic of less than 4 MiB holds no batch");
+    }
+  }
+
+  /** Returns the default: no retention after the end, and 1 GiB per partition of a live query. */
+  public static TopicPolicy defaults() {
+    return of(Duration.ZERO, 1L << 30);
+  }
+
+  /** Returns a policy that deletes orphans ten minutes after their own server would have. */
+  public static TopicPolicy of(Duration keptAfterEnd, long liveBytes) {
+    return new TopicPolicy(keptAfterEnd, liveBytes, keptAfterEnd.plus(ORPHANED));
+  }
+
+  /** Kafka deletes whole segments, so {@code liveBytes} consists of a few of them. */
+  long segmentBytes(boolean live) {
+    return live ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
+  }
+}

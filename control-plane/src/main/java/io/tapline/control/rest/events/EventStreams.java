@@ -1,0 +1,223 @@
+package io.tapline.control.rest.events;
+
+import io.javalin.http.Context;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.rest.http.Access;
+import io.tapline.control.rest.http.Problems;
+import io.tapline.control.rest.http.Revocation;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Follows queries for clients, each on its own thread, so that a slow client does not delay the
+ * others; events are read once for all clients that follow a query. A stream ends with its query,
+ * its client, its token, or this. Thread-safe.
+ */
+public final class EventStreams implements AutoCloseable {
+  /** ID of the event that ends a stream: a client that reconnects with it has seen everything. */
+  public static final String END = "end";
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
+
+  /**
+   * Windows end at least a second apart: people don't notice this delay, and it costs two small
+   * reads per query.
+   */
+  private static final long POLL_MS = 200;
+
+  private static final int CLOSE_SECONDS = 5;
+
+  private static final int READERS = 4;
+
+  /** A stream's thread only writes prepared events, so it needs little. */
+  private static final long STACK_BYTES = 256 << 10;
+
+  private final QueryService queries;
+  private final Revocation revocation;
+  private final StreamSlots slots;
+  private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
+  private final Map<String, Followed> followed = new HashMap<>();
+  private final ScheduledExecutorService readers =
+      Executors.newScheduledThreadPool(READERS, task -> thread(task, "events-reader"));
+  private final ThreadPoolExecutor threads;
+
+  /**
+   * Streams of these queries.
+   *
+   * @param revocation ends those whose tokens are revoked
+   * @param most maximum number of open streams
+   */
+  public EventStreams(QueryService queries, Revocation revocation, int most) {
+    this.queries = queries;
+    this.revocation = revocation;
+    slots = new StreamSlots(most);
+    threads =
+        new ThreadPoolExecutor(
+            0,
+            most,
+            10,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> thread(task, "events"));
+  }
+
+  private static Thread thread(Runnable task, String name) {
+    Thread thread = new Thread(null, task, name, STACK_BYTES);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** A query's feed while at least one client follows it. */
+  private static final class Followed {
+    private final QueryFeed feed;
+    private final ScheduledFuture<?> reading;
+    private int followers;
+
+    Followed(QueryFeed feed, ScheduledFuture<?> reading) {
+      this.feed = feed;
+      this.reading = reading;
+    }
+  }
+
+  /** Returns the number of open streams. */
+  public int open() {
+    return slots.open();
+  }
+
+  /**
+   * Responds to a request with a query's events.
+   *
+   * @param after entry of the last window that the client has; empty for none
+   */
+  public void follow(Context ctx, String query, String after) {
+    String tenant = Access.rights(ctx).tenant();
+    String refusal = slots.take(tenant, Access.quota(ctx).eventStreams());
+    if (!refusal.isEmpty()) {
+      throw Problems.tooMany("event-streams", refusal).asException();
+    }
+    ctx.status(200).contentType(Events.MEDIA_TYPE).header("X-Accel-Buffering", "no");
+    ctx.future(() -> started(new EventStream(queries, ctx, query, after)));
+  }
+
+  private CompletableFuture<Void> started(EventStream stream) {
+    CompletableFuture<Void> end = new CompletableFuture<>();
+    streams.add(stream);
+    try {
+      threads.execute(
+          () -> {
+            try (Revocation.Answer watched = revocation.watch(stream.token(), () -> end(stream))) {
+              run(stream);
+            } finally {
+              forget(stream, end);
+            }
+          });
+    } catch (RejectedExecutionException closing) {
+      forget(stream, end);
+    }
+    return end;
+  }
+
+  private void forget(EventStream stream, CompletableFuture<Void> end) {
+    streams.remove(stream);
+    slots.free(stream.token().rights().tenant());
+    if (stream.hasRequest()) {
+      end.complete(null);
+    }
+  }
+
+  private void run(EventStream stream) {
+    String query = stream.query();
+    try {
+      stream.begin();
+      QueryFeed feed = join(query);
+      try {
+        stream.run(feed);
+      } finally {
+        leave(query);
+      }
+    } catch (IOException e) {
+      LOG.debug("client of events of {} is gone: {}", query, e.getMessage());
+    } catch (JedisException e) {
+      LOG.warn("events of {} end: Redis: {}", query, e.getMessage());
+    } catch (RuntimeException e) {
+      LOG.error("events of {} end", query, e);
+    }
+  }
+
+  private void end(EventStream stream) {
+    stream.end();
+    synchronized (followed) {
+      Followed one = followed.get(stream.query());
+      if (one != null) {
+        one.feed.wake();
+      }
+    }
+  }
+
+  private QueryFeed join(String id) {
+    synchronized (followed) {
+      Followed one = followed.get(id);
+      if (one != null) {
+        one.followers++;
+        return one.feed;
+      }
+    }
+    // Read outside the lock, since many streams may begin at a time. If a query gets two feeds, one
+    // is dropped.
+    QueryFeed feed = new QueryFeed(queries, id);
+    synchronized (followed) {
+      Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
+      one.followers++;
+      return one.feed;
+    }
+  }
+
+  private ScheduledFuture<?> scheduled(QueryFeed feed) {
+    return readers.scheduleWithFixedDelay(feed, POLL_MS, POLL_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private void leave(String id) {
+    synchronized (followed) {
+      Followed one = followed.get(id);
+      if (--one.followers == 0) {
+        one.reading.cancel(false);
+        followed.remove(id);
+      }
+    }
+  }
+
+  /**
+   * Ends all streams, each between two events, and waits a few seconds for them, since the server
+   * itself gives running responses little time.
+   */
+  @Override
+  public void close() {
+    readers.shutdown();
+    threads.shutdown();
+    streams.forEach(EventStream::end);
+    synchronized (followed) {
+      followed.values().forEach(one -> one.feed.wake());
+    }
+    try {
+      if (!threads.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+        LOG.warn("{} event streams do not end: their clients do not read", streams.size());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

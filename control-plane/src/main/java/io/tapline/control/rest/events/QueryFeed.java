@@ -1,0 +1,142 @@
+package io.tapline.control.rest.events;
+
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.WindowResult;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * The events of one query, read from Redis and serialized once for all clients that follow it. It
+ * keeps only the latest windows; clients that are further behind read Redis themselves.
+ * Thread-safe.
+ */
+final class QueryFeed implements Runnable {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
+  private static final int KEPT_BYTES = 4 << 20;
+  private static final int KEPT_WINDOWS = 256;
+
+  private final QueryService queries;
+  private final String id;
+  private final Deque<Event> kept = new ArrayDeque<>();
+  private long keptBytes;
+  private String after = "";
+  private Moment moment = new Moment(Optional.empty(), "", List.of(), false);
+
+  /**
+   * A serialized window.
+   *
+   * @param entry its ID in the query's stream
+   */
+  record Event(String entry, byte[] bytes) {}
+
+  /**
+   * A snapshot.
+   *
+   * @param query empty once the query is forgotten
+   * @param after the windows are all that follow this entry; {@code ""} stands for all windows
+   * @param lost true if Redis can't be reached: this feed delivers nothing more
+   */
+  record Moment(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
+
+  /** A feed that starts at the query's present last window. */
+  QueryFeed(QueryService queries, String id) {
+    this.queries = queries;
+    this.id = id;
+    read(() -> after = queries.results().lastWindow(id));
+    run();
+  }
+
+  synchronized Moment moment() {
+    return moment;
+  }
+
+  /**
+   * Waits until the snapshot differs from this one, the time is over, or another thread has set
+   * {@code ended} and called {@link #wake}.
+   *
+   * @param ended read under this feed's lock, so that no call of {@link #wake} is missed
+   */
+  synchronized Moment next(Moment seen, long ms, BooleanSupplier ended) {
+    if (moment == seen && !ended.getAsBoolean()) {
+      try {
+        wait(ms);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    return moment;
+  }
+
+  /** Wakes all waiting threads, so that they check whether they have ended. */
+  synchronized void wake() {
+    notifyAll();
+  }
+
+  /** Reads what is new. Called by one thread at a time. */
+  @Override
+  public void run() {
+    read(
+        () -> {
+          // Reads the state before the windows, so that all windows of an ended query are there.
+          Optional<QueryInfo> query = queries.find(id);
+          boolean more = query.isPresent() && readWindows();
+          if (more || !query.equals(moment().query())) {
+            publish(new Moment(query, after, List.copyOf(kept), false));
+          }
+        });
+  }
+
+  private void read(Runnable reading) {
+    Moment before = moment();
+    if (before.lost()) {
+      return;
+    }
+    try {
+      reading.run();
+    } catch (JedisException e) {
+      LOG.warn("events of {} end: Redis: {}", id, e.getMessage());
+      publish(new Moment(before.query(), before.after(), before.windows(), true));
+    } catch (RuntimeException e) {
+      LOG.error("events of {} end", id, e);
+      publish(new Moment(before.query(), before.after(), before.windows(), true));
+    }
+  }
+
+  /** Returns true if there were any. */
+  private boolean readWindows() {
+    boolean more = false;
+    for (List<WindowResult> page = queries.results().windowsAfter(id, last());
+        !page.isEmpty();
+        page = queries.results().windowsAfter(id, last())) {
+      more = true;
+      page.forEach(window -> keep(new Event(window.entry(), Events.window(window))));
+    }
+    return more;
+  }
+
+  private String last() {
+    return kept.isEmpty() ? after : kept.getLast().entry();
+  }
+
+  private void keep(Event window) {
+    kept.add(window);
+    keptBytes += window.bytes().length;
+    while (kept.size() > KEPT_WINDOWS || kept.size() > 1 && keptBytes > KEPT_BYTES) {
+      Event gone = kept.remove();
+      keptBytes -= gone.bytes().length;
+      after = gone.entry();
+    }
+  }
+
+  private synchronized void publish(Moment now) {
+    moment = now;
+    notifyAll();
+  }
+}

@@ -1,0 +1,182 @@
+package io.tapline.control.rest.http;
+
+import io.javalin.http.Context;
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.access.Scope;
+import io.tapline.control.LocalPeer;
+import io.tapline.control.access.Quota;
+import io.tapline.control.access.Role;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.DrillService;
+import java.net.InetSocketAddress;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
+import org.eclipse.jetty.server.ConnectionMetaData;
+
+/**
+ * Checks tokens and returns their holders' rights. Without a token file, this process's user and
+ * root may do everything, and other users of the host nothing.
+ */
+public final class Access {
+  private static final String HOLDER = "holder";
+  private static final String SCHEME = "Bearer ";
+  private static final String OWN_USER = Access.class.getName();
+  private static final Token ADMIN = new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
+
+  private final Optional<TokenFile> tokens;
+  private final RateLimits limits = new RateLimits();
+
+  public Access(Optional<TokenFile> tokens) {
+    this.tokens = tokens;
+  }
+
+  /** Throws if the caller may not do this. */
+  public void require(Context ctx, Route route) {
+    if (route.role().isEmpty()) {
+      return;
+    }
+    Token token = tokens.map(known -> given(ctx, known)).orElseGet(() -> ownUser(ctx));
+    ctx.attribute(HOLDER, token);
+    requireAllowance(token);
+    if (!token.role().mayActAs(route.role().get())) {
+      throw Problem.of(
+              403,
+              "forbidden",
+              "The token does not allow this",
+              "this needs the role "
+                  + route.role().get().label()
+                  + ", and the token's is "
+                  + token.role().label())
+          .asException();
+    }
+  }
+
+  /** Returns true if a token is still valid and unchanged. */
+  public boolean isValid(Token token) {
+    return tokens.isEmpty() || tokens.get().holds(token);
+  }
+
+  /** Throws if the caller exceeds its rate limit, whatever the request. */
+  private void requireAllowance(Token token) {
+    String tenant = token.rights().tenant();
+    int most = token.quota().requestsPerSecond();
+    int wait = limits.take(tenant, most, System.nanoTime());
+    if (wait > 0) {
+      throw Problem.of(
+              429,
+              "too-many-requests",
+              "The tenant asks too often",
+              "%s may ask %d times a second".formatted(tenant, most))
+          .withHeader("Retry-After", Integer.toString(wait))
+          .asException();
+    }
+  }
+
+  /** Looked up once per connection: the kernel has a single table of all connections. */
+  private static Token ownUser(Context ctx) {
+    ConnectionMetaData connection =
+        ServletContextRequest.getServletContextRequest(ctx.req()).getConnectionMetaData();
+    if (connection.getAttribute(OWN_USER) == null) {
+      boolean own =
+          LocalPeer.isOwnUser(
+              (InetSocketAddress) connection.getRemoteSocketAddress(),
+              (InetSocketAddress) connection.getLocalSocketAddress());
+      connection.setAttribute(OWN_USER, own);
+    }
+    if (!Boolean.TRUE.equals(connection.getAttribute(OWN_USER))) {
+      throw Problem.of(
+              403,
+              "another-user",
+              "This server is another user's",
+              "without --tokens a server answers its own user's processes and root's alone: start it with --tokens FILE")
+          .asException();
+    }
+    return ADMIN;
+  }
+
+  private static Token given(Context ctx, TokenFile tokens) {
+    String header = ctx.header("Authorization");
+    String secret =
+        header == null || !header.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
+            ? ""
+            : header.substring(SCHEME.length()).strip();
+    if (secret.isEmpty()) {
+      throw unknown("give a token: Authorization: Bearer TOKEN");
+    }
+    return tokens
+        .find(secret)
+        .orElseThrow(
+            () -> unknown("the token is unknown or has expired: ask who runs this server"));
+  }
+
+  private static ProblemException unknown(String detail) {
+    return Problem.of(401, "no-token", "A token is needed", detail)
+        .withHeader("WWW-Authenticate", "Bearer realm=\"tapline\"")
+        .asException();
+  }
+
+  /** Returns what the caller may look at. */
+  public static Rights rights(Context ctx) {
+    return holder(ctx).rights();
+  }
+
+  /** Returns the caller's quota. */
+  public static Quota quota(Context ctx) {
+    return holder(ctx).quota();
+  }
+
+  /** Returns true if the caller may see a query and what belongs to it. */
+  public static boolean owns(Context ctx, String query) {
+    Token token = holder(ctx);
+    return token.role() == Role.ADMIN || token.rights().owns(query);
+  }
+
+  /**
+   * Restricts a filter over headers to the caller's scope.
+   *
+   * @param drill knows the fields of headers
+   */
+  public static String filter(Context ctx, String filter, DrillService drill) {
+    Scope scope = rights(ctx).scope();
+    return scope.isEverything() ? filter : scoped(scope, drill).of(filter);
+  }
+
+  /** Throws if a condition refers to anything but headers and the watch's own aggregate. */
+  public static void requireOwn(Context ctx, String condition, DrillService drill) {
+    Scope scope = rights(ctx).scope();
+    if (!scope.isEverything()) {
+      scoped(scope, drill).require(condition);
+    }
+  }
+
+  private static ScopedFilter scoped(Scope scope, DrillService drill) {
+    Set<String> fields = new HashSet<>();
+    for (DrillService.NodeState state : drill.states()) {
+      if (state.description() != null) {
+        state
+            .description()
+            .getSchema()
+            .lines()
+            .map(line -> line.split(" ")[0])
+            .forEach(fields::add);
+      }
+    }
+    return new ScopedFilter(scope, fields);
+  }
+
+  /** Returns the caller's token; null if it presented no known one. */
+  public static Token known(Context ctx) {
+    return ctx.attribute(HOLDER);
+  }
+
+  private static Token holder(Context ctx) {
+    Token token = known(ctx);
+    if (token == null) {
+      throw new IllegalStateException("asked before the token was");
+    }
+    return token;
+  }
+}

@@ -1,0 +1,37 @@
+package io.tapline.control.rest.http;
+
+import redis.clients.jedis.StreamEntryID;
+
+/** Entry IDs of a query's stream of windows, which clients send back to resume where they were. */
+public final class Entry {
+  private Entry() {}
+
+  /**
+   * Validates a client's entry.
+   *
+   * @param name name of the parameter or header, for the message
+   * @return the entry; empty if none was given
+   */
+  public static String parse(String name, String text) {
+    if (text == null || text.isEmpty()) {
+      return "";
+    }
+    if (!text.matches("\\d{1,18}-\\d{1,18}")) {
+      throw Problem.badRequest(
+              name
+                  + "="
+                  + text
+                  + ": it is an entry as results and events tell it, like 1763700000000-0")
+          .asException();
+    }
+    return text;
+  }
+
+  /** Returns true if one entry of a stream comes before another; {@code ""} comes before all. */
+  public static boolean isBefore(String entry, String other) {
+    if (entry.isEmpty() || other.isEmpty()) {
+      return entry.isEmpty() && !other.isEmpty();
+    }
+    return new StreamEntryID(entry).compareTo(new StreamEntryID(other)) < 0;
+  }
+}

@@ -1,0 +1,221 @@
+package io.tapline.control.rest.http;
+
+import io.tapline.compiler.text.ReadableText;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The position at which a text stops being JSON (RFC 8259) without duplicate names, and what was
+ * expected there.
+ *
+ * @param line line, from 1
+ * @param column column, from 1, in code points
+ * @param expected what was expected, for users
+ * @param found what was found, for users
+ */
+record JsonFault(int line, int column, String expected, String found) {
+  /** The parser's maximum depth. */
+  static final int MOST_LEVELS = 1_000;
+
+  private static final int SHOWN_CHARACTERS = 20;
+
+  /** Returns the first fault; empty if there is none. */
+  static Optional<JsonFault> find(String text) {
+    try {
+      new Scanner(text).scan();
+      return Optional.empty();
+    } catch (Unexpected e) {
+      return Optional.of(at(text, e));
+    }
+  }
+
+  private static JsonFault at(String text, Unexpected e) {
+    String before = text.substring(0, e.at);
+    int lineStart = before.lastIndexOf('\n') + 1;
+    int line = 1 + (int) before.chars().filter(c -> c == '\n').count();
+    int column = 1 + before.codePointCount(lineStart, e.at);
+    return new JsonFault(line, column, e.getMessage(), found(text, e.at));
+  }
+
+  private static String found(String text, int at) {
+    if (at >= text.length()) {
+      return "the end of the text";
+    }
+    int end = at + Character.charCount(text.codePointAt(at));
+    if (Character.isLetterOrDigit(text.charAt(at))) {
+      while (end < text.length()
+          && end - at < SHOWN_CHARACTERS
+          && Character.isLetterOrDigit(text.charAt(end))) {
+        end++;
+      }
+    }
+    return "'" + ReadableText.of(text.substring(at, end)) + "'";
+  }
+
+  /** Signals an unexpected token. */
+  private static final class Unexpected extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final int at;
+
+    Unexpected(int at, String expected) {
+      super(expected, null, false, false);
+      this.at = at;
+    }
+  }
+
+  /** One pass over a text; it does not recurse, so that no depth exhausts the stack. */
+  private static final class Scanner {
+    private static final Pattern NUMBER =
+        Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\\w.+-])");
+    private static final Pattern WORD = Pattern.compile("(true|false|null)(?!\\w)");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\([\"\\\\/bfnrt]|u[0-9a-fA-F]{4})");
+
+    private final String text;
+
+    /** Stands for an open array, which has no names. */
+    private static final Set<String> ARRAY = Set.of();
+
+    /** The names so far of each open object, innermost first. */
+    private final Deque<Set<String>> open = new ArrayDeque<>();
+
+    private int at;
+
+    Scanner(String text) {
+      this.text = text;
+    }
+
+    void scan() throws Unexpected {
+      value("a value");
+      while (!open.isEmpty()) {
+        boolean array = open.peek() == ARRAY;
+        char end = array ? ']' : '}';
+        if (next(end)) {
+          open.pop();
+        } else if (next(',')) {
+          item(array, array ? "another value" : "another name in double quotes");
+        } else {
+          throw new Unexpected(at, "',' or '" + end + "'");
+        }
+      }
+      space();
+      if (at < text.length()) {
+        throw new Unexpected(at, "nothing more");
+      }
+    }
+
+    /** Scans a value to its end; for a nonempty object or array, up to its first item. */
+    private void value(String expected) throws Unexpected {
+      String wanted = expected;
+      while (true) {
+        if (next('{')) {
+          enter(new HashSet<>());
+          if (next('}')) {
+            open.pop();
+            return;
+          }
+          name("a name in double quotes or '}'");
+          wanted = "a value";
+        } else if (next('[')) {
+          enter(ARRAY);
+          if (next(']')) {
+            open.pop();
+            return;
+          }
+          wanted = "a value or ']'";
+        } else {
+          scalar(wanted);
+          return;
+        }
+      }
+    }
+
+    private void enter(Set<String> names) throws Unexpected {
+      if (open.size() == MOST_LEVELS) {
+        throw new Unexpected(
+            at - 1, "at most %,d levels of objects and arrays".formatted(MOST_LEVELS));
+      }
+      open.push(names);
+    }
+
+    private void item(boolean array, String expected) throws Unexpected {
+      if (!array) {
+        name(expected);
+      }
+      value(array ? expected : "a value");
+    }
+
+    private void name(String expected) throws Unexpected {
+      space();
+      int begin = at;
+      if (!string()) {
+        throw new Unexpected(at, expected);
+      } else if (!open.peek().add(text.substring(begin, at))) {
+        throw new Unexpected(begin, "each name once in an object");
+      } else if (!next(':')) {
+        throw new Unexpected(at, "':'");
+      }
+    }
+
+    private void scalar(String expected) throws Unexpected {
+      space();
+      if (string() || skip(WORD)) {
+        return;
+      }
+      boolean number = at < text.length() && "-0123456789".indexOf(text.charAt(at)) >= 0;
+      if (!number) {
+        throw new Unexpected(at, expected);
+      } else if (!skip(NUMBER)) {
+        throw new Unexpected(at, "a number such as 12, -0.5 or 1e9");
+      }
+    }
+
+    private boolean string() throws Unexpected {
+      if (at >= text.length() || text.charAt(at) != '"') {
+        return false;
+      }
+      at++;
+      while (at < text.length() && text.charAt(at) != '"') {
+        char c = text.charAt(at);
+        if (c < ' ') {
+          throw new Unexpected(at, "'\"' at the string's end, or an escape such as \\n in it");
+        } else if (c != '\\') {
+          at++;
+        } else if (!skip(ESCAPE)) {
+          throw new Unexpected(
+              at, "\\\", \\\\, \\/, \\b, \\f, \\n, \\r, \\t, or \\u and four digits");
+        }
+      }
+      if (at == text.length()) {
+        throw new Unexpected(at, "'\"' at the string's end");
+      }
+      at++;
+      return true;
+    }
+
+    private boolean skip(Pattern pattern) {
+      Matcher matcher = pattern.matcher(text).region(at, text.length()).useTransparentBounds(true);
+      boolean found = matcher.lookingAt();
+      at = found ? matcher.end() : at;
+      return found;
+    }
+
+    private boolean next(char c) {
+      space();
+      boolean found = at < text.length() && text.charAt(at) == c;
+      at += found ? 1 : 0;
+      return found;
+    }
+
+    private void space() {
+      while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
+        at++;
+      }
+    }
+  }
+}

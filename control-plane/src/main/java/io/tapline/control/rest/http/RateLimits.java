@@ -1,0 +1,33 @@
+package io.tapline.control.rest.http;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Rate limits of tenants: an allowance per second, with a burst of one second's worth. Thread-safe.
+ */
+public final class RateLimits {
+  private static final double NS_PER_SECOND = 1e9;
+
+  /** A tenant's remaining allowance at some time. */
+  private record Allowance(double requests, long atNs) {}
+
+  private final Map<String, Allowance> tenants = new HashMap<>();
+
+  /**
+   * Takes a request from a tenant's allowance.
+   *
+   * @return 0 if one was left; else the whole seconds until one is
+   */
+  public synchronized int take(String tenant, int perSecond, long nowNs) {
+    if (perSecond == Integer.MAX_VALUE) {
+      return 0;
+    }
+    Allowance last = tenants.getOrDefault(tenant, new Allowance(perSecond, nowNs));
+    double saved = last.requests() + (nowNs - last.atNs()) / NS_PER_SECOND * perSecond;
+    double left = Math.min(perSecond, saved);
+    boolean has = left >= 1;
+    tenants.put(tenant, new Allowance(has ? left - 1 : left, nowNs));
+    return has ? 0 : (int) Math.ceil((1 - left) / perSecond);
+  }
+}

@@ -1,0 +1,110 @@
+package io.tapline.control.rest.http;
+
+import io.javalin.http.Context;
+import io.tapline.control.access.Token;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends running responses within a second after their token was revoked, was changed or has expired.
+ * Thread-safe.
+ */
+public final class Revocation implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Revocation.class);
+
+  /** A response that does not end at the first check is ended again at the next. */
+  private static final long CHECK_MS = 250;
+
+  private final Predicate<Token> valid;
+  private final Set<Answer> answers = ConcurrentHashMap.newKeySet();
+  private final ScheduledExecutorService checks =
+      Executors.newSingleThreadScheduledExecutor(Revocation::thread);
+
+  /**
+   * Does not watch any response yet.
+   *
+   * @param valid returns whether a token is still valid and unchanged
+   */
+  public Revocation(Predicate<Token> valid) {
+    this.valid = valid;
+    checks.scheduleWithFixedDelay(this::check, CHECK_MS, CHECK_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "revocation");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** A running response, until it is closed. */
+  public final class Answer implements AutoCloseable {
+    private final Token token;
+    private final Runnable end;
+
+    private Answer(Token token, Runnable end) {
+      this.token = token;
+      this.end = end;
+    }
+
+    @Override
+    public void close() {
+      answers.remove(this);
+    }
+  }
+
+  /** Cuts the request's connection if it needs a token and that token is revoked meanwhile. */
+  public Answer watch(Context ctx) {
+    return watch(Access.known(ctx), () -> disconnect(ctx));
+  }
+
+  /**
+   * Ends a response if its token is revoked meanwhile.
+   *
+   * @param token null for a response that needs none
+   * @param end called repeatedly until the response is closed
+   */
+  public Answer watch(Token token, Runnable end) {
+    Answer answer = new Answer(token, end);
+    if (token != null) {
+      answers.add(answer);
+    }
+    return answer;
+  }
+
+  /** Also ends a wait for a client that does not read. */
+  public static void disconnect(Context ctx) {
+    ServletContextRequest.getServletContextRequest(ctx.req())
+        .getConnectionMetaData()
+        .getConnection()
+        .getEndPoint()
+        .close();
+  }
+
+  private void check() {
+    Map<Token, Boolean> known = new HashMap<>();
+    for (Answer answer : answers) {
+      try {
+        if (!known.computeIfAbsent(answer.token, valid::test)) {
+          LOG.info("an answer ends: token {} is no longer valid", answer.token.id());
+          answer.end.run();
+        }
+      } catch (RuntimeException e) {
+        LOG.error("an answer to token {} can't be ended", answer.token.id(), e);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    checks.shutdown();
+  }
+}

@@ -1,0 +1,129 @@
+package io.tapline.control.rest.nodes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import io.javalin.http.Context;
+import io.tapline.control.access.Role;
+import io.tapline.control.diagnose.DiagnosisService;
+import io.tapline.control.diagnose.FlowKey;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.RequestBody;
+import io.tapline.control.rest.http.Route;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** Runs diagnoses on the hosts' headers. */
+public final class DiagnosisRoutes {
+  private static final long USUAL_SPAN_NS = 1_000_000_000;
+  private static final long USUAL_STEP_NS = 10_000_000;
+  private static final long MOST_SWITCH = 0xffff_ffffL;
+  private static final Set<String> MEMBERS =
+      Set.of(
+          "program",
+          "from_ns",
+          "to_ns",
+          "limit",
+          "reorder_ns",
+          "filter",
+          "avoid",
+          "through",
+          "to",
+          "for_ns",
+          "every_ns");
+  private static final ObjectMapper REPORTS =
+      JsonMapper.builder()
+          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+          .addModule(new SimpleModule().addSerializer(FlowKey.class, ToStringSerializer.instance))
+          .build();
+
+  private final DiagnosisService diagnosis;
+
+  public DiagnosisRoutes(DiagnosisService diagnosis) {
+    this.diagnosis = diagnosis;
+  }
+
+  public List<Route> routes() {
+    return List.of(
+        Route.post("/api/v1/diagnoses", "diagnose")
+            .needs(Role.ADMIN)
+            .summary("Says what is wrong, from the headers that hosts kept, as of one moment.")
+            .takes(Json.MEDIA_TYPE, "DiagnosisRequest")
+            .answers(200, "Diagnosis", "What the program found.")
+            .problem(400, "The request makes no sense.")
+            .problem(404, "Retransmissions are not tracked.")
+            .problem(413, "The body is too long.")
+            .problem(415, "The body is not JSON.")
+            .problem(503, "No node answers, or none can be had at the moment.")
+            .to(this::diagnose));
+  }
+
+  private void diagnose(Context ctx) {
+    JsonNode body = RequestBody.object(ctx, MEMBERS);
+    try {
+      Json.answer(ctx, 200, REPORTS.valueToTree(report(body)));
+    } catch (DrillException e) {
+      throw DrillRoutes.problem(e).asException();
+    }
+  }
+
+  private Object report(JsonNode body) throws DrillException {
+    long from = number(body, "from_ns", 0);
+    long to = number(body, "to_ns", 0);
+    return switch (Members.text(body, "program")) {
+      case "track" ->
+          Json.object()
+              .put(
+                  "watch",
+                  diagnosis.track(number(body, "limit", 0), number(body, "reorder_ns", 0)));
+      case "loss" -> diagnosis.losses(from, to);
+      case "path" ->
+          diagnosis.path(
+              Members.text(body, "filter"),
+              switches(body, "avoid"),
+              switches(body, "through"),
+              from,
+              to);
+      case "outcast" ->
+          diagnosis.outcast(
+              destination(body),
+              from,
+              number(body, "for_ns", USUAL_SPAN_NS),
+              number(body, "every_ns", USUAL_STEP_NS));
+      default ->
+          throw Problem.badRequest("member \"program\" is none of track, loss, path, outcast")
+              .asException();
+    };
+  }
+
+  private static long number(JsonNode body, String name, long usual) {
+    return Members.number(body, name, usual, Long.MAX_VALUE / 2);
+  }
+
+  /** Accepts only an address, since it becomes part of an expression. */
+  private static String destination(JsonNode body) {
+    String to = Members.text(body, "to");
+    if (!to.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {
+      throw Problem.badRequest("member \"to\" is no IPv4 address: '" + to + "'").asException();
+    }
+    return to;
+  }
+
+  private static List<Long> switches(JsonNode body, String name) {
+    List<Long> switches = new ArrayList<>();
+    for (JsonNode each : body.path(name)) {
+      if (!each.isIntegralNumber() || each.asLong() < 0 || each.asLong() > MOST_SWITCH) {
+        throw Problem.badRequest("member \"" + name + "\" is not a list of switch IDs")
+            .asException();
+      }
+      switches.add(each.asLong());
+    }
+    return switches;
+  }
+}

@@ -1,0 +1,142 @@
+package io.tapline.control.rest.nodes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.tapline.compiler.access.Scope;
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillRequest;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.DrillService.Headers;
+import io.tapline.control.drill.DrillService.Numbers;
+import io.tapline.control.rest.http.Access;
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.Problems;
+import io.tapline.control.rest.http.RequestBody;
+import io.tapline.control.rest.http.Route;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Queries the hosts' headers. */
+public final class DrillRoutes {
+  static final String PCAPNG = "application/x-pcapng";
+  private static final long USUAL_ROWS = 1_000;
+  private static final Set<String> MEMBERS =
+      Set.of("filter", "from_ns", "to_ns", "limit", "nodes", "aggregate", "group_by");
+
+  private final DrillService drill;
+
+  public DrillRoutes(DrillService drill) {
+    this.drill = drill;
+  }
+
+  public List<Route> routes() {
+    return List.of(drillRoute());
+  }
+
+  private Route drillRoute() {
+    return Route.post("/api/v1/drilldown", "drillDown")
+        .summary(
+            "Headers of packets that hosts kept, as of one moment: rows, a number over them, or pcapng.")
+        .takes(Json.MEDIA_TYPE, "DrillRequest")
+        .answers(200, "DrillAnswer", "What the nodes have; nodes that gave nothing are named.")
+        .answers(200, PCAPNG, "Binary", "With Accept: " + PCAPNG + ", the frames.")
+        .problem(400, "The filter, the aggregate or the request is not understood.")
+        .problem(404, "There is no such node.")
+        .problem(413, "The body is too long.")
+        .problem(415, "The body is not JSON.")
+        .problem(503, "No node answers, or none can be had at the moment.")
+        .to(this::drill);
+  }
+
+  private void drill(Context ctx) throws IOException {
+    JsonNode body = RequestBody.object(ctx, MEMBERS);
+    boolean asFile = PCAPNG.equals(ctx.header("Accept"));
+    String filter = Access.filter(ctx, Members.text(body, "filter"), drill);
+    DrillRequest request =
+        request(body, filter, asFile ? 0 : USUAL_ROWS, Access.rights(ctx).scope());
+    try {
+      if (asFile) {
+        answerFile(ctx, request);
+      } else if (body.hasNonNull("aggregate")) {
+        DrillAggregate aggregate =
+            DrillAggregate.parse(Members.text(body, "aggregate"), Members.texts(body, "group_by"));
+        Json.answer(ctx, 200, json(drill.numbers(request, aggregate), aggregate));
+      } else {
+        Json.answer(ctx, 200, json(drill.headers(request)));
+      }
+    } catch (DrillException e) {
+      throw problem(e).asException();
+    }
+  }
+
+  /**
+   * Answers without a content length: the body may be long, and only its end states which nodes
+   * were missing.
+   */
+  private void answerFile(Context ctx, DrillRequest request) throws DrillException, IOException {
+    ctx.contentType(PCAPNG);
+    drill.pcapng(request, ctx.outputStream());
+  }
+
+  private static DrillRequest request(JsonNode body, String filter, long usualLimit, Scope scope) {
+    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
+    long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
+    long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
+    if (to != 0 && to < from) {
+      throw Problem.badRequest("to_ns is before from_ns").asException();
+    }
+    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "", scope);
+  }
+
+  private static ObjectNode json(Headers headers) {
+    ObjectNode json = Json.object();
+    ArrayNode rows = json.putArray("rows");
+    headers.rows().forEach(rows::add);
+    json.put("truncated", headers.truncated());
+    return withNodes(json, headers.asked(), headers.missing(), headers.leftOut());
+  }
+
+  private static ObjectNode json(Numbers numbers, DrillAggregate aggregate) {
+    ObjectNode json = Json.object();
+    ArrayNode rows = json.putArray("groups");
+    for (Map.Entry<List<String>, Double> group : numbers.groups()) {
+      ObjectNode row = rows.addObject();
+      ObjectNode key = row.putObject("key");
+      for (int i = 0; i < group.getKey().size(); i++) {
+        key.put(aggregate.groupBy().get(i), group.getKey().get(i));
+      }
+      row.put("value", group.getValue());
+    }
+    return withNodes(json, numbers.asked(), numbers.missing(), numbers.leftOut());
+  }
+
+  private static ObjectNode withNodes(
+      ObjectNode json,
+      List<String> asked,
+      Map<String, String> missing,
+      Map<String, String> leftOut) {
+    json.set("nodes", Json.strings(asked));
+    ObjectNode missed = json.putObject("missing");
+    missing.forEach(missed::put);
+    ObjectNode left = json.putObject("left_out");
+    leftOut.forEach(left::put);
+    return json;
+  }
+
+  static Problem problem(DrillException e) {
+    return switch (e.kind()) {
+      case INVALID ->
+          Problem.of(400, "drill-rejected", "The question makes no sense", e.getMessage());
+      case NOT_FOUND -> Problem.notFound(e.getMessage());
+      case TOO_MANY -> Problems.tooMany("watches", e.getMessage() + ": remove one");
+      case BUSY, UNAVAILABLE ->
+          Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
+    };
+  }
+}

@@ -1,0 +1,62 @@
+package io.tapline.control.rest.nodes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.rest.http.Problem;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads members of a request's JSON object; each method throws a problem if the member has the
+ * wrong type.
+ */
+final class Members {
+  private Members() {}
+
+  static long number(JsonNode body, String name, long usual, long most) {
+    JsonNode value = body.path(name);
+    if (value.isMissingNode() || value.isNull()) {
+      return usual;
+    }
+    if (!value.canConvertToLong() || !value.isIntegralNumber()) {
+      throw Problem.badRequest("member \"" + name + "\" is not a whole number").asException();
+    }
+    if (value.asLong() < 0 || value.asLong() > most) {
+      throw Problem.badRequest("member \"" + name + "\" is 0 to " + most).asException();
+    }
+    return value.asLong();
+  }
+
+  static String text(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    if (!value.isMissingNode() && !value.isNull() && !value.isTextual()) {
+      throw Problem.badRequest("member \"" + name + "\" is not a string").asException();
+    }
+    return value.asText("");
+  }
+
+  static boolean flag(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    if (!value.isMissingNode() && !value.isNull() && !value.isBoolean()) {
+      throw Problem.badRequest("member \"" + name + "\" is neither true nor false").asException();
+    }
+    return value.asBoolean(false);
+  }
+
+  static List<String> texts(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    List<String> texts = new ArrayList<>();
+    if (value.isMissingNode() || value.isNull()) {
+      return texts;
+    }
+    boolean wanted = value.isArray();
+    for (JsonNode each : value) {
+      wanted &= each.isTextual() && !each.textValue().isEmpty();
+      texts.add(each.asText());
+    }
+    if (!wanted) {
+      String message = "member \"%s\" is a list of strings, none of them empty".formatted(name);
+      throw Problem.badRequest(message).asException();
+    }
+    return texts;
+  }
+}

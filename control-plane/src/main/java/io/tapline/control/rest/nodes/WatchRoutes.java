@@ -1,0 +1,216 @@
+package io.tapline.control.rest.nodes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.tapline.control.access.Role;
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.WatchService;
+import io.tapline.control.drill.WatchService.Alert;
+import io.tapline.control.drill.WatchSpec;
+import io.tapline.control.rest.http.Access;
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.RequestBody;
+import io.tapline.control.rest.http.Route;
+import io.tapline.control.rest.http.Schemas;
+import io.tapline.schema.rpc.NodeNumber;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Manages watches on the hosts' nodes, and returns their alerts. */
+public final class WatchRoutes {
+  private static final long USUAL_WINDOW_NS = 1_000_000_000;
+  private static final long USUAL_EVERY_NS = 1_000_000;
+  private static final Set<String> MEMBERS =
+      Set.of(
+          "filter",
+          "aggregate",
+          "group_by",
+          "when",
+          "window_ns",
+          "every_ns",
+          "severity",
+          "nodes",
+          "together");
+
+  private final DrillService drill;
+  private final WatchService watches;
+
+  public WatchRoutes(DrillService drill) {
+    this.drill = drill;
+    this.watches = drill.watches();
+  }
+
+  private boolean owns(Context ctx, String watch) {
+    String tenant = Access.rights(ctx).tenant();
+    return watches.ownerOf(watch).filter(owner -> seesAll(ctx) || owner.equals(tenant)).isPresent();
+  }
+
+  private static boolean seesAll(Context ctx) {
+    return Access.known(ctx).role() == Role.ADMIN;
+  }
+
+  public List<Route> routes() {
+    return List.of(addRoute(), listRoute(), removeRoute(), alertsRoute());
+  }
+
+  private Route addRoute() {
+    return Route.post("/api/v1/watches", "addWatch")
+        .summary("Has hosts keep an aggregate up to date, and alert on a condition.")
+        .takes(Json.MEDIA_TYPE, "WatchRequest")
+        .answers(201, "Watch", "The watch.")
+        .problem(400, "The watch makes no sense, or a node does not take it.")
+        .problem(404, "There is no such node.")
+        .problem(413, "The body is too long.")
+        .problem(415, "The body is not JSON.")
+        .problem(
+            429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
+        .problem(503, "The server knows no node, or there are too many watches.")
+        .to(this::add);
+  }
+
+  private void add(Context ctx) {
+    JsonNode body = RequestBody.object(ctx, MEMBERS);
+    Access.requireOwn(ctx, Members.text(body, "when"), drill);
+    try {
+      String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
+      WatchSpec spec =
+          new WatchSpec(
+              Access.filter(ctx, Members.text(body, "filter"), drill),
+              DrillAggregate.parse(function, Members.texts(body, "group_by")),
+              Members.text(body, "when"),
+              Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
+              Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
+              body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
+              Members.texts(body, "nodes"),
+              Members.flag(body, "together"),
+              Access.rights(ctx).scope());
+      String name = watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
+      Json.answer(ctx, 201, json(name, spec));
+    } catch (DrillException e) {
+      throw DrillRoutes.problem(e).asException();
+    }
+  }
+
+  private Route listRoute() {
+    return Route.get("/api/v1/watches", "listWatches")
+        .summary("What hosts watch for.")
+        .answers(200, "WatchList", "The watches.")
+        .to(
+            ctx -> {
+              ObjectNode json = Json.object();
+              ArrayNode array = json.putArray("watches");
+              Map<String, WatchSpec> own = new LinkedHashMap<>(watches.list());
+              own.keySet().removeIf(name -> !owns(ctx, name));
+              own.forEach((name, spec) -> array.add(json(name, spec)));
+              json.put("left_out", own.keySet().stream().mapToLong(watches::leftOut).sum());
+              Json.answer(ctx, 200, json);
+            });
+  }
+
+  private Route removeRoute() {
+    return Route.delete("/api/v1/watches/{id}", "removeWatch")
+        .summary("Ends a watch on all hosts.")
+        .parameter("path", "id", Schemas.string(), "The watch's ID.")
+        .answersNothing(204, "It has ended.")
+        .problem(404, "There is no such watch.")
+        .to(
+            ctx -> {
+              try {
+                String id = ctx.pathParam("id");
+                if (!owns(ctx, id)) {
+                  // Another tenant's watch looks like one that never existed.
+                  throw Problem.notFound("there is no watch " + id).asException();
+                }
+                watches.remove(id);
+                ctx.status(204);
+              } catch (DrillException e) {
+                throw DrillRoutes.problem(e).asException();
+              }
+            });
+  }
+
+  private Route alertsRoute() {
+    return Route.get("/api/v1/alerts", "listAlerts")
+        .summary("The latest alerts of watches, the oldest first.")
+        .parameter(
+            "query",
+            "after",
+            Schemas.integer(0, Long.MAX_VALUE),
+            "Only those with a greater number: that of the last one seen.")
+        .answers(200, "AlertList", "The alerts.")
+        .problem(400, "\"after\" is no number.")
+        .to(this::alerts);
+  }
+
+  private void alerts(Context ctx) {
+    String after = ctx.queryParam("after");
+    if (after != null && !after.matches("\\d{1,18}")) {
+      throw Problem.badRequest("after=" + after + " is no number of an alert").asException();
+    }
+    ObjectNode json = Json.object();
+    ArrayNode array = json.putArray("alerts");
+    long number = after == null ? 0 : Long.parseLong(after);
+    if (seesAll(ctx)) {
+      watches.alertsAfter(number).forEach(alert -> array.add(json(alert, alert.number())));
+    } else {
+      watches
+          .alertsAfter(Access.rights(ctx).tenant(), number)
+          .forEach(alert -> array.add(json(alert, alert.ownNumber())));
+    }
+    Json.answer(ctx, 200, json);
+  }
+
+  private static ObjectNode json(String name, WatchSpec spec) {
+    ObjectNode json = Json.object();
+    json.put("id", name);
+    json.put("filter", spec.filter());
+    json.put("aggregate", spec.aggregate().text());
+    json.set("group_by", Json.strings(spec.aggregate().groupBy()));
+    json.put("when", spec.when());
+    json.put("window_ns", spec.windowNs());
+    json.put("every_ns", spec.everyNs());
+    json.put("severity", spec.severity());
+    json.set("nodes", Json.strings(spec.nodes()));
+    json.put("together", spec.together());
+    return json;
+  }
+
+  private ObjectNode json(Alert alert, long number) {
+    ObjectNode json = Json.object();
+    json.put("number", number);
+    json.put("watch", alert.watch());
+    json.put("node", alert.node());
+    json.put("severity", alert.alert().getSeverity());
+    json.put("window_start_ns", alert.alert().getWindowBeginNs());
+    json.put("window_end_ns", alert.alert().getWindowEndNs());
+    ObjectNode key = json.putObject("key");
+    WatchSpec spec = watches.list().get(alert.watch());
+    for (int i = 0; spec != null && i < alert.alert().getGroupCount(); i++) {
+      key.put(spec.aggregate().groupBy().get(i), alert.alert().getGroup(i));
+    }
+    if (alert.alert().getValuesCount() > 0) {
+      NodeNumber value = alert.alert().getValues(0);
+      switch (value.getValueCase()) {
+        case WHOLE -> json.put("value", value.getWhole());
+        case REAL -> json.put("value", value.getReal());
+        case VALUE_NOT_SET -> json.putNull("value");
+      }
+    }
+    if (!alert.parts().isEmpty()) {
+      ObjectNode parts = json.putObject("parts");
+      alert.parts().forEach(parts::put);
+      json.set("missing", Json.strings(alert.missing()));
+    }
+    json.put("late", alert.alert().getLate());
+    json.put("found_ns", alert.alert().getFoundNs());
+    json.put("received_ns", alert.receivedNs());
+    return json;
+  }
+}

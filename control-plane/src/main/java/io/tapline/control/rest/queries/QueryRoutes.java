@@ -1,0 +1,250 @@
+package io.tapline.control.rest.queries;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.tapline.compiler.access.Rights;
+import io.tapline.control.PipelineException;
+import io.tapline.control.ProgressListener;
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryRejected;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.TooManyQueries;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.rest.events.EventStreams;
+import io.tapline.control.rest.events.Events;
+import io.tapline.control.rest.http.Access;
+import io.tapline.control.rest.http.Entry;
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.ProblemException;
+import io.tapline.control.rest.http.RequestBody;
+import io.tapline.control.rest.http.Route;
+import io.tapline.control.rest.http.Schemas;
+import io.tapline.control.rest.queries.Metrics.Rejection;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** {@code /api/v1/queries}: the life of queries and their results. */
+public final class QueryRoutes {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryRoutes.class);
+  private static final String ALL = "/api/v1/queries";
+  private static final String ONE = ALL + "/{id}";
+
+  /** As in schema/plan.schema.json; other IDs would address other keys in Redis. */
+  private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,199}");
+
+  private static final String UNAVAILABLE = "Redis does not answer";
+
+  private final QueryService queries;
+  private final Source source;
+  private final RowCounts counts;
+  private final EventStreams streams;
+  private final Metrics metrics;
+
+  /**
+   * Routes to a service.
+   *
+   * @param source source of submitted queries; null for none
+   */
+  public QueryRoutes(QueryService queries, Source source, EventStreams streams, Metrics metrics) {
+    this.queries = queries;
+    this.source = source;
+    this.counts = new RowCounts(queries);
+    this.streams = streams;
+    this.metrics = metrics;
+  }
+
+  public List<Route> routes() {
+    return List.of(
+        submitRoute(), listRoute(), showRoute(), stopRoute(), resultsRoute(), eventsRoute());
+  }
+
+  private Route submitRoute() {
+    return Route.post(ALL, "submitQuery")
+        .summary("Compiles a query and starts it.")
+        .takes(Json.MEDIA_TYPE, "QueryText")
+        .takes(RequestBody.TEXT, "PlainText")
+        .answers(201, "Query", "Started; Location says where it is.")
+        .problem(400, "The query can't be compiled, or the request is not understood.")
+        .problem(409, "The server looks at no traffic.")
+        .problem(413, "The body is too long.")
+        .problem(415, "The body is neither JSON nor plain text.")
+        .problem(
+            429,
+            "As many queries run as this server takes, or of this tenant; Retry-After says when to ask again.")
+        .problem(503, UNAVAILABLE + ", or Kafka does not where the query sends alerts to a topic")
+        .to(this::submit);
+  }
+
+  private void submit(Context ctx) throws QueryRejected, TooManyQueries, PipelineException {
+    String text = RequestBody.query(ctx);
+    String detail =
+        source == null
+            ? "this server has no data path: start it with --interface, --pcap or --agents"
+            : source.unavailable();
+    if (!detail.isEmpty()) {
+      metrics.rejected(Rejection.NO_DATA_PATH);
+      throw Problem.of(409, "no-data-path", "The server looks at no traffic", detail).asException();
+    }
+    String id = submitCounted(text, Access.rights(ctx), Access.quota(ctx).queries());
+    QueryInfo query = queries.find(id).orElseThrow(() -> unknown(id));
+    ctx.header("Location", ALL + "/" + id);
+    Json.answer(ctx, 201, QueryJson.full(query, queries, Access.rights(ctx)));
+  }
+
+  private String submitCounted(String text, Rights rights, int most)
+      throws QueryRejected, TooManyQueries, PipelineException {
+    try {
+      String id = queries.submit(text, source, new WarningLog(), rights, most);
+      metrics.submitted();
+      return id;
+    } catch (QueryRejected e) {
+      metrics.rejected(Rejection.WRONG);
+      throw e;
+    } catch (TooManyQueries e) {
+      metrics.rejected(Rejection.TOO_MANY);
+      throw e;
+    }
+  }
+
+  /** A server has no user at a terminal, so warnings go to its log. */
+  private static final class WarningLog implements ProgressListener {
+    @Override
+    public void progress(String stage, double fraction, long packets, long bytes) {}
+
+    @Override
+    public void warning(String message) {
+      LOG.warn("{}", message);
+    }
+  }
+
+  private Route listRoute() {
+    return Route.get(ALL, "listQueries")
+        .summary("All queries that are kept, latest first.")
+        .answers(200, "QueryList", "The queries, without their plans.")
+        .problem(503, UNAVAILABLE)
+        .to(this::list);
+  }
+
+  private void list(Context ctx) {
+    ObjectNode json = Json.object();
+    ArrayNode array = json.putArray("queries");
+    queries.list().stream()
+        .filter(query -> Access.owns(ctx, query.id()))
+        .forEach(query -> array.add(QueryJson.brief(query)));
+    Json.answer(ctx, 200, json);
+  }
+
+  private Route showRoute() {
+    return one(Route.get(ONE, "getQuery"))
+        .summary("One query, with its plan and what it has counted.")
+        .answers(200, "Query", "The query.")
+        .to(ctx -> Json.answer(ctx, 200, QueryJson.full(query(ctx), queries, Access.rights(ctx))));
+  }
+
+  private Route stopRoute() {
+    return one(Route.delete(ONE, "stopQuery"))
+        .summary("Stops a query; what it has seen stays. Repeats change nothing.")
+        .answers(202, "QueryBrief", "It was asked to stop; its state tells when it has.")
+        .answersNothing(204, "It has ended.")
+        .to(this::stop);
+  }
+
+  private void stop(Context ctx) {
+    QueryInfo query = query(ctx);
+    if (query.state().ended()) {
+      ctx.status(204);
+      return;
+    }
+    queries.stop(query.id());
+    Json.answer(ctx, 202, QueryJson.brief(query));
+  }
+
+  private Route resultsRoute() {
+    return one(Route.get(ONE + "/results", "getResults"))
+        .summary("Result rows: all, page by page, or the latest ones.")
+        .parameter(
+            "query",
+            "processor",
+            Schemas.string(),
+            "Only this processor: its index in PROCESS, or its name.")
+        .parameter(
+            "query",
+            "limit",
+            Schemas.integer(1, Results.MOST_ROWS),
+            "Only the latest rows, as many; without it all rows, "
+                + Results.MOST_ROWS
+                + " or a few more a page.")
+        .parameter(
+            "query",
+            "after",
+            Schemas.string(),
+            "Only windows after this entry: last_entry of the page before.")
+        .answers(200, "Results", "The rows, in the order of windows.")
+        .problem(400, "A parameter is wrong.")
+        .to(this::results);
+  }
+
+  private void results(Context ctx) {
+    QueryInfo query = query(ctx);
+    JsonNode plan = queries.plan(query.id()).orElseThrow(() -> unknown(query.id()));
+    Json.answer(ctx, 200, Results.json(queries, counts, query, Results.Selection.of(ctx, plan)));
+  }
+
+  private Route eventsRoute() {
+    return one(Route.get(ONE + "/events", "followQuery"))
+        .summary(
+            "Server-sent events: each change of state, each window's rows. Ends after the final state, and within a second after the token was revoked.")
+        .parameter(
+            "header",
+            "Last-Event-ID",
+            Schemas.string(),
+            "ID of the last event seen: the stream goes on after it.")
+        .answers(
+            200,
+            Events.MEDIA_TYPE,
+            Route.Content.NO_SCHEMA,
+            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, whose ID is an entry of the query's stream.")
+        .answersNothing(204, "Last-Event-ID is the end's: there is no more.")
+        .problem(400, "Last-Event-ID is none of ours.")
+        .problem(
+            429,
+            "As many streams are open as this server serves, or to this tenant; Retry-After says when to ask again.")
+        .to(this::events);
+  }
+
+  private void events(Context ctx) {
+    QueryInfo query = query(ctx);
+    String last = ctx.header("Last-Event-ID");
+    if (EventStreams.END.equals(last)) {
+      ctx.status(204);
+      return;
+    }
+    streams.follow(ctx, query.id(), Entry.parse("Last-Event-ID", last));
+  }
+
+  private static Route.Builder one(Route.Builder route) {
+    return route
+        .parameter("path", "id", Schemas.string(), "The query's ID.")
+        .problem(404, "There is no such query.")
+        .problem(503, UNAVAILABLE);
+  }
+
+  private QueryInfo query(Context ctx) {
+    String id = ctx.pathParam("id");
+    // Another tenant's query looks like one that never existed.
+    if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
+      throw unknown(id);
+    }
+    return queries.find(id).orElseThrow(() -> unknown(id));
+  }
+
+  private static ProblemException unknown(String id) {
+    return Problem.notFound("no query " + id + ": GET " + ALL + " lists those that are kept")
+        .asException();
+  }
+}

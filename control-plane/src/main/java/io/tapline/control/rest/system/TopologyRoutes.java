@@ -1,0 +1,92 @@
+package io.tapline.control.rest.system;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.tapline.control.access.Role;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.rest.http.Json;
+import io.tapline.control.rest.http.Route;
+import io.tapline.network.Network;
+import io.tapline.network.Topology;
+import io.tapline.sdn.mirror.NetworkStatus;
+import java.util.List;
+
+/**
+ * {@code /api/v1/topology}: the network, as the inventory describes it and its switches report it.
+ */
+public final class TopologyRoutes {
+  private final QueryService queries;
+
+  public TopologyRoutes(QueryService queries) {
+    this.queries = queries;
+  }
+
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/api/v1/topology", "getTopology")
+            .needs(Role.ADMIN)
+            .summary("The network: the inventory's, and what the controller knows of its switches.")
+            .answers(200, "Topology", "What there is; parts that nobody knows are left out.")
+            .to(this::topology));
+  }
+
+  private void topology(Context ctx) {
+    ObjectNode json = Json.object();
+    queries.network().ifPresent(network -> json.set("network", inventory(network)));
+    queries.switches().ifPresent(status -> add(status, json));
+    Json.answer(ctx, 200, json);
+  }
+
+  private static ObjectNode inventory(Network network) {
+    Topology topology = network.topology();
+    ObjectNode json = Json.object().put("kind", topology.kind());
+    ArrayNode hosts = json.putArray("hosts");
+    for (int host = 0; host < topology.hostCount(); host++) {
+      ObjectNode node = hosts.addObject();
+      node.put("host", topology.host(host).name());
+      node.put("edge_switch", topology.edgeName(topology.edgeOf(host)));
+      ArrayNode addresses = node.putArray("addresses");
+      network.addresses().get(host).forEach(prefix -> addresses.add(prefix.toString()));
+    }
+    return json;
+  }
+
+  private static ObjectNode counters(NetworkStatus.PortStatus port) {
+    return Json.object()
+        .put("port", port.port())
+        .put("rx_packets", port.rxPackets())
+        .put("tx_packets", port.txPackets())
+        .put("rx_bytes", port.rxBytes())
+        .put("tx_bytes", port.txBytes())
+        .put("rx_dropped", port.rxDropped())
+        .put("tx_dropped", port.txDropped());
+  }
+
+  private static void add(NetworkStatus status, ObjectNode json) {
+    json.put("settled", status.settled());
+    ObjectNode counters = json.putObject("counters");
+    status.counters().forEach(counters::put);
+    ArrayNode switches = json.putArray("switches");
+    for (NetworkStatus.SwitchStatus each : status.switches()) {
+      ObjectNode node = switches.addObject();
+      node.put("switch", each.name()).put("datapath", each.datapath());
+      node.put("address", each.address()).put("openflow", each.version());
+      node.put("ports", each.ports());
+      node.put("mirror_flows", each.mirrorFlows());
+      node.put("forwarding_flows", each.forwardingFlows());
+      node.put("mirrored_packets", each.mirroredPackets());
+      ArrayNode ports = node.putArray("port_counters");
+      each.portCounters().forEach(port -> ports.add(counters(port)));
+    }
+    ArrayNode links = json.putArray("links");
+    status
+        .cables()
+        .forEach(link -> links.addObject().put("from", link.from()).put("to", link.to()));
+    ArrayNode hosts = json.putArray("hosts");
+    for (NetworkStatus.HostStatus each : status.hosts()) {
+      ObjectNode node = hosts.addObject().put("mac", each.mac()).put("at", each.at());
+      node.set("addresses", Json.strings(each.addresses()));
+    }
+  }
+}

@@ -1,0 +1,162 @@
+package io.tapline.control.server;
+
+import io.tapline.control.HashKeys;
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.coordination.Leadership;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.LeasedNodes;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.LeaseListener;
+import io.tapline.control.rest.RestServer;
+import io.tapline.sdn.controller.Controller;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.UnaryOperator;
+
+/** Runs the control plane until it is asked to stop. */
+public final class ControlPlane {
+  private final ServerSettings settings;
+  private final Terminal terminal;
+
+  /** A control plane, which reports to the terminal and is stopped there. */
+  public ControlPlane(ServerSettings settings, Terminal terminal) {
+    this.settings = settings;
+    this.terminal = terminal;
+  }
+
+  /** Serves as the only control plane; queries end with this process. */
+  public void serve() throws PipelineException, InterruptedException {
+    HashKeys keys = settings.hashKeys().orElseGet(HashKeys::drawn);
+    CountDownLatch stop = new CountDownLatch(1);
+    try (Controller controller = controller();
+        DrillService drill = settings.drill(true);
+        PipelineSession session = session(keys);
+        AgentRegistry registry = registry(session, keys, listeners(session, drill));
+        RestServer server =
+            RestServer.start(session.queries(), source(registry), drill, settings.rest())) {
+      terminal.onStop(stop::countDown);
+      if (registry != null) {
+        open(registry);
+      }
+      if (controller != null) {
+        session.queries().mirrorThrough(controller, registry);
+        String address = settings.switches().orElseThrow().address().getHostString();
+        terminal.hint("listening for switches on " + address + ":" + controller.port());
+      }
+      session.failure().thenRun(stop::countDown);
+      announce(server);
+      stop.await();
+      if (session.failure().isDone()) {
+        throw new PipelineException(Kind.RESOURCES, session.failure().join());
+      }
+      terminal.hint("stopping");
+      // Stops queries before agents lose their leases, so that their monitors can still send what
+      // they have.
+      session.queries().stopAll();
+    }
+  }
+
+  /**
+   * Serves as one of several control planes; others resume this one's queries. REQUIRES: the
+   * settings have agents.
+   *
+   * @param leadership the election; the caller closes it
+   * @param advertised returns the URL that others redirect to, from the one that this one listens
+   *     on
+   */
+  public void lead(Leadership leadership, UnaryOperator<String> advertised)
+      throws PipelineException, InterruptedException {
+    CountDownLatch stop = new CountDownLatch(1);
+    CompletableFuture<String> fault = new CompletableFuture<>();
+    fault.thenRun(stop::countDown);
+    try (DrillService drill = settings.drill(false);
+        // Its monitors belong to agents, which receive their keys once this control plane leads.
+        PipelineSession session = session(HashKeys.KNOWN);
+        Lead lead =
+            new Lead(leadership, this::startController, drill.watches(), settings.hashKeys());
+        AgentRegistry registry =
+            registry(session, HashKeys.KNOWN, LeaseListener.both(listeners(session, drill), lead));
+        RestServer server =
+            RestServer.start(
+                session.queries(), Source.hosts(registry), drill, settings.rest().led(lead))) {
+      terminal.onStop(stop::countDown);
+      lead.campaign(session.queries(), registry, () -> terminal.hint("leading"))
+          .exceptionally(
+              e -> {
+                fault.complete("can't lead: " + e.getCause().getMessage());
+                return null;
+              });
+      leadership.lost().thenRun(ControlPlane::endAtOnce);
+      leadership.campaign(advertised.apply(settings.url().apply(server.port())));
+      announce(server);
+      stop.await();
+      session.queries().detach();
+      if (fault.isDone()) {
+        throw new PipelineException(Kind.RESOURCES, fault.join());
+      }
+      terminal.hint("stopping; queries go on");
+    }
+  }
+
+  /** Another control plane leads: anything that this one still does could only interfere. */
+  private static void endAtOnce() {
+    System.err.println("tapline: this control plane has lost the lead; start it again to follow");
+    Runtime.getRuntime().halt(1);
+  }
+
+  private void announce(RestServer server) {
+    terminal.announce("listening on " + settings.url().apply(server.port()));
+  }
+
+  private PipelineSession session(HashKeys keys) throws PipelineException {
+    return PipelineSession.serve(settings.pipeline().with(keys), terminal);
+  }
+
+  /** Returns null if queries have no source of packets. */
+  private Source source(AgentRegistry registry) {
+    return registry == null ? settings.packets().orElse(null) : Source.hosts(registry);
+  }
+
+  /** Returns the listeners for hosts. */
+  private static LeaseListener listeners(PipelineSession session, DrillService drill) {
+    return LeaseListener.both(new LeasedNodes(drill), session.queries().accounting());
+  }
+
+  /** Returns null if agents are not accepted. */
+  private AgentRegistry registry(PipelineSession session, HashKeys keys, LeaseListener listener) {
+    return settings
+        .agents()
+        .map(agents -> agents.registry(session.queries(), keys, listener))
+        .orElse(null);
+  }
+
+  private void open(AgentRegistry registry) throws PipelineException {
+    try {
+      registry.open();
+    } catch (IOException e) {
+      AgentSettings agents = settings.agents().orElseThrow();
+      throw new PipelineException(
+          Kind.USER,
+          "can't listen for agents on %s:%d: %s"
+              .formatted(
+                  agents.address().getHostString(), agents.address().getPort(), e.getMessage()),
+          e);
+    }
+  }
+
+  private Controller controller() throws PipelineException {
+    try {
+      return startController();
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
+    }
+  }
+
+  /** Returns null if no controller is wanted. */
+  private Controller startController() throws IOException {
+    return settings.switches().isPresent() ? settings.switches().get().start() : null;
+  }
+}

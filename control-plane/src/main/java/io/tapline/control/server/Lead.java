@@ -1,0 +1,128 @@
+package io.tapline.control.server;
+
+import io.tapline.control.HashKey;
+import io.tapline.control.HashKeys;
+import io.tapline.control.coordination.Leadership;
+import io.tapline.control.coordination.ZooKeeperStateStore;
+import io.tapline.control.drill.WatchService;
+import io.tapline.control.query.QueryRecord;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.LeaseListener;
+import io.tapline.control.rest.Leader;
+import io.tapline.sdn.controller.Controller;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
+ * only then listens for switches and agents, so that all that they still have is already known to
+ * be needed. Before that, it accepts neither.
+ */
+public final class Lead implements Leader, LeaseListener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Lead.class);
+
+  /** Starts the network's controller; returns null if there is none. */
+  interface ControllerStart {
+    Controller start() throws IOException;
+  }
+
+  private final Leadership leadership;
+  private final ControllerStart controllers;
+  private final WatchService watches;
+  private final Optional<HashKeys> keys;
+  private volatile ZooKeeperStateStore store;
+  private volatile boolean leads;
+  private Controller controller;
+
+  /**
+   * @param watches watches of the hosts, which this control plane manages from then on
+   * @param keys keys of hashes; if empty, the key of texts is stored with the queries
+   */
+  public Lead(
+      Leadership leadership,
+      ControllerStart controllers,
+      WatchService watches,
+      Optional<HashKeys> keys) {
+    this.leadership = leadership;
+    this.controllers = controllers;
+    this.watches = watches;
+    this.keys = keys;
+  }
+
+  @Override
+  public Optional<String> elsewhere() {
+    return leads
+        ? Optional.empty()
+        : Optional.of(leadership.led().isDone() ? "" : leadership.leader());
+  }
+
+  /** Enters the election; {@code onLead} is called once this control plane leads and serves. */
+  public CompletableFuture<Void> campaign(
+      QueryService queries, AgentRegistry registry, Runnable onLead) {
+    return leadership
+        .led()
+        .thenRunAsync(
+            () -> {
+              try {
+                begin(queries, registry);
+                onLead.run();
+              } catch (IOException e) {
+                throw new CompletionException(e);
+              }
+            });
+  }
+
+  private synchronized void begin(QueryService queries, AgentRegistry registry) throws IOException {
+    store = leadership.claim();
+    watches.lead();
+    registry.lead(store.term(), keys.isPresent() ? keys.get() : keptKeys());
+    List<QueryRecord> left = store.queries();
+    queries.restorePlaces(left);
+    controller = controllers.start();
+    if (controller != null) {
+      queries.mirrorThrough(controller, registry);
+    }
+    registry.expect(store.agents());
+    queries.resume(left, store, Source.hosts(registry));
+    registry.open();
+    leads = true;
+  }
+
+  /** Returns the keys of the previous leaders: hashes have to stay the same. */
+  private HashKeys keptKeys() throws IOException {
+    return HashKeys.KNOWN.withTexts(store.textKey(HashKey.random()));
+  }
+
+  /** Stores the hosts for the next leader. */
+  @Override
+  public void up(String agent, String multilog) {
+    CompletableFuture.runAsync(
+        () -> {
+          try {
+            store.addAgent(agent);
+          } catch (IOException e) {
+            LOG.warn("agent {} can't be kept: {}", agent, e.getMessage());
+          }
+        });
+  }
+
+  @Override
+  public void lost(String agent) {}
+
+  @Override
+  public void forgotten(String agent) {}
+
+  @Override
+  public synchronized void close() {
+    if (controller != null) {
+      controller.close();
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package io.tapline.control.server;
+
+import io.tapline.control.HashKeys;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAccess;
+import io.tapline.control.drill.NodeAddress;
+import io.tapline.control.embedded.EmbeddedOptions;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.rest.RestOptions;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
+
+/**
+ * What a control plane serves.
+ *
+ * @param pipeline the pipeline of its queries
+ * @param hashKeys keys of hashes; empty if it chooses them
+ * @param packets packets of this host that queries read; empty for none
+ * @param agents agents of other hosts; empty if it accepts none
+ * @param switches the switches that it controls; empty for none
+ * @param nodes the hosts' MultiLog nodes
+ * @param rest the REST server
+ * @param url returns the URL of the REST server on a port
+ */
+public record ServerSettings(
+    EmbeddedOptions pipeline,
+    Optional<HashKeys> hashKeys,
+    Optional<Source> packets,
+    Optional<AgentSettings> agents,
+    Optional<SwitchSettings> switches,
+    Nodes nodes,
+    RestOptions rest,
+    IntFunction<String> url) {
+  /**
+   * The hosts' MultiLog nodes.
+   *
+   * @param known nodes that are known without agents
+   * @param access how to connect to them
+   */
+  public record Nodes(List<NodeAddress> known, NodeAccess access) {}
+
+  /**
+   * Connects to the nodes.
+   *
+   * @param leads false for one of several control planes, which manages watches only once it leads
+   */
+  DrillService drill(boolean leads) {
+    return leads
+        ? new DrillService(nodes.known(), pipeline.inventory()::addresses, nodes.access())
+        : DrillService.following(nodes.known(), pipeline.inventory()::addresses, nodes.access());
+  }
+}

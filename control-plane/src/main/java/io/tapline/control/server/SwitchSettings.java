@@ -1,0 +1,28 @@
+package io.tapline.control.server;
+
+import io.tapline.sdn.controller.Controller;
+import io.tapline.sdn.controller.ControllerOptions;
+import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.switches.SwitchTls;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+
+/**
+ * The switches that a control plane controls.
+ *
+ * @param address address to listen on for them; port 0 selects a free one
+ * @param map the switches of the network
+ * @param tls requires a certificate of them; empty for no TLS
+ */
+public record SwitchSettings(InetSocketAddress address, NetworkMap map, Optional<SwitchTls> tls) {
+  /** Starts their controller, whose epoch is the current time: later ones have higher epochs. */
+  public Controller start() throws IOException {
+    try {
+      return Controller.start(ControllerOptions.of(address, map).with(tls));
+    } catch (IOException e) {
+      boolean taken = String.valueOf(e.getMessage()).contains("already in use");
+      throw new IOException(e.getMessage() + (taken ? ": is another controller running?" : ""), e);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package io.tapline.control.server;
+
+import io.tapline.control.ProgressListener;
+
+/**
+ * Where a pipeline or a server was started: whoever waits there sees what it does, and can end it.
+ */
+public interface Terminal {
+  /** Returns the receiver of progress. */
+  ProgressListener progress();
+
+  /** Prints a line of output and passes it to the system at once. */
+  void announce(String line);
+
+  /** Prints a line beside the output. */
+  void hint(String message);
+
+  /** Returns true if the process ends when the pipeline does. */
+  boolean endsProcess();
+
+  /** Runs an action on the first signal to end; the next signal ends the process at once. */
+  void onStop(Runnable stop);
+
+  /** On the first signal to end, runs an action and then ends the process. */
+  void beforeExit(Runnable close);
+}

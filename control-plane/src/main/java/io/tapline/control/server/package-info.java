@@ -1,0 +1,2 @@
+/** The control plane as a server: its wiring, and how it takes the lead among several. */
+package io.tapline.control.server;

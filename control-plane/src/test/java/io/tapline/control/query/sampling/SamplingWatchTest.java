@@ -1,0 +1,135 @@
+package io.tapline.control.query.sampling;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.query.sampling.SamplingWatch.State;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The watch over a simulated job that tells of itself every second or two, and a monitor that puts
+ * a rate into force a second late and cuts batches of a thousand tuples.
+ */
+class SamplingWatchTest {
+  private static final double LOAD = 100_000;
+  private static final int ROWS = 1_000;
+  private static final int SECONDS = 400;
+  private static final int FIRST_SECONDS = 20;
+
+  private final List<Double> limits = new ArrayList<>();
+  private final List<Double> lags = new ArrayList<>();
+
+  private double told(double rate) {
+    limits.add(rate);
+    return rate;
+  }
+
+  private void run(double capacity) {
+    run(capacity, capacity, 5);
+  }
+
+  /** With another capacity for the first seconds. */
+  private void run(double atFirst, double later, int seed) {
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    Random random = new Random(seed);
+    double written = 0;
+    double read = 0;
+    double told = 0;
+    double inForce = 1;
+    boolean silent = false;
+    for (int second = 0; second < SECONDS; second++) {
+      double capacity = second < FIRST_SECONDS ? atFirst : later;
+      written += LOAD * inForce * (0.9 + 0.2 * random.nextDouble());
+      read = Math.min(written, read + capacity);
+      silent = !silent && random.nextInt(3) == 0;
+      told = silent ? told : read;
+      inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
+      watch.take(new State((long) written / ROWS, (long) told / ROWS, (long) told), 1);
+      lags.add((written - read) / capacity);
+    }
+  }
+
+  @Test
+  void aJobThatKeepsUpIsNeverLimited() {
+    run(2 * LOAD);
+    assertThat(limits).as("said once: an earlier control plane may have").containsExactly(1.0);
+  }
+
+  @Test
+  void aJobOfAFifthGetsAFifthWithABoundedLag() {
+    run(LOAD / 5);
+    assertThat(lags.subList(100, SECONDS))
+        .as("lag, s")
+        .allMatch(lag -> lag < SamplingWatch.TARGET_LAG_SECONDS);
+    List<Double> settled = limits.subList(100, limits.size());
+    assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
+        .isBetween(0.15, 0.23);
+    assertThat(settled.stream().mapToDouble(rate -> rate).max().orElseThrow()).isLessThan(0.4);
+  }
+
+  /** The reaction lets few seconds of the full load into the topic: each is five of the job's. */
+  @Test
+  void aJobThatFallsToAFifthIsSoonGivenAFifth() {
+    for (int seed = 0; seed < 20; seed++) {
+      limits.clear();
+      lags.clear();
+      run(2 * LOAD, LOAD / 5, seed);
+      assertThat(lags).as("lag, s, seed %d", seed).allMatch(lag -> lag < 18);
+      assertThat(lags.subList(60, SECONDS))
+          .as("lag, s, seed %d", seed)
+          .allMatch(lag -> lag < SamplingWatch.TARGET_LAG_SECONDS);
+    }
+  }
+
+  /**
+   * Ten batches a second whatever they hold, read as behind a broker's quota: from the tenth second
+   * on what it grants for ten seconds at once, then nothing until that is paid for. While a backlog
+   * of full batches is read, emptier ones behind it must not be taken for full; and a job that
+   * takes nothing for a while must not be taken for one that takes nothing.
+   */
+  @Test
+  void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    Deque<Double> unread = new ArrayDeque<>();
+    long written = 0;
+    double told = 0;
+    double credit = 0;
+    for (int second = 0; second < SECONDS; second++) {
+      double inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
+      for (int i = 0; i < 10; i++) {
+        unread.addLast(LOAD * inForce / 10);
+        written++;
+      }
+      credit = second < 10 ? 0 : Math.min(0, credit + LOAD / 5);
+      double fetched = 0;
+      while (credit >= 0 && !unread.isEmpty() && fetched < 2 * LOAD) {
+        fetched += unread.removeFirst();
+      }
+      credit -= second < 10 ? 0 : fetched;
+      told += fetched;
+      watch.take(new State(written, written - unread.size(), (long) told), 1);
+      lags.add(unread.size() / 10.0);
+    }
+    assertThat(limits).as("not blind").allMatch(rate -> rate > 0.005);
+    List<Double> settled = limits.subList(100, limits.size());
+    assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
+        .isBetween(0.12, 0.22);
+    assertThat(settled).allMatch(rate -> rate > 0.01 && rate < 0.5);
+    assertThat(lags.subList(100, SECONDS))
+        .as("lag, s, which a pause of the quota alone makes ten")
+        .allMatch(lag -> lag < 1.75 * SamplingWatch.TARGET_LAG_SECONDS);
+  }
+
+  @Test
+  void whatAJobHasNotBegunToReadIsNoLag() {
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    for (int second = 1; second < 60; second++) {
+      watch.take(new State(1_000L * second, 0, 0), 1);
+    }
+    assertThat(limits).isEmpty();
+  }
+}

@@ -1,0 +1,100 @@
+package io.tapline.control.query.services;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.JobKey;
+import io.tapline.control.query.QueryStore;
+import io.tapline.control.testing.TestRedis;
+import io.tapline.flink.RedisEndpoint;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+
+class ReadinessTest {
+  /** The patience with services that answer at once: never reached. */
+  private static final Duration LONG = Duration.ofMinutes(10);
+
+  private static final Duration SHORT = Duration.ofMillis(200);
+
+  @Test
+  void tellsOfEachServiceWhatIsWrong() {
+    Map<String, Supplier<String>> services = new LinkedHashMap<>();
+    services.put("kafka", () -> "");
+    services.put("redis", () -> "is full");
+    services.put(
+        "flink",
+        () -> {
+          throw new IllegalStateException("no leader");
+        });
+    try (Readiness readiness = new Readiness(services, LONG)) {
+      assertThat(readiness.faults())
+          .containsExactly(
+              Map.entry("kafka", ""),
+              Map.entry("redis", "is full"),
+              Map.entry("flink", "does not answer as it should"));
+      assertThat(readiness.lastFaults()).isEqualTo(readiness.faults());
+    }
+  }
+
+  @Test
+  void doesNotWaitForOneThatIsSilentNorAsksItTwice() throws Exception {
+    CountDownLatch speak = new CountDownLatch(1);
+    AtomicInteger asked = new AtomicInteger();
+    Supplier<String> silent =
+        () -> {
+          asked.incrementAndGet();
+          try {
+            speak.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+          return "";
+        };
+    try (Readiness readiness = new Readiness(Map.of("kafka", silent), SHORT)) {
+      assertThat(readiness.lastFaults()).as("not known yet").isEmpty();
+      // Both return, although it has not spoken yet.
+      assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
+      assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
+      assertThat(asked).hasValue(1);
+      assertThat(readiness.lastFaults()).containsEntry("kafka", "does not answer");
+      speak.countDown();
+    }
+    try (Readiness readiness = new Readiness(Map.of("kafka", silent), LONG)) {
+      assertThat(readiness.faults()).containsEntry("kafka", "");
+    }
+  }
+
+  @Test
+  void aFullRedisTakesNoResults() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()), JobKey.random());
+        Jedis admin = redis.client()) {
+      assertThat(store.fault()).isEmpty();
+      admin.configSet("maxmemory", "1");
+      assertThat(store.silence()).as("it answers").isEmpty();
+      assertThat(store.fault()).startsWith("takes no results: OOM");
+      admin.configSet("maxmemory", "0");
+      assertThat(store.fault()).isEmpty();
+      assertThat(admin.keys("*")).as("nothing that stays").isSubsetOf(QueryStore.PROBE);
+      redis.close();
+      assertThat(store.fault()).isEqualTo("does not answer");
+    }
+  }
+
+  @Test
+  void aRedisThatAnswersButRefusesIsNotCalledSilent() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()), JobKey.random());
+        Jedis admin = redis.client()) {
+      admin.configSet("requirepass", "a password");
+      assertThat(store.silence()).contains(": NOAUTH ").contains("--redis-password-file");
+      redis.close();
+      assertThat(store.silence()).contains(": Connection refused; ");
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.tapline.control.rest.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.rest.Rest;
+import io.tapline.control.rest.RestOptions;
+import io.tapline.control.rest.StoredQueries;
+import io.tapline.control.testing.Await;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.StringReader;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.Jedis;
+
+@Timeout(60)
+class EventsTest {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String EVENTS = "/api/v1/queries/q-1/events";
+  private static final int MOST_STREAMS = 32;
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  private StoredQueries stored;
+  private int windows;
+
+  @BeforeEach
+  void start() throws Exception {
+    stored = new StoredQueries(null, "", RestOptions.loopback(0).streams(MOST_STREAMS));
+    stored.add("q-1", "running");
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    stored.close();
+  }
+
+  private record Event(String name, String id, JsonNode data) {}
+
+  /** The next event; null at the end of the stream. Comments are passed over. */
+  private static Event next(BufferedReader stream) throws IOException {
+    String name = "";
+    String id = "";
+    JsonNode data = null;
+    for (String line = stream.readLine(); line != null; line = stream.readLine()) {
+      if (line.startsWith("event: ")) {
+        name = line.substring(7);
+      } else if (line.startsWith("id: ")) {
+        id = line.substring(4);
+      } else if (line.startsWith("data: ")) {
+        data = MAPPER.readTree(line.substring(6));
+      } else if (line.isEmpty() && data != null) {
+        return new Event(name, id, data);
+      }
+    }
+    return null;
+  }
+
+  private static List<Event> all(String text) throws IOException {
+    List<Event> events = new ArrayList<>();
+    BufferedReader reader = new BufferedReader(new StringReader(text));
+    for (Event event = next(reader); event != null; event = next(reader)) {
+      events.add(event);
+    }
+    return events;
+  }
+
+  @Test
+  void tellsOfWindowsAsTheyComeAndEndsAfterTheFinalState() throws Exception {
+    stored.window("q-1", 1, 0, 3);
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      Event state = next(stream);
+      assertThat(state.name()).isEqualTo("state");
+      assertThat(state.id()).isEmpty();
+      assertThat(state.data().path("state").asText()).isEqualTo("running");
+      assertThat(next(stream).id()).isEqualTo("1-0");
+
+      stored.window("q-1", 2, 1, 2);
+      Event window = next(stream);
+      assertThat(window.name()).isEqualTo("window");
+      assertThat(window.id()).isEqualTo("2-1");
+      assertThat(window.data().path("processor").asInt()).isEqualTo(1);
+      assertThat(window.data().path("name").asText()).isEqualTo("diff-group");
+      assertThat(window.data().path("window_end_ns").asLong()).isEqualTo(2_000_000_000L);
+      assertThat(window.data().path("rows")).hasSize(2);
+      assertThat(window.data().path("completeness").path("packets_in").asLong()).isEqualTo(7);
+
+      stored.window("q-1", 3, 0, 1);
+      stored.state("q-1", "finished");
+      assertThat(next(stream).id()).isEqualTo("3-0");
+      Event end = next(stream);
+      assertThat(end.name()).isEqualTo("state");
+      assertThat(end.data().path("state").asText()).isEqualTo("finished");
+      assertThat(end.id()).isEqualTo(EventStreams.END);
+      assertThat(next(stream)).isNull();
+    }
+  }
+
+  @Test
+  void goesOnAfterTheLastEventSeen() throws Exception {
+    for (int number = 1; number <= 200; number++) {
+      stored.window("q-1", number, 0, 1);
+    }
+    stored.state("q-1", "stopped");
+    List<Event> whole = all(stored.rest.get(EVENTS).body());
+    assertThat(whole).hasSize(201);
+    List<Event> rest =
+        all(stored.rest.send(stored.rest.request(EVENTS).header("Last-Event-ID", "150-0")).body());
+    assertThat(rest).isEqualTo(whole.subList(150, 201));
+  }
+
+  @Test
+  void whoHasSeenTheEndIsToldToStopAsking() throws Exception {
+    stored.state("q-1", "finished");
+    HttpRequest.Builder again =
+        stored.rest.request(EVENTS).header("Last-Event-ID", EventStreams.END);
+    assertThat(stored.rest.send(again).statusCode()).isEqualTo(204);
+  }
+
+  @Test
+  void streamsAreBoundedAndComeBack() throws Exception {
+    List<BufferedReader> streams = new ArrayList<>();
+    for (int i = 0; i < MOST_STREAMS; i++) {
+      BufferedReader stream = stored.rest.events(EVENTS);
+      next(stream);
+      streams.add(stream);
+    }
+    HttpResponse<String> refused = stored.rest.get(EVENTS);
+    Rest.problem(refused, 429, "too-many-event-streams");
+    assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+    assertThat(stored.rest.get("/healthz").statusCode()).isEqualTo(200);
+
+    for (BufferedReader stream : streams) {
+      stream.close();
+    }
+    Await.until("streams come back", SOON, this::writtenToAndFewer);
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      assertThat(next(stream).name()).isEqualTo("state");
+    }
+  }
+
+  /**
+   * A disconnected client is detected by writing to it: the first write makes its host report that,
+   * the second fails.
+   */
+  private boolean writtenToAndFewer() throws Exception {
+    stored.window("q-1", ++windows, 0, 1);
+    return gauge("tapline_event_streams") == 0;
+  }
+
+  private double gauge(String name) throws Exception {
+    return stored
+        .rest
+        .get("/metrics")
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(name + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void closingTheServerEndsStreams() throws Exception {
+    BufferedReader stream = stored.rest.events(EVENTS);
+    assertThat(next(stream).name()).isEqualTo("state");
+    assertTimeoutPreemptively(Duration.ofSeconds(3), () -> stored.server.close());
+    assertThat(next(stream)).isNull();
+  }
+
+  /** The server closes while the stream's thread is writing and not yet waiting for an event. */
+  @Test
+  void closingTheServerEndsAStreamThatIsBeingWritten() throws Exception {
+    for (int number = 1; number <= 200; number++) {
+      stored.window("q-1", number, 0, 5);
+    }
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      assertThat(next(stream).name()).isEqualTo("state");
+      assertTimeoutPreemptively(Duration.ofSeconds(3), () -> stored.server.close());
+    }
+  }
+
+  @Test
+  void aForgottenQueryEndsItsStreams() throws Exception {
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      assertThat(next(stream).name()).isEqualTo("state");
+      try (Jedis client = stored.redis.client()) {
+        client.del("tapline:query:q-1");
+      }
+      assertThat(next(stream)).isNull();
+    }
+  }
+}

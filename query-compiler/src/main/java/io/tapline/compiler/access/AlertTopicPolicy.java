@@ -1,0 +1,117 @@
+package io.tapline.compiler.access;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.text.Names;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * The Kafka topics to which alerts may be sent. Each tenant may use those that begin with {@code
+ * alerts.TENANT.}; without tokens, those that begin with {@code alerts.}. The inventory's section
+ * {@code topics} adds others, to all tenants or by tenant:
+ *
+ * <pre>
+ * topics: [pager, "noc.*"]
+ *
+ * topics:
+ *   web: [web-pages]
+ *   "*": [pager, "noc.*"]
+ * </pre>
+ *
+ * <p>A star at the end matches any suffix. No pattern allows topics of Tapline and of Kafka itself.
+ * Immutable.
+ *
+ * @param patterns patterns by tenant
+ */
+public record AlertTopicPolicy(Map<String, List<String>> patterns) {
+  public static final AlertTopicPolicy OWN = new AlertTopicPolicy(Map.of());
+
+  public static final String NAME = "[a-zA-Z0-9._-]{1,249}";
+
+  private static final String ALL = "*";
+  private static final String PREFIX = "alerts.";
+  private static final Pattern PATTERN = Pattern.compile("[a-zA-Z0-9._-]{1,249}\\*?|\\*");
+
+  /** REQUIRES: not null. */
+  public static AlertTopicPolicy read(JsonNode section) {
+    if (section.isMissingNode() || section.isNull()) {
+      return OWN;
+    } else if (section.isArray()) {
+      return new AlertTopicPolicy(Map.of(ALL, patterns(section, "topics")));
+    } else if (!section.isObject()) {
+      throw wrong("topics", "must be a list of topics, or map tenants to lists");
+    }
+    Map<String, List<String>> patterns = new LinkedHashMap<>();
+    for (Map.Entry<String, JsonNode> entry : section.properties()) {
+      String place = "topics." + entry.getKey();
+      if (!entry.getKey().equals(ALL) && !entry.getKey().matches(Rights.TENANT)) {
+        throw wrong(place, "is no tenant: small letters and digits, or * for all");
+      } else if (!entry.getValue().isArray()) {
+        throw wrong(place, "must be a list of topics");
+      }
+      patterns.put(entry.getKey(), patterns(entry.getValue(), place));
+    }
+    return new AlertTopicPolicy(Map.copyOf(patterns));
+  }
+
+  private static List<String> patterns(JsonNode list, String place) {
+    List<String> patterns = new ArrayList<>();
+    for (JsonNode each : list) {
+      String pattern = each.asText();
+      if (!each.isTextual() || !PATTERN.matcher(pattern).matches()) {
+        throw wrong(
+            place,
+            "'%s' is no topic: letters, digits, '.', '_' and '-', and a * at the end"
+                .formatted(pattern));
+      } else if (isReserved(pattern)) {
+        throw wrong(
+            place,
+            "'%s' is of Tapline or Kafka itself: no alert may be sent there".formatted(pattern));
+      }
+      patterns.add(pattern);
+    }
+    return List.copyOf(patterns);
+  }
+
+  private static boolean isReserved(String name) {
+    return name.startsWith("tapline.")
+        || name.startsWith("__")
+        || name.equals(".")
+        || name.equals("..");
+  }
+
+  private static IllegalArgumentException wrong(String place, String message) {
+    return new IllegalArgumentException("inventory, %s: %s".formatted(place, message));
+  }
+
+  public boolean allows(Rights rights, String topic) {
+    return !isReserved(topic)
+        && of(rights).stream()
+            .anyMatch(
+                pattern ->
+                    pattern.endsWith(ALL)
+                        ? isLonger(topic, pattern.substring(0, pattern.length() - 1))
+                        : topic.equals(pattern));
+  }
+
+  private static boolean isLonger(String topic, String prefix) {
+    return topic.startsWith(prefix) && topic.length() > prefix.length();
+  }
+
+  /** Returns the patterns, the tenant's own first. */
+  private List<String> of(Rights rights) {
+    List<String> all = new ArrayList<>();
+    boolean nobody = rights.tenant().equals(Rights.NOBODY);
+    all.add(PREFIX + (nobody ? "" : rights.tenant() + ".") + ALL);
+    all.addAll(patterns.getOrDefault(rights.tenant(), List.of()));
+    all.addAll(patterns.getOrDefault(ALL, List.of()));
+    return all;
+  }
+
+  public String expected(Rights rights) {
+    return "one of " + Names.list(of(rights));
+  }
+}

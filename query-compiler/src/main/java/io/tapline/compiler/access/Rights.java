@@ -1,0 +1,30 @@
+package io.tapline.compiler.access;
+
+/**
+ * The caller's tenant and the part of the network that it may look at.
+ *
+ * @param tenant prefix of the IDs of the caller's queries; {@link #NOBODY} if callers are not
+ *     distinguished
+ * @param networkWide whether queries may leave hosts and networks unnamed
+ * @param scope one end of each connection that a query matches must be within it
+ */
+public record Rights(String tenant, boolean networkWide, Scope scope) {
+  /** The tenant of callers that need no token. */
+  public static final String NOBODY = "q";
+
+  static final String TENANT = "[a-z][a-z0-9]{0,31}";
+
+  /** All rights. */
+  public static final Rights ALL = new Rights(NOBODY, true, Scope.EVERYTHING);
+
+  public Rights {
+    if (!tenant.matches(TENANT)) {
+      throw new IllegalArgumentException("tenant must match " + TENANT + ": " + tenant);
+    }
+  }
+
+  /** Returns true if a query belongs to this tenant. */
+  public boolean owns(String query) {
+    return query.startsWith(tenant + "-");
+  }
+}

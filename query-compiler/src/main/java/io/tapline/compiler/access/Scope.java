@@ -1,0 +1,66 @@
+package io.tapline.compiler.access;
+
+import io.tapline.network.IpPrefix;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The addresses that a caller may look at.
+ *
+ * @param prefixes those addresses; empty for all
+ */
+public record Scope(List<IpPrefix> prefixes) {
+  /** All addresses. */
+  public static final Scope EVERYTHING = new Scope(List.of());
+
+  private static final Pattern LENGTH = Pattern.compile("0|[1-9][0-9]{0,2}");
+
+  public Scope {
+    prefixes = List.copyOf(prefixes);
+  }
+
+  /**
+   * Parses "10.0.2.0/24" or an address.
+   *
+   * @return nothing if the text is neither, or has bits beyond its length
+   */
+  public static Optional<IpPrefix> prefix(String text) {
+    int slash = text.indexOf('/');
+    Optional<IpPrefix> address = IpPrefix.parse(slash < 0 ? text : text.substring(0, slash));
+    if (slash < 0 || address.isEmpty()) {
+      return address;
+    }
+    String digits = text.substring(slash + 1);
+    if (!LENGTH.matcher(digits).matches() || Integer.parseInt(digits) > address.get().longest()) {
+      return Optional.empty();
+    }
+    IpPrefix prefix = address.get().shortened(Integer.parseInt(digits));
+    return prefix.addressText().equals(address.get().addressText())
+        ? Optional.of(prefix)
+        : Optional.empty();
+  }
+
+  public boolean isEverything() {
+    return prefixes.isEmpty();
+  }
+
+  /** Returns true if all addresses of a prefix are within the scope. */
+  public boolean holds(IpPrefix wanted) {
+    return isEverything() || prefixes.stream().anyMatch(prefix -> prefix.covers(wanted));
+  }
+
+  /** Returns the scope for users if it has limits. */
+  public Optional<String> limits() {
+    return isEverything() ? Optional.empty() : Optional.of(toString());
+  }
+
+  /** Returns the scope for users. */
+  @Override
+  public String toString() {
+    return isEverything()
+        ? "everything"
+        : prefixes.stream().map(IpPrefix::toString).collect(Collectors.joining(", "));
+  }
+}

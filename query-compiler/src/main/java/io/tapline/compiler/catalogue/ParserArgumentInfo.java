@@ -1,0 +1,63 @@
+package io.tapline.compiler.catalogue;
+
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import java.math.BigDecimal;
+import java.util.List;
+
+/**
+ * An argument that a parser takes in PARSE: {@code queue_flows(delay=500us)}.
+ *
+ * @param type any but {@code ADDRESS}
+ * @param unit "ns", "bytes"…; empty for plain numbers and texts
+ * @param defaultValue in the form of {@code ParserArgument.value}
+ * @param min smallest value of a number
+ * @param max largest value of a number
+ * @param choices values of a text
+ */
+public record ParserArgumentInfo(
+    String name,
+    FieldInfo.Type type,
+    String unit,
+    String description,
+    String defaultValue,
+    BigDecimal min,
+    BigDecimal max,
+    List<String> choices) {
+
+  public ParserArgumentInfo {
+    choices = List.copyOf(choices);
+  }
+
+  /** Returns a value in the form of {@code ParserArgument.value} as queries write it. */
+  public String asWritten(String value) {
+    return asWritten(value, unit);
+  }
+
+  public static String asWritten(String value, String unit) {
+    return unit.equals("ns") ? Literals.durationText(new BigDecimal(value).longValue()) : value;
+  }
+
+  /** Returns the values that a query may give, for people. */
+  public String expected() {
+    return switch (type) {
+      case BOOL -> "true or false";
+      case STRING, ADDRESS -> Names.either(choices);
+      case U64, I64, F64 ->
+          "%s from %s to %s".formatted(kind(), bound(min), bound(max))
+              + (unit.isEmpty() || unit.equals("ns") ? "" : " " + unit);
+    };
+  }
+
+  private String kind() {
+    return switch (unit) {
+      case "ns" -> "a duration";
+      case "bytes" -> "a size";
+      default -> type == FieldInfo.Type.F64 ? "a number" : "a whole number";
+    };
+  }
+
+  private String bound(BigDecimal bound) {
+    return asWritten(bound.stripTrailingZeros().toPlainString());
+  }
+}

@@ -1,0 +1,71 @@
+package io.tapline.compiler.catalogue;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A parser's declaration of its tuples.
+ *
+ * @param mainFields fields that top-k ranks; empty if a query must name one
+ * @param valueField default of by= for sums, averages…
+ * @param duration the duration that diff uses, if the parser has one
+ * @param intervalNs interval at which it emits; 0 if it emits on events
+ * @param arguments arguments that it takes in PARSE
+ * @param fields columns in order, the common ones first
+ */
+public record ParserInfo(
+    String name,
+    String description,
+    Layer layer,
+    List<String> mainFields,
+    Optional<String> valueField,
+    Optional<DurationSource> duration,
+    long intervalNs,
+    List<ParserArgumentInfo> arguments,
+    List<FieldInfo> fields) {
+
+  /** The network layer that a parser reads. */
+  public enum Layer {
+    NETWORK,
+    TRANSPORT,
+    APPLICATION
+  }
+
+  /** The source of a duration. */
+  public sealed interface DurationSource {}
+
+  /** A field that contains the duration. */
+  public record DurationField(String field) implements DurationSource {}
+
+  /**
+   * Two tuples of one flow: from one whose event is in {@code start} to one whose event is in
+   * {@code end}.
+   */
+  public record DurationEvents(String eventField, List<String> start, List<String> end)
+      implements DurationSource {}
+
+  public ParserInfo {
+    mainFields = List.copyOf(mainFields);
+    arguments = List.copyOf(arguments);
+    fields = List.copyOf(fields);
+  }
+
+  /** Returns true if tuples record whether they were answered. */
+  public boolean knowsAnswers() {
+    return has("partial", FieldInfo.Type.STRING) && has("unanswered", FieldInfo.Type.BOOL);
+  }
+
+  private boolean has(String fieldName, FieldInfo.Type type) {
+    return field(fieldName).filter(field -> field.type() == type).isPresent();
+  }
+
+  /** Returns the argument of this name, as queries may write it. */
+  public Optional<ParserArgumentInfo> argument(String written) {
+    return arguments.stream().filter(each -> Names.same(each.name(), written)).findFirst();
+  }
+
+  /** Returns the field of this canonical name. */
+  public Optional<FieldInfo> field(String fieldName) {
+    return fields.stream().filter(field -> field.name().equals(fieldName)).findFirst();
+  }
+}

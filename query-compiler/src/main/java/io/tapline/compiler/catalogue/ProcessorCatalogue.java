@@ -1,0 +1,314 @@
+package io.tapline.compiler.catalogue;
+
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
+import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentType;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.schema.proto.Aggregate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The processors that PROCESS accepts, with the descriptions that {@code tapline processors} shows.
+ */
+public final class ProcessorCatalogue {
+  public static final int MOST_K = 10_000;
+  public static final int DEFAULT_K = 10;
+  public static final long SHORTEST_WINDOW_NS = 10 * Literals.NS_PER_MS;
+  public static final long LONGEST_WINDOW_NS = 24L * 3600 * 1000 * Literals.NS_PER_MS;
+  public static final long DEFAULT_WINDOW_NS = 10_000 * Literals.NS_PER_MS;
+
+  /** Maximum number of panes in a window: each takes memory per key in the stream job. */
+  public static final int MOST_PANES = 10_000;
+
+  public static final List<String> ORDERS = List.of("desc", "asc");
+  public static final List<String> SEVERITIES = List.of("info", "warning", "critical");
+  public static final int MOST_AFTER = 1000;
+  public static final String DEFAULT_CONDITION = "count > 0";
+  private static final String CONDITIONS =
+      "count, or count, sum, avg, max, min, rate, distinct or p1 to p99.9 of (field), or count or share of (condition on tuples); >, >=, < or <=; a number, size or duration";
+
+  private static final String COUNTABLE =
+      "a numeric field, or one that is true or false (also half_seen) to count tuples by";
+
+  public static final List<String> AGGREGATES = List.of("count", "sum", "max", "min", "avg");
+
+  private static final List<Definition> DEFINITIONS =
+      List.of(
+          new Definition(Family.TOP_K, topK(), null),
+          diff("diff-group", "each group's distribution of durations", Aggregate.DISTRIBUTION),
+          diff("diff-group-avg", "each group's mean duration", Aggregate.AVG),
+          group("group-sum", "each group's sum of a field", Aggregate.SUM),
+          group("group-avg", "each group's mean of a field", Aggregate.AVG),
+          group("group-max", "each group's largest value of a field", Aggregate.MAX),
+          group("group-min", "each group's smallest value of a field", Aggregate.MIN),
+          group("group-count", "each group's number of tuples", Aggregate.COUNT),
+          group("sum", "the sum of a field", Aggregate.SUM),
+          group("avg", "the mean of a field", Aggregate.AVG),
+          group("max", "the largest value of a field", Aggregate.MAX),
+          group("min", "the smallest value of a field", Aggregate.MIN),
+          group("count", "the number of tuples", Aggregate.COUNT),
+          new Definition(Family.RATE, rate(), Aggregate.RATE),
+          new Definition(Family.DISTINCT, distinct(), Aggregate.DISTINCT),
+          new Definition(Family.GROUP, percentile(), Aggregate.PERCENTILE),
+          group("histogram", "how the values of a field are spread", Aggregate.HISTOGRAM),
+          new Definition(Family.DIFF, diff(), Aggregate.AVG),
+          new Definition(Family.GROUP, chosen("group", "an aggregate of each group"), null),
+          new Definition(
+              Family.JOIN,
+              chosen("join", "an aggregate by fields of another parser's tuple of the same flow"),
+              null),
+          new Definition(Family.FILTER, filter(), null),
+          new Definition(Family.TRIGGER, trigger(), null));
+
+  private ProcessorCatalogue() {}
+
+  /** How a processor is compiled. */
+  public enum Family {
+    TOP_K,
+    DIFF,
+    GROUP,
+    RATE,
+    DISTINCT,
+    JOIN,
+    FILTER,
+    TRIGGER
+  }
+
+  /**
+   * A processor and its meaning.
+   *
+   * @param aggregate null if the arguments choose it
+   */
+  public record Definition(Family family, ProcessorInfo info, Aggregate aggregate) {}
+
+  /** Returns all processors, in the order in which they are shown. */
+  public static List<ProcessorInfo> all() {
+    return DEFINITIONS.stream().map(Definition::info).toList();
+  }
+
+  /** Returns the processor of this name, however spelled. */
+  public static Optional<ProcessorInfo> find(String name) {
+    return definition(name).map(Definition::info);
+  }
+
+  public static Optional<Definition> definition(String name) {
+    return DEFINITIONS.stream().filter(one -> Names.same(one.info().name(), name)).findFirst();
+  }
+
+  public static List<String> names() {
+    return DEFINITIONS.stream().map(one -> one.info().name()).toList();
+  }
+
+  private static ProcessorInfo topK() {
+    return new ProcessorInfo(
+        "top-k",
+        "the k keys with the most tuples, or the largest values, over a rolling window",
+        List.of(
+            new ArgumentInfo("k", ArgumentType.INTEGER, "10", "1 to " + MOST_K, "rows kept"),
+            new ArgumentInfo(
+                "w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"),
+            slide("w/10, at least 1s, at most w"),
+            new ArgumentInfo(
+                "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is ranked"),
+            new ArgumentInfo(
+                "order",
+                ArgumentType.CHOICE,
+                "desc",
+                Names.either(ORDERS),
+                "desc: largest first; asc: smallest first"),
+            new ArgumentInfo(
+                "key",
+                ArgumentType.FIELDS,
+                "the parser's main fields",
+                "fields",
+                "what a row stands for"),
+            new ArgumentInfo(
+                "agg",
+                ArgumentType.CHOICE,
+                "count; with by= the sum of an additive field, of others the max (the min with order=asc)",
+                Names.either(AGGREGATES),
+                "how a key's values become one")));
+  }
+
+  private static Definition diff(String name, String description, Aggregate aggregate) {
+    String whole = description + ": from start to end, as the first parser knows them";
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.addAll(queryWindow());
+    return new Definition(Family.DIFF, new ProcessorInfo(name, whole, arguments), aggregate);
+  }
+
+  private static Definition group(String name, String description, Aggregate aggregate) {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    if (aggregate != Aggregate.COUNT) {
+      arguments.add(aggregated());
+    }
+    arguments.addAll(queryWindow());
+    return new Definition(Family.GROUP, new ProcessorInfo(name, description, arguments), aggregate);
+  }
+
+  private static ProcessorInfo rate() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is summed"));
+    arguments.add(
+        new ArgumentInfo("w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"));
+    arguments.add(slide("w/10, at least 1s, at most w"));
+    return new ProcessorInfo("rate", "tuples, or the sum of a field, per second", arguments);
+  }
+
+  private static ProcessorInfo distinct() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "of",
+            ArgumentType.FIELD,
+            "the first of the parser's main fields",
+            "a field",
+            "whose different values are counted"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("distinct", "how many different values a field has", arguments);
+  }
+
+  private static ProcessorInfo percentile() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), aggregated()));
+    arguments.add(
+        new ArgumentInfo(
+            "p", ArgumentType.NUMBER, "99", "above 0 to 100", "per cent of values not above it"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("percentile", "a percentile of a field", arguments);
+  }
+
+  private static ProcessorInfo diff() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "agg",
+            ArgumentType.CHOICE,
+            "avg",
+            Names.either(AGGREGATES),
+            "how a group's durations become one"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo(
+        "diff", "durations from start to end, as the first parser knows them", arguments);
+  }
+
+  private static ProcessorInfo chosen(String name, String description) {
+    List<ArgumentInfo> arguments = new ArrayList<>();
+    arguments.add(
+        name.equals("group")
+            ? groupBy()
+            : new ArgumentInfo(
+                "group",
+                ArgumentType.FIELDS,
+                "the second parser's main fields",
+                "fields of the first parser and one other",
+                "what a group has in common"));
+    arguments.add(aggregated());
+    arguments.add(
+        new ArgumentInfo(
+            "agg",
+            ArgumentType.CHOICE,
+            "count; with by= the sum",
+            Names.either(AGGREGATES),
+            "how a group's values become one"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo(name, description, arguments);
+  }
+
+  private static ProcessorInfo filter() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), when()));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("filter", "the groups that meet a condition", arguments);
+  }
+
+  private static ProcessorInfo trigger() {
+    return new ProcessorInfo(
+        "trigger",
+        "alerts that begin and end with a condition on a group",
+        List.of(
+            groupBy(),
+            when(),
+            new ArgumentInfo(
+                "every", ArgumentType.DURATION, "1s", "10ms to w", "how often it is looked at"),
+            new ArgumentInfo(
+                "w", ArgumentType.DURATION, "every", "10ms to 24h", "length of the window"),
+            new ArgumentInfo(
+                "clear",
+                ArgumentType.TEXT,
+                "that of when",
+                "a number, size or duration",
+                "threshold that ends an alert once it has begun"),
+            new ArgumentInfo(
+                "after",
+                ArgumentType.INTEGER,
+                "1",
+                "1 to " + MOST_AFTER,
+                "windows in a row before an alert begins"),
+            new ArgumentInfo(
+                "cooldown",
+                ArgumentType.DURATION,
+                "none",
+                "10ms to 24h",
+                "least time from one alert of a group to its next"),
+            new ArgumentInfo(
+                "severity",
+                ArgumentType.CHOICE,
+                "warning",
+                Names.either(SEVERITIES),
+                "what the alert says of itself"),
+            new ArgumentInfo(
+                "webhook",
+                ArgumentType.TEXT,
+                "none",
+                "an http or https URL that the inventory lists",
+                "is posted each alert"),
+            new ArgumentInfo(
+                "topic",
+                ArgumentType.TEXT,
+                "none",
+                "a Kafka topic: alerts.TENANT.… or one that the inventory lists",
+                "is sent each alert")));
+  }
+
+  private static ArgumentInfo when() {
+    return new ArgumentInfo(
+        "when", ArgumentType.CONDITION, DEFAULT_CONDITION, CONDITIONS, "what a group must meet");
+  }
+
+  private static ArgumentInfo aggregated() {
+    return new ArgumentInfo(
+        "by",
+        ArgumentType.FIELD,
+        "the parser's value field",
+        "a numeric field",
+        "what is aggregated");
+  }
+
+  private static ArgumentInfo groupBy() {
+    return new ArgumentInfo(
+        "group", ArgumentType.FIELDS, "none: one group", "fields", "what a group has in common");
+  }
+
+  private static List<ArgumentInfo> queryWindow() {
+    return List.of(
+        new ArgumentInfo(
+            "w",
+            ArgumentType.DURATION,
+            "none: the whole query",
+            "10ms to 24h",
+            "length of the window"),
+        slide("w/10, at least 1s, at most w; without w 10s"));
+  }
+
+  private static ArgumentInfo slide(String defaultText) {
+    return new ArgumentInfo(
+        "s",
+        ArgumentType.DURATION,
+        defaultText,
+        "10ms to w; w and s make at most %d panes".formatted(MOST_PANES),
+        "how far the window advances from result to result");
+  }
+}

@@ -1,0 +1,121 @@
+package io.tapline.compiler.text;
+
+import java.util.List;
+
+/** A query as written, before names are resolved. Incomplete after syntax errors. */
+public final class Ast {
+  private Ast() {}
+
+  /**
+   * One word or quoted string.
+   *
+   * @param text without quotes and escapes
+   * @param source as written
+   */
+  public record Word(String text, String source, Span span) {
+    public boolean isQuoted() {
+      return source.startsWith("\"");
+    }
+  }
+
+  public enum EndpointKind {
+    ANY,
+    /** An IPv4 address or a name. */
+    WORD,
+    IPV6
+  }
+
+  /**
+   * An address of FROM or TO.
+   *
+   * @param endpoint the part before prefix length and port, without brackets; {@code *} for any
+   * @param bracketed whether an IPv6 address was in brackets
+   * @param length prefix length, or null
+   * @param port {@code *} for any, null if missing
+   * @param span all of it
+   */
+  public record Address(
+      EndpointKind kind, Word endpoint, boolean bracketed, Word length, Word port, Span span) {
+    public boolean hasPort() {
+      return port != null && !port.text().equals("*");
+    }
+  }
+
+  /** An argument; {@code list} if the values were in parentheses. Values: at least one. */
+  public record Argument(Word name, List<Word> values, boolean list) {
+    public Span valueSpan() {
+      Span first = values.get(0).span();
+      Span last = values.get(values.size() - 1).span();
+      boolean oneLine = first.line() == last.line();
+      int length = oneLine ? last.column() + last.length() - first.column() : first.length();
+      return new Span(first.line(), first.column(), length);
+    }
+  }
+
+  /**
+   * A value in WHERE.
+   *
+   * @param length prefix length, or null
+   */
+  public record Literal(Word word, Word length) {
+    public String source() {
+      return word.source() + (length == null ? "" : "/" + length.text());
+    }
+  }
+
+  /** A condition; {@code list} if the values were in parentheses. Values: at least one. */
+  public record Condition(Word field, Word operator, List<Literal> values, boolean list) {}
+
+  public record Processor(Word name, List<Argument> arguments) {}
+
+  /** A parser of PARSE with its arguments and the forms of its texts: one value each. */
+  public record Parser(Word name, List<Argument> arguments) {}
+
+  /** The position of a clause: the span of its keyword, and its first and last token's index. */
+  public record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
+
+  /**
+   * The query. Lists are empty and words null for missing clauses; of repeated clauses, the first
+   * counts.
+   *
+   * @param clauses clauses as written, at most one of each kind
+   * @param end end of the text
+   */
+  public record Query(
+      List<Clause> clauses,
+      Word use,
+      List<Parser> parsers,
+      List<Address> from,
+      List<Address> to,
+      List<Word> vlans,
+      List<Word> tenants,
+      List<Condition> where,
+      Word limit,
+      Word sample,
+      List<Processor> processors,
+      Span end) {
+
+    /** Returns these clauses, with missing ones taken from the other query. */
+    public Query over(Query other) {
+      List<Clause> all = new java.util.ArrayList<>(clauses);
+      other.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);
+      return new Query(
+          all,
+          use,
+          has(ClauseKind.PARSE) ? parsers : other.parsers,
+          has(ClauseKind.FROM) ? from : other.from,
+          has(ClauseKind.TO) ? to : other.to,
+          has(ClauseKind.VLAN) ? vlans : other.vlans,
+          has(ClauseKind.TENANT) ? tenants : other.tenants,
+          has(ClauseKind.WHERE) ? where : other.where,
+          has(ClauseKind.LIMIT) ? limit : other.limit,
+          has(ClauseKind.SAMPLE) ? sample : other.sample,
+          has(ClauseKind.PROCESS) ? processors : other.processors,
+          end);
+    }
+
+    public boolean has(ClauseKind kind) {
+      return clauses.stream().anyMatch(clause -> clause.kind() == kind);
+    }
+  }
+}

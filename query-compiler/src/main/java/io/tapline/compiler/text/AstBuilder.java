@@ -1,0 +1,235 @@
+package io.tapline.compiler.text;
+
+import io.tapline.compiler.text.grammar.TaplineQueryParser;
+import java.util.ArrayList;
+import java.util.List;
+import org.antlr.v4.runtime.ParserRuleContext;
+import org.antlr.v4.runtime.Token;
+import org.antlr.v4.runtime.tree.TerminalNode;
+
+/**
+ * Converts a parse tree to an {@link Ast}; parts that syntax errors left incomplete are dropped.
+ */
+final class AstBuilder {
+  private final List<Ast.Clause> clauses = new ArrayList<>();
+  private final Errors errors;
+  private Ast.Word use;
+  private List<Ast.Parser> parsers = List.of();
+  private List<Ast.Address> from = List.of();
+  private List<Ast.Address> to = List.of();
+  private List<Ast.Word> vlans = List.of();
+  private List<Ast.Word> tenants = List.of();
+  private List<Ast.Condition> where = List.of();
+  private Ast.Word limit;
+  private Ast.Word sample;
+  private List<Ast.Processor> processors = List.of();
+
+  private AstBuilder(Errors errors) {
+    this.errors = errors;
+  }
+
+  static Ast.Query build(TaplineQueryParser.QueryContext tree, Token end, Errors errors) {
+    AstBuilder builder = new AstBuilder(errors);
+    tree.clause().forEach(builder::clause);
+    return new Ast.Query(
+        List.copyOf(builder.clauses),
+        builder.use,
+        builder.parsers,
+        builder.from,
+        builder.to,
+        builder.vlans,
+        builder.tenants,
+        builder.where,
+        builder.limit,
+        builder.sample,
+        builder.processors,
+        Tokens.span(end));
+  }
+
+  private void clause(TaplineQueryParser.ClauseContext tree) {
+    Token keyword = tree.getStart();
+    ClauseKind kind = ClauseKind.ofTokenType(keyword.getType());
+    if (kind == null || isRepeated(kind, keyword)) {
+      return;
+    }
+    checkOrder(kind, keyword);
+    Token last = tree.getStop() == null ? keyword : tree.getStop();
+    int lastToken = Math.max(keyword.getTokenIndex(), last.getTokenIndex());
+    clauses.add(new Ast.Clause(kind, Tokens.span(keyword), keyword.getTokenIndex(), lastToken));
+    switch (kind) {
+      case USE -> use = tree.queryName() == null ? null : firstWord(tree.queryName());
+      case PARSE -> parsers = parsers(tree.parserList());
+      case FROM -> from = addresses(tree.addressList());
+      case TO -> to = addresses(tree.addressList());
+      case VLAN -> vlans = networks(tree.networkList());
+      case TENANT -> tenants = networks(tree.networkList());
+      case WHERE -> where = conditions(tree.conditionList());
+      case LIMIT -> limit = tree.limit() == null ? null : firstWord(tree.limit());
+      case SAMPLE -> sample = tree.rate() == null ? null : firstWord(tree.rate());
+      case PROCESS -> processors = processors(tree.processorList());
+    }
+  }
+
+  private boolean isRepeated(ClauseKind kind, Token keyword) {
+    boolean repeated = clauses.stream().anyMatch(clause -> clause.kind() == kind);
+    if (repeated) {
+      String message = "%s is given twice".formatted(kind.keyword);
+      String expected = "one %s clause; its lists are separated by ','".formatted(kind.keyword);
+      errors.add(Tokens.span(keyword), QueryError.Code.CLAUSE, message, expected, "");
+    }
+    return repeated;
+  }
+
+  private void checkOrder(ClauseKind kind, Token keyword) {
+    clauses.stream()
+        .filter(clause -> clause.kind().ordinal() > kind.ordinal())
+        .findFirst()
+        .ifPresent(
+            clause -> {
+              String message =
+                  "%s must come before %s".formatted(kind.keyword, clause.kind().keyword);
+              String expected = "clauses in the order " + String.join(", ", ClauseKind.KEYWORDS);
+              errors.add(Tokens.span(keyword), QueryError.Code.CLAUSE, message, expected, "");
+            });
+  }
+
+  private static List<Ast.Parser> parsers(TaplineQueryParser.ParserListContext tree) {
+    List<Ast.Parser> parsers = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.ParserWithArgumentsContext one : tree.parserWithArguments()) {
+        Ast.Word name = firstWord(one.parserName());
+        if (name != null) {
+          parsers.add(new Ast.Parser(name, parserArguments(one.parserArgument())));
+        }
+      }
+    }
+    return List.copyOf(parsers);
+  }
+
+  private static List<Ast.Argument> parserArguments(
+      List<TaplineQueryParser.ParserArgumentContext> trees) {
+    List<Ast.Argument> arguments = new ArrayList<>();
+    for (TaplineQueryParser.ParserArgumentContext tree : trees) {
+      Ast.Word name = firstWord(tree.argumentName());
+      Ast.Word value = tree.exception == null ? firstWord(tree.parserArgumentValue()) : null;
+      if (name != null && value != null) {
+        arguments.add(new Ast.Argument(name, List.of(value), false));
+      }
+    }
+    return List.copyOf(arguments);
+  }
+
+  private static List<Ast.Word> networks(TaplineQueryParser.NetworkListContext tree) {
+    return tree == null ? List.of() : words(tree.network());
+  }
+
+  private static List<Ast.Condition> conditions(TaplineQueryParser.ConditionListContext tree) {
+    List<Ast.Condition> conditions = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.ConditionContext one : tree.condition()) {
+        Ast.Word field = firstWord(one.fieldName());
+        Ast.Word operator = firstWord(one.operator());
+        List<Ast.Literal> values = literals(one.operand());
+        if (field != null && operator != null && !values.isEmpty()) {
+          boolean list = one.operand().OPEN() != null;
+          conditions.add(new Ast.Condition(field, operator, values, list));
+        }
+      }
+    }
+    return List.copyOf(conditions);
+  }
+
+  private static List<Ast.Literal> literals(TaplineQueryParser.OperandContext tree) {
+    List<Ast.Literal> literals = new ArrayList<>();
+    if (tree != null && tree.exception == null) {
+      for (TaplineQueryParser.LiteralContext one : tree.literal()) {
+        Ast.Word word = firstWord(one);
+        if (word != null) {
+          literals.add(new Ast.Literal(word, firstWord(one.prefixLength())));
+        }
+      }
+    }
+    return List.copyOf(literals);
+  }
+
+  private static List<Ast.Word> words(List<? extends ParserRuleContext> trees) {
+    List<Ast.Word> words = new ArrayList<>();
+    for (ParserRuleContext tree : trees) {
+      Ast.Word word = firstWord(tree);
+      if (word != null) {
+        words.add(word);
+      }
+    }
+    return List.copyOf(words);
+  }
+
+  /** Returns the first token of a single-token rule; null if a syntax error replaces it. */
+  private static Ast.Word firstWord(ParserRuleContext tree) {
+    boolean whole =
+        tree != null && tree.exception == null && tree.getChild(0) instanceof TerminalNode;
+    return whole ? Tokens.word(tree.getStart()) : null;
+  }
+
+  private static List<Ast.Address> addresses(TaplineQueryParser.AddressListContext tree) {
+    List<Ast.Address> addresses = new ArrayList<>();
+    if (tree != null) {
+      tree.address().stream()
+          .filter(AstBuilder::isWhole)
+          .forEach(one -> addresses.add(address(one)));
+    }
+    return List.copyOf(addresses);
+  }
+
+  private static boolean isWhole(TaplineQueryParser.AddressContext tree) {
+    TaplineQueryParser.EndpointContext endpoint = tree.endpoint();
+    return tree.exception == null
+        && endpoint != null
+        && endpoint.exception == null
+        && (endpoint.prefixLength() == null || endpoint.prefixLength().exception == null)
+        && (tree.port() == null || tree.port().exception == null);
+  }
+
+  private static Ast.Address address(TaplineQueryParser.AddressContext tree) {
+    TaplineQueryParser.EndpointContext endpoint = tree.endpoint();
+    boolean bracketed = endpoint.OPEN_BRACKET() != null;
+    Token token = bracketed ? endpoint.IPV6().getSymbol() : endpoint.getStart();
+    Ast.EndpointKind kind =
+        endpoint.STAR() != null
+            ? Ast.EndpointKind.ANY
+            : endpoint.IPV6() != null ? Ast.EndpointKind.IPV6 : Ast.EndpointKind.WORD;
+    return new Ast.Address(
+        kind,
+        Tokens.word(token),
+        bracketed,
+        firstWord(endpoint.prefixLength()),
+        firstWord(tree.port()),
+        Tokens.span(tree.getStart(), tree.getStop()));
+  }
+
+  private static List<Ast.Processor> processors(TaplineQueryParser.ProcessorListContext tree) {
+    List<Ast.Processor> processors = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.ProcessorContext one : tree.processor()) {
+        Ast.Word name = firstWord(one.processorName());
+        if (name != null) {
+          processors.add(new Ast.Processor(name, arguments(one.argument())));
+        }
+      }
+    }
+    return List.copyOf(processors);
+  }
+
+  private static List<Ast.Argument> arguments(List<TaplineQueryParser.ArgumentContext> trees) {
+    List<Ast.Argument> arguments = new ArrayList<>();
+    for (TaplineQueryParser.ArgumentContext tree : trees) {
+      Ast.Word name = firstWord(tree.argumentName());
+      boolean whole =
+          tree.exception == null && tree.value() != null && tree.value().exception == null;
+      List<Ast.Word> values = whole ? words(tree.value().scalar()) : List.of();
+      if (name != null && !values.isEmpty()) {
+        arguments.add(new Ast.Argument(name, values, tree.value().OPEN() != null));
+      }
+    }
+    return List.copyOf(arguments);
+  }
+}

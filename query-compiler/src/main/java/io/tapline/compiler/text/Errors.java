@@ -1,0 +1,133 @@
+package io.tapline.compiler.text;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Collects the errors and notes of one query, up to a limit beyond which more errors are of no use.
+ */
+public final class Errors {
+  public static final int MOST = 50;
+
+  private final List<QueryError> errors = new ArrayList<>();
+  private final List<Note> notes = new ArrayList<>();
+  private final Optional<String> subnets;
+  private int firstForeignLine = Integer.MAX_VALUE;
+  private Span use;
+  private String used;
+
+  /** Errors of a text that names no hosts. */
+  public Errors() {
+    this(Optional.empty());
+  }
+
+  /**
+   * Errors of a query.
+   *
+   * @param subnets the part of the network that the caller may look at; empty for all of it
+   */
+  public Errors(Optional<String> subnets) {
+    this.subnets = subnets;
+  }
+
+  /** Errors from this line on belong to a named query and are shown where it is used. */
+  public void foreignFrom(int line, Span usedAt, String name) {
+    firstForeignLine = line;
+    use = usedAt;
+    used = name;
+  }
+
+  public void add(
+      Span span, QueryError.Code code, String message, String expected, String suggestion) {
+    if (errors.size() < MOST && span.line() >= firstForeignLine) {
+      String inNamed = "in the query %s: %s".formatted(Names.quoted(used), message);
+      QueryError error = QueryError.at(use, code, inNamed, expected, "");
+      if (!errors.contains(error)) {
+        errors.add(error);
+      }
+    } else if (errors.size() < MOST) {
+      errors.add(QueryError.at(span, code, message, expected, suggestion));
+    }
+  }
+
+  /**
+   * Reports an error of a host, an address or a network. Those within a named query are hidden from
+   * callers that may not look at everything.
+   */
+  public void place(
+      Span span, QueryError.Code code, String message, String expected, String suggestion) {
+    if (span.line() >= firstForeignLine && subnets.isPresent()) {
+      String hidden = "it names what is unknown or outside your subnets";
+      add(span, QueryError.Code.FORBIDDEN, hidden, "FROM or TO within " + subnets.get(), "");
+    } else {
+      add(span, code, message, expected, suggestion);
+    }
+  }
+
+  /** Reports a host or network that does not exist. */
+  public void unknownPlace(Ast.Word word, String what, String expected, Collection<String> valid) {
+    String message = "unknown %s %s".formatted(what, Names.quoted(word.text()));
+    String nearest = Names.nearest(word.text(), valid);
+    place(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
+  }
+
+  /** Reports a name that does not exist; lists the valid ones and suggests the nearest. */
+  public void unknown(Ast.Word word, String what, Collection<String> valid) {
+    unknown(word, what, Names.list(valid), valid);
+  }
+
+  public void unknown(Ast.Word word, String what, String expected, Collection<String> valid) {
+    int of = what.indexOf(" of ");
+    String noun = of < 0 ? what : what.substring(0, of);
+    String owner = of < 0 ? "" : what.substring(of);
+    String message = "unknown %s %s%s".formatted(noun, Names.quoted(word.text()), owner);
+    add(
+        word.span(),
+        QueryError.Code.UNKNOWN_NAME,
+        message,
+        expected,
+        Names.nearest(word.text(), valid));
+  }
+
+  public void type(Span span, String message, String expected) {
+    add(span, QueryError.Code.TYPE, message, expected, "");
+  }
+
+  public void range(Span span, String message, String expected) {
+    add(span, QueryError.Code.RANGE, message, expected, "");
+  }
+
+  public void conflict(Span span, String message, String expected) {
+    add(span, QueryError.Code.CONFLICT, message, expected, "");
+  }
+
+  public void note(String message) {
+    notes.add(Note.note(message));
+  }
+
+  public void warning(String message) {
+    notes.add(Note.warning(message));
+  }
+
+  public boolean any() {
+    return !errors.isEmpty();
+  }
+
+  public int count() {
+    return errors.size();
+  }
+
+  public List<Note> notes() {
+    return notes.stream().distinct().toList();
+  }
+
+  /**
+   * Returns the errors by position; those at the same position in the order in which they were
+   * found.
+   */
+  public List<QueryError> sorted() {
+    return errors.stream().sorted(QueryError.BY_POSITION).toList();
+  }
+}

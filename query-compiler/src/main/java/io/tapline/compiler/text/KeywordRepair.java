@@ -1,0 +1,79 @@
+package io.tapline.compiler.text;
+
+import io.tapline.compiler.text.grammar.TaplineQueryLexer;
+import java.util.List;
+import org.antlr.v4.runtime.CommonToken;
+import org.antlr.v4.runtime.Token;
+
+/**
+ * Finds misspelled keywords before parsing. Two adjacent words outside parentheses are always
+ * wrong, so if the second is similar to a keyword, it was meant as one: it is reported and then
+ * treated as that keyword, so that the rest of the query is still checked.
+ */
+final class KeywordRepair {
+  private final Errors errors;
+  private int depth = 0;
+  private boolean afterItem = true;
+
+  private KeywordRepair(Errors errors) {
+    this.errors = errors;
+  }
+
+  /** Changes the type of misspelled keywords in place. */
+  static void repair(List<Token> tokens, Errors errors) {
+    KeywordRepair repair = new KeywordRepair(errors);
+    for (Token token : tokens) {
+      if (token.getChannel() == Token.DEFAULT_CHANNEL) {
+        repair.visit((CommonToken) token);
+      }
+    }
+  }
+
+  private void visit(CommonToken token) {
+    if (token.getType() == TaplineQueryLexer.WORD && depth == 0 && afterItem) {
+      repair(token);
+    }
+    switch (token.getType()) {
+      case TaplineQueryLexer.OPEN -> depth++;
+      case TaplineQueryLexer.CLOSE -> depth = Math.max(0, depth - 1);
+      default -> {}
+    }
+    afterItem =
+        switch (token.getType()) {
+          case TaplineQueryLexer.WORD,
+              TaplineQueryLexer.STRING,
+              TaplineQueryLexer.STAR,
+              TaplineQueryLexer.IPV6,
+              TaplineQueryLexer.CLOSE,
+              TaplineQueryLexer.CLOSE_BRACKET ->
+              true;
+          default -> false;
+        };
+  }
+
+  private void repair(CommonToken token) {
+    ClauseKind meant = nearestKeyword(token.getText());
+    if (meant == null) {
+      return;
+    }
+    String message = "unknown keyword " + Names.quoted(token.getText());
+    String expected = Names.either(ClauseKind.KEYWORDS);
+    errors.add(Tokens.span(token), QueryError.Code.SYNTAX, message, expected, meant.keyword);
+    token.setType(meant.tokenType);
+  }
+
+  private static ClauseKind nearestKeyword(String text) {
+    String word = Names.lower(text);
+    for (int distance = 1; distance <= 2; distance++) {
+      for (ClauseKind kind : ClauseKind.values()) {
+        boolean near = distance * 2 <= kind.keyword.length() && distance * 2 < word.length();
+        if (near
+            && word.length() < 10
+            && Names.distance(word, Names.lower(kind.keyword)) == distance) {
+          return kind;
+        }
+      }
+    }
+    return null;
+  }
+}

@@ -1,2 +1,0 @@
-/** JMH benchmarks of the compiler and of placement. */
-package io.tapline.sim.bench;
