@@ -1,5 +1,6 @@
 package io.tapline.compiler.catalogue;
 
+import io.tapline.compiler.text.Names;
 import java.util.List;
 import java.util.Optional;
 
