@@ -12,7 +12,10 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -73,6 +76,24 @@ public final class NodeAccess {
             () ->
                 new IOException(
                     tokens + ": a token is a line of 16 or more letters without spaces"));
+  }
+
+  /**
+   * Checks that these nodes may be connected to and that their names differ.
+   *
+   * @throws IllegalArgumentException with a sentence for users
+   */
+  public void check(List<NodeAddress> nodes) {
+    Set<String> names = new HashSet<>();
+    for (NodeAddress node : nodes) {
+      String refusal = refusal(node);
+      if (!refusal.isEmpty()) {
+        throw new IllegalArgumentException(refusal);
+      }
+      if (!names.add(node.name())) {
+        throw new IllegalArgumentException("two nodes are called " + node.name());
+      }
+    }
   }
 
   /** Returns, as a sentence for users, why access to a node is not allowed; empty if it is. */

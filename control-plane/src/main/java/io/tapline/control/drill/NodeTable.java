@@ -23,20 +23,8 @@ final class NodeTable implements AutoCloseable {
    */
   NodeTable(List<NodeAddress> addresses, NodeAccess access) {
     this.access = access;
-    try {
-      for (NodeAddress address : addresses) {
-        String refusal = access.refusal(address);
-        if (!refusal.isEmpty()) {
-          throw new IllegalArgumentException(refusal);
-        }
-        if (join(address, Set.of()) == null) {
-          throw new IllegalArgumentException("two nodes are called " + address.name());
-        }
-      }
-    } catch (IllegalArgumentException e) {
-      close();
-      throw e;
-    }
+    access.check(addresses);
+    addresses.forEach(address -> join(address, Set.of()));
     given = Set.copyOf(nodes.keySet());
   }
 

@@ -38,7 +38,16 @@ public record ServerSettings(
    * @param known nodes that are known without agents
    * @param access how to connect to them
    */
-  public record Nodes(List<NodeAddress> known, NodeAccess access) {}
+  public record Nodes(List<NodeAddress> known, NodeAccess access) {
+    /**
+     * Nodes that may be connected to.
+     *
+     * @throws IllegalArgumentException with a sentence for users
+     */
+    public Nodes {
+      access.check(known);
+    }
+  }
 
   /**
    * Connects to the nodes.
