@@ -72,8 +72,8 @@ class Engine {
   // continue_end(), is done.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
-  // Gives a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts, before
-  // the query's first packet.
+  // Gives a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
+  // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
 
   // Processes decoded packets in capture order, each with queries != 0, ideally 1 to 64 of them. Sets connection,
