@@ -52,13 +52,13 @@ class LiveTest(unittest.TestCase):
         return Monitor("--interface", "vb", "--hugepages", "never", "--memory-mib", "128", *arguments,
                        prefix=inside(MONITORED), **popen)
 
-    def send(self, frames):
+    def send(self, frames, device="va"):
         """Sends from the other namespace, in a process of its own."""
-        with self.sending(frames):
+        with self.sending(frames, device):
             pass
 
     @contextlib.contextmanager
-    def sending(self, frames):
+    def sending(self, frames, device="va"):
         """The same while the body runs; all is sent when it is left."""
         child = os.fork()
         if child == 0:
@@ -67,7 +67,7 @@ class LiveTest(unittest.TestCase):
                 with open(f"/run/netns/{SENDER}") as namespace:
                     if LIBC.setns(namespace.fileno(), 0) == 0:
                         link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-                        link.bind(("va", 0))
+                        link.bind((device, 0))
                         for frame in frames:
                             link.send(frame)
                         code = 0
@@ -95,6 +95,35 @@ class LiveTest(unittest.TestCase):
         self.assertTrue(balanced(accounting), accounting)
         self.assertEqual(events.count("syn"), count)
         self.assertEqual(len(events), 2 * count, "each connection was still open at the end")
+
+    def test_two_interfaces_are_two_taps(self):
+        """Each packet is shown by both, before and after a queue; the last ones never leave it."""
+        count, dropped = 3000, 50
+        ip("link", "add", "vc", "mtu", "65535", "netns", SENDER, "type", "veth", "peer", "name", "vd", "mtu", "65535", "netns", MONITORED)
+        for namespace, device in ((SENDER, "vc"), (MONITORED, "vd")):
+            ip("-n", namespace, "link", "set", device, "arp", "off", "up")
+        taps = ("--tap", "sw1:2:arrivals=vb", "--tap", "sw1:2:departures=vd")
+        with tempfile.TemporaryFile() as out, Monitor(
+                *taps, "--parser", "tcp_conn_time,tcp_pkt_size", "--hugepages", "never", "--memory-mib", "256",
+                prefix=inside(MONITORED), stdout=out) as monitor:
+            monitor.await_event("ready")
+            for first in range(0, count, 250):
+                frames = [tcp_frame(10000 + i) for i in range(first, first + 250)]
+                self.send(frames)
+                self.send(frames[:-dropped] if first + 250 == count else frames, device="vc")
+                seen = 2 * (first + 250) - (dropped if first + 250 == count else 0)
+                monitor.await_event("progress", lambda event, seen=seen: event["packets"] >= seen)
+            self.assertEqual(monitor.terminate()[0], 0)
+            out.seek(0)
+            tuples = [json.loads(line) for line in out]
+        accounting = monitor.event("end")["accounting"]
+        self.assertTrue(balanced(accounting), accounting)
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], count)
+        arrivals, departures = accounting["taps"]
+        self.assertEqual((arrivals["tap"], arrivals["received"], arrivals["passed"], arrivals["late"]), ("sw1:2:arrivals", count, count, 0))
+        self.assertEqual((departures["source"], departures["received"], departures["repeated"]), ("vd", count - dropped, count - dropped))
+        self.assertEqual(sum(t.get("event") == "syn" for t in tuples), count)
+        self.assertEqual(sum(t.get("packets", 0) for t in tuples if t["parser"] == "tcp_pkt_size"), count)
 
     def test_long_frames_are_whole(self):
         frame = tcp_frame(1, payload=b"x" * 60000)

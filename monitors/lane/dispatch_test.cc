@@ -39,7 +39,7 @@ class TestSource final : public PacketSource {
       if (!retaining_) burst_.push_back(std::make_unique<Bytes>(packet.frame));
       Bytes& bytes = retaining_ ? packet.frame : *burst_.back();
       auto size = static_cast<uint32_t>(bytes.size());
-      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, &packet};
+      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, 0, &packet};
     }
     if (count == 0 && stop_at_end != nullptr) *stop_at_end = true;
     return {count, count == 0 && !stay_live};

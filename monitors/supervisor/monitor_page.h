@@ -18,6 +18,7 @@
 #include "monitors/output/batch_ledger.h"
 #include "monitors/plan/query_spec.h"
 #include "packet_io/accounting/accounting.h"
+#include "packet_io/base/tap.h"
 #include "parsers/plugin/call_mark.h"
 
 namespace tapline {
@@ -36,6 +37,9 @@ struct LanePage {
   // Bits of the queries that have ended in this lane and left nothing behind.
   uint64_t done = 0;
   LaneAccounting accounting;
+  // By tap: the accounting, and the share of burst_left.
+  std::array<TapAccounting, kMostTaps> taps;
+  std::array<uint64_t, kMostTaps> burst_left_of;
 };
 
 // State of the unit that parses a lane's packets and sends its tuples.

@@ -9,11 +9,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "packet_io/capture/byte_stream.h"
 #include "packet_io/capture/record_format.h"
 
 namespace tapline {
+
+// "FILE#INTERFACE" taken apart, unless a file has that whole name.
+struct CaptureName {
+  std::string path;
+  std::string interface;  // empty: all
+
+  static CaptureName Of(const std::string& text);
+};
 
 class CaptureReader {
  public:
@@ -25,6 +34,10 @@ class CaptureReader {
 
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
+
+  // Skips the packets of all interfaces but these, given by name or number. On failure returns false and fills in
+  // `error`. Must precede Read().
+  bool Select(std::vector<std::string> interfaces, CaptureError* error);
 
   // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
   Outcome Read(std::span<CapturedPacket> packets, size_t* count);

@@ -32,14 +32,35 @@ Status StatusOf(const CaptureError& error) {
 }
 
 Status FileSource::Start() {
-  for (const std::string& path : options_.paths) {
-    CaptureError error;
-    File file;
-    file.reader = CaptureReader::Open(path, &error);
-    if (!file.reader) return StatusOf(error);
-    files_.push_back(std::move(file));
+  taps_.resize(options_.paths.size());
+  std::vector<CaptureName> names;
+  for (const std::string& path : options_.paths) names.push_back(CaptureName::Of(path));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto same = [&](const CaptureName& name) { return !name.interface.empty() && name.path == names[i].path; };
+    const bool whole = names[i].interface.empty();
+    if (!whole && std::any_of(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), same)) continue;
+    std::vector<std::string> interfaces;
+    std::vector<uint8_t> taps;
+    for (size_t j = i; j < names.size() && (!whole || j == i); ++j) {
+      if (!whole && !same(names[j])) continue;
+      if (!whole) interfaces.push_back(names[j].interface);
+      taps.push_back(static_cast<uint8_t>(j));
+    }
+    if (Status status = Open(names[i].path, std::move(interfaces), std::move(taps)); !status.ok()) return status;
   }
   Skip();
+  return {};
+}
+
+Status FileSource::Open(const std::string& path, std::vector<std::string> interfaces, std::vector<uint8_t> taps) {
+  CaptureError error;
+  File file;
+  file.reader = CaptureReader::Open(path, &error);
+  if (!file.reader) return StatusOf(error);
+  if (!interfaces.empty() && !file.reader->Select(std::move(interfaces), &error)) return StatusOf(error);
+  if (taps.size() > 1) file.reorder = std::make_unique<ReorderBuffer>(options_.merge_bound_ns);
+  file.taps = std::move(taps);
+  files_.push_back(std::move(file));
   return {};
 }
 
@@ -57,10 +78,16 @@ void FileSource::Skip() {
 
 // Moves to the next packet of this file. Returns false if that needs a refill, which only the next Poll() may do: the
 // bytes of packets already returned must stay.
-bool FileSource::Advance(File& file) { return ++file.next < file.count || ReadAhead(file); }
+bool FileSource::Advance(File& file) {
+  return ++file.next < file.count || (file.reorder == nullptr && ReadAhead(file));
+}
 
 bool FileSource::ReadAhead(File& file) {
   file.next = 0;
+  if (file.reorder != nullptr) {
+    ReadInOrder(file);
+    return true;
+  }
   switch (file.reader->Read(file.packets, &file.count)) {
     case CaptureReader::Outcome::kPackets:
       return true;
@@ -69,20 +96,40 @@ bool FileSource::ReadAhead(File& file) {
       return false;
     case CaptureReader::Outcome::kEnd:
       EndOf(file);
+      file.ended = true;
       return true;
   }
   return true;
 }
 
+// REQUIRES: no packet of the file is in use.
+void FileSource::ReadInOrder(File& file) {
+  file.reorder->Recycle();
+  std::array<CapturedPacket, kBurstPackets> packets;
+  while ((file.count = file.reorder->Take(file.packets)) == 0 && !file.reader_ended) {
+    size_t count = 0;
+    const CaptureReader::Outcome outcome = file.reader->Read(packets, &count);
+    file.reorder->Add({packets.data(), count});
+    // The buffer has copied all earlier packets.
+    if (outcome == CaptureReader::Outcome::kRefill) file.reader->Refill();
+    if (outcome != CaptureReader::Outcome::kEnd) continue;
+    file.reorder->End();
+    file.reader_ended = true;
+  }
+  // What was wrong with the file is known, and reported once its packets have been returned.
+  file.ended = file.reader_ended && file.count == 0;
+  if (file.ended) EndOf(file);
+}
+
 void FileSource::EndOf(File& file) {
-  file.ended = true;
+  Losses& losses = taps_[file.taps.front()].losses;
   const CaptureError& error = file.reader->error();
-  losses_.unsupported_link += file.reader->unsupported_packets();
+  losses.unsupported_link += file.reader->unsupported_packets();
   if (!error) return;
   bool useful = error.partial() && file.reader->packets() > 0;
   if (error.partial()) {
     Drop drop = error.fault == CaptureFault::kTruncated ? Drop::kCaptureTruncated : Drop::kCaptureCorrupt;
-    ++losses_.by_drop[IndexOf(drop)];
+    ++losses.by_drop[IndexOf(drop)];
   }
   if (!useful) {
     if (status_.ok()) status_ = StatusOf(error);
@@ -136,15 +183,26 @@ PacketSource::Burst FileSource::Poll(std::span<RawPacket> packets) {
   while (count < packets.size() && status_.ok()) {
     File* file = Earliest();
     if (file == nullptr || !IsDue(file->packet().time_ns)) break;
-    const CapturedPacket& packet = file->packet();
-    packets[count++] = {packet.data, packet.captured_bytes, packet.wire_bytes, packet.time_ns,
-                        LinkTypeOf(packet.link_type)};
+    packets[count++] = Return(*file);
     if (!Advance(*file)) break;
   }
   return {count, count == 0 && (AllEnded() || !status_.ok())};
 }
 
-PacketSource::Losses FileSource::ReadLosses() { return losses_; }
+RawPacket FileSource::Return(const File& file) {
+  const CapturedPacket& packet = file.packet();
+  const uint8_t tap = file.tap();
+  if (packet.time_ns < latest_ns_) [[unlikely]]
+    ++taps_[tap].late;
+  latest_ns_ = std::max(latest_ns_, packet.time_ns);
+  return {packet.data, packet.captured_bytes, packet.wire_bytes, packet.time_ns, LinkTypeOf(packet.link_type), tap};
+}
+
+PacketSource::Losses FileSource::ReadLosses() {
+  Losses all;
+  for (const TapCounts& tap : taps_) all += tap.losses;
+  return all;
+}
 
 std::optional<int64_t> FileSource::IdleTimeNs() const {
   if (!options_.paced || started_at_ns_ == 0 || AllEnded()) return std::nullopt;

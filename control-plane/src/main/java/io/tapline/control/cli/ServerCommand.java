@@ -7,6 +7,7 @@ import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
 import io.tapline.control.query.Source;
+import io.tapline.control.query.Tap;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.registry.RegistryOptions;
@@ -69,24 +70,14 @@ final class ServerCommand implements Callable<Integer> {
     private String agents;
 
     /** Checks everything that can be checked before anything is started. */
-    void check(Installation installation, Console console) throws InterruptedException {
+    void check() {
       if (networkInterface != null) {
         NetworkInterfaces.check(networkInterface);
-      } else if (agents == null) {
-        Captures.check(installation, files, console);
       }
-    }
-
-    Source source(AgentRegistry registry) {
-      if (registry != null) {
-        return Source.hosts(registry);
-      }
-      if (networkInterface != null) {
-        return Source.networkInterface(networkInterface);
-      }
-      return Source.files(files, Speed.MAX.toString());
     }
   }
+
+  @Mixin private TapOptions taps;
 
   @Option(
       names = "--inventory",
@@ -133,9 +124,7 @@ final class ServerCommand implements Callable<Integer> {
     capacity.check();
     services.speakTls(tls);
     coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
-    if (packets != null) {
-      packets.check(plugins.installation(), console);
-    }
+    checkPackets();
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
@@ -153,6 +142,42 @@ final class ServerCommand implements Callable<Integer> {
     return coordination.isWanted()
         ? lead(inventory, network, agents, keys)
         : serve(inventory, network, agents, keys.orElseGet(HashKeys::drawn));
+  }
+
+  /** Checks all that can be checked of the source of packets before anything is started. */
+  private void checkPackets() throws InterruptedException {
+    if (packets != null && packets.agents != null && !taps.taps().isEmpty()) {
+      throw new UsageException(
+          "--tap is for the monitor of this host; give the taps of other hosts to their tapline-agent");
+    }
+    if (packets != null) {
+      packets.check();
+    }
+    if (packets == null || packets.agents == null) {
+      Captures.check(plugins.installation(), files(), taps.taps(), console);
+    }
+  }
+
+  private List<Path> files() {
+    return packets == null ? List.of() : packets.files;
+  }
+
+  /** Returns null if there are no packets to watch. */
+  private Source source(AgentRegistry registry) {
+    if (registry != null) {
+      return Source.hosts(registry);
+    }
+    if (packets == null && taps.taps().isEmpty()) {
+      return null;
+    }
+    String networkInterface =
+        packets == null || packets.networkInterface == null ? "" : packets.networkInterface;
+    return new Source(
+        files(), networkInterface, taps.taps(), Speed.MAX.toString(), Optional.empty());
+  }
+
+  private boolean readsFiles() {
+    return !files().isEmpty() || taps.taps().stream().anyMatch(Tap::file);
   }
 
   /** Throws a usage error if a connection beyond loopback would be unencrypted. */
@@ -177,12 +202,7 @@ final class ServerCommand implements Callable<Integer> {
         DrillService drill = multilog.drill(inventory, true);
         PipelineSession session = session(inventory, network, keys);
         AgentRegistry registry = registry(agents, session, keys, heard(session, drill));
-        RestServer server =
-            RestServer.start(
-                session.queries(),
-                packets == null ? null : packets.source(registry),
-                drill,
-                options)) {
+        RestServer server = RestServer.start(session.queries(), source(registry), drill, options)) {
       StopSignals.handle(stop::countDown);
       if (registry != null) {
         open(registry);
@@ -270,7 +290,7 @@ final class ServerCommand implements Callable<Integer> {
         network,
         services,
         keys,
-        capacity.mostQueries(packets != null && !packets.files.isEmpty()));
+        capacity.mostQueries(readsFiles()));
   }
 
   private RestOptions restOptions() {

@@ -1,0 +1,65 @@
+package io.tapline.control.query;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class SourceTest {
+  private static Source source(List<Path> files, String networkInterface, String... taps) {
+    return new Source(
+        files,
+        networkInterface,
+        List.of(taps).stream().map(Tap::new).toList(),
+        "max",
+        Optional.empty());
+  }
+
+  @Test
+  void tapsOfFilesAreReadToTheirEnd() {
+    Source source = source(List.of(Path.of("a")), "", "sw1:2:arrivals=b.pcapng#in", "sw1=./c");
+    assertFalse(source.live());
+    assertEquals(
+        List.of(
+            "--speed",
+            "max",
+            "--pcap",
+            "a",
+            "--tap",
+            "sw1:2:arrivals=b.pcapng#in",
+            "--tap",
+            "sw1=./c"),
+        source.flags());
+  }
+
+  @Test
+  void tapsOfInterfacesAreLive() {
+    Source source = source(List.of(), "eth0", "sw1=mon0", "sw2=mon1.7");
+    assertTrue(source.live());
+    assertEquals(
+        List.of("--interface", "eth0", "--tap", "sw1=mon0", "--tap", "sw2=mon1.7"), source.flags());
+    assertTrue(source(List.of(), "", "sw1=mon0").live());
+  }
+
+  @Test
+  void filesAndInterfacesDoNotMix() {
+    assertThrows(
+        IllegalArgumentException.class, () -> source(List.of(), "", "sw1=mon0", "sw2=a.pcap"));
+    assertThrows(
+        IllegalArgumentException.class, () -> source(List.of(Path.of("a")), "", "sw1=mon0"));
+    assertThrows(IllegalArgumentException.class, () -> source(List.of(), ""));
+  }
+
+  @Test
+  void aTapNamesItsSource() {
+    assertEquals("mon0", new Tap("sw1=mon0").source());
+    for (String wrong : List.of("sw1", "sw1=", "=mon0", "")) {
+      assertThrows(IllegalArgumentException.class, () -> new Tap(wrong), wrong);
+    }
+  }
+}
