@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "multilog/record/schema.h"
+#include "multilog/base/conditions.h"
 #include "parsers/api/telemetry.h"
 
 namespace tapline::multilog {
