@@ -1,0 +1,6 @@
+// Simulations are built as C++17 and run the same estimators: these headers must be, too.
+#include "parsers/rates/burst_windows.h"
+#include "parsers/rates/flow_rate_estimate.h"
+#include "parsers/rates/flow_slots.h"
+#include "parsers/rates/link_sum.h"
+#include "parsers/rates/routes.h"
