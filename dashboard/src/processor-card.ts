@@ -26,6 +26,8 @@ export class ProcessorCard {
   private view: View = USUAL_VIEW;
   private series: SeriesChart | null = null;
   private spread: { histogram: DistributionChart; cumulative: DistributionChart; of: HTMLElement } | null = null;
+  /** What rows show beside their value, by name, as the first that have it say. */
+  private details: string[] = [];
   private wanted = "";
   private last: Snapshot | null = null;
   private readonly search: HTMLInputElement;
@@ -80,6 +82,7 @@ export class ProcessorCard {
     } else {
       columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
     }
+    for (const name of this.details) columns.push({ name: `details.${name}`, title: name, class: "number", sortable: true });
     if (this.showsAnswers) {
       columns.push({ name: "unanswered", title: "unanswered", class: "number", sortable: true }, { name: "half_seen", title: "half seen", class: "number wide", sortable: true });
     }
@@ -128,6 +131,7 @@ export class ProcessorCard {
     this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
     const groups = this.plan.trigger ? "alert" : "group";
     setText(this.matching, snapshot.matching === snapshot.rows ? counted(snapshot.rows, groups) : `${number(snapshot.matching)} of ${counted(snapshot.rows, groups)}`);
+    this.showDetails(snapshot);
     this.showRows(snapshot);
     if (this.distributed) this.showSpread(snapshot);
     else if (!this.plan.trigger) this.showSeries(snapshot);
@@ -135,6 +139,13 @@ export class ProcessorCard {
       this.wanted = "";
       this.handlers.drill(snapshot.detail);
     }
+  }
+
+  private showDetails({ visible }: Snapshot): void {
+    const details = visible.find((row) => row.details !== undefined)?.details;
+    if (details === undefined || this.details.length > 0) return;
+    this.details = Object.keys(details);
+    this.table.setColumns(this.columns());
   }
 
   private showRows(snapshot: Snapshot): void {
@@ -161,6 +172,10 @@ export class ProcessorCard {
       cells.push(cell(number(count)), cell(quantity(p50, this.unit)), cell(quantity(p99, this.unit), "number"), cell(quantity(max, this.unit)));
     } else {
       cells.push(h("td", { class: "number wide quiet" }, boundsText(row, this.valueUnit)));
+    }
+    for (const name of this.details) {
+      const value = row.details?.[name] ?? null;
+      cells.push(h("td", { class: "number" }, name === "count" ? number(value ?? NaN) : quantity(value, this.valueUnit)));
     }
     if (this.showsAnswers) {
       cells.push(h("td", { class: "number" }, number(row.unanswered ?? 0)), h("td", { class: "number wide" }, number(row.half_seen ?? 0)));

@@ -24,6 +24,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * job for good within seconds, with an error that names the topic: no restart would fix it. Calls
  * wait for brokers that don't answer. An interrupt ends every call. Used by one thread, besides the
  * producer's own.
+ *
+ * <p>Flink's {@code KafkaSink}, which serves the results topic, gives none of this: there a topic
+ * that is gone blocks each write for as long as brokers that don't answer, and then restarts the
+ * job.
  */
 final class AlertTopics implements AutoCloseable {
   /** Brokers learn of new topics and rights one after another. */
