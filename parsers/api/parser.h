@@ -116,6 +116,10 @@ class Parser {
   // may continue.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
 
+  // These queries end: emit what is pending for them, beyond what on_end() emits for each of their connections, which
+  // follows.
+  virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
+
   // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
