@@ -148,7 +148,7 @@ public final class Access {
   public static void requireOwn(Context ctx, String condition, DrillService drill) {
     Scope scope = rights(ctx).scope();
     if (!scope.isEverything()) {
-      scoped(scope, drill).require(condition);
+      scoped(scope, drill).requireCondition(condition);
     }
   }
 

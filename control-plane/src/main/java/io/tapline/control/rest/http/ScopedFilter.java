@@ -32,7 +32,13 @@ final class ScopedFilter {
           "ICMP6",
           "icmp6",
           "SEQ",
-          "TS",
+          "TS");
+
+  /**
+   * Outputs of aggregates, which only the condition of a watch may name: they are its own there.
+   */
+  private static final Set<String> OUTPUTS =
+      Set.of(
           "COUNT",
           "SUM",
           "AVG",
@@ -77,12 +83,16 @@ final class ScopedFilter {
    * @throws ProblemException if the caller may not use the expression
    */
   String of(String filter) {
-    require(filter);
+    require(filter, Set.of());
     return filter.isBlank() ? within() : "(" + filter + ") && (" + within() + ")";
   }
 
-  /** Checks an expression that is used unchanged. */
-  void require(String expression) {
+  /** Checks the condition of a watch, which is used unchanged. */
+  void requireCondition(String condition) {
+    require(condition, OUTPUTS);
+  }
+
+  private void require(String expression, Set<String> outputs) {
     int depth = 0;
     boolean closed = true;
     Matcher tokens = TOKEN.matcher(expression);
@@ -92,7 +102,10 @@ final class ScopedFilter {
       closed = depth >= 0 && !token.equals("\"");
       boolean word =
           Character.isLetterOrDigit(token.charAt(0)) || "_.:*/%".indexOf(token.charAt(0)) >= 0;
-      if (word && !known.contains(token) && !LITERAL.matcher(token).matches()) {
+      if (word
+          && !known.contains(token)
+          && !outputs.contains(token)
+          && !LITERAL.matcher(token).matches()) {
         throw refused("'" + token + "' is no field of a header");
       }
     }

@@ -54,8 +54,19 @@ class ScopedFilterTest {
         "seq < watch_3_seq.SEQ",
         "bytes > abc.def",
         "unknown == 1",
+        // A node would take them for the first aggregate with this output, whoever's it is.
+        "bytes < SUM",
+        "seq > COUNT + 1",
+        "bytes > MAX",
       })
   void tricksAreRefused(String filter) {
     assertThatThrownBy(() -> FILTER.of(filter)).isInstanceOf(ProblemException.class);
+  }
+
+  @Test
+  void conditionsNameTheOutputsOfTheirOwnAggregate() {
+    FILTER.requireCondition("COUNT > 100 && SUM > 10MB");
+    assertThatThrownBy(() -> FILTER.requireCondition("watch_1.SUM > 10"))
+        .isInstanceOf(ProblemException.class);
   }
 }
