@@ -8,7 +8,6 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Span;
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
@@ -151,9 +150,7 @@ final class Arguments {
         word.flatMap(
             w -> choices.stream().filter(choice -> Names.same(choice, w.text())).findFirst());
     if (word.isPresent() && chosen.isEmpty()) {
-      String message = "%s can't be %s".formatted(name, Names.quoted(word.get().text()));
-      String nearest = Names.nearest(word.get().text(), choices);
-      errors.add(word.get().span(), QueryError.Code.TYPE, message, Names.either(choices), nearest);
+      ArgumentErrors.unknownChoice(errors, name, word.get(), choices);
     }
     return chosen;
   }
@@ -161,13 +158,6 @@ final class Arguments {
   private void wrongType(String name, Ast.Word word, String expected) {
     String unit = Literals.number(word.text()).isPresent() ? word.text() + "s" : "";
     String suggestion = expected.startsWith("a duration") ? unit : "";
-    String message = "%s takes %s, but %s is %s";
-    String takes = expected.substring(0, expected.indexOf(" from"));
-    errors.add(
-        word.span(),
-        QueryError.Code.TYPE,
-        message.formatted(name, takes, Names.quoted(word.text()), Literals.kindOf(word.text())),
-        expected,
-        suggestion);
+    ArgumentErrors.wrongType(errors, name, word, expected, suggestion);
   }
 }

@@ -8,27 +8,29 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.ParserArgument;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Reads the arguments of parsers in PARSE: {@code marked_packet(dscp=46)}. */
 final class ParserArgumentReader {
   private final ParserInfo parser;
   private final Errors errors;
 
-  /** Values by argument, in the order of the declaration. */
-  private final Map<String, String> values = new LinkedHashMap<>();
+  private final Map<String, String> values = new HashMap<>();
+  private final Set<String> given = new HashSet<>();
 
   private ParserArgumentReader(ParserInfo parser, Errors errors) {
     this.parser = parser;
     this.errors = errors;
-    parser.arguments().forEach(argument -> values.put(argument.name(), ""));
+    parser.arguments().forEach(argument -> values.put(argument.name(), argument.defaultValue()));
   }
 
   /**
@@ -59,22 +61,21 @@ final class ParserArgumentReader {
       return;
     }
     String name = argument.get().name();
-    if (!values.get(name).isEmpty()) {
+    if (!given.add(name)) {
       errors.conflict(
           written.name().span(), "%s is given twice".formatted(name), "each argument once");
       return;
     }
-    values.put(name, value(argument.get(), written.values().get(0)).orElse("?"));
+    value(argument.get(), written.values().get(0)).ifPresent(value -> values.put(name, value));
   }
 
   private void addTo(List<ParserArgument> all) {
     for (ParserArgumentInfo argument : parser.arguments()) {
-      String value = values.get(argument.name());
       all.add(
           ParserArgument.newBuilder()
               .setParser(parser.name())
               .setName(argument.name())
-              .setValue(value.isEmpty() ? argument.defaultValue() : value)
+              .setValue(values.get(argument.name()))
               .setUnit(argument.unit())
               .build());
     }
@@ -93,9 +94,7 @@ final class ParserArgumentReader {
     Optional<String> chosen =
         choices.stream().filter(choice -> Names.same(choice, word.text())).findFirst();
     if (chosen.isEmpty()) {
-      String message = "%s can't be %s".formatted(argument.name(), Names.quoted(word.text()));
-      String nearest = Names.nearest(word.text(), choices);
-      errors.add(word.span(), QueryError.Code.TYPE, message, argument.expected(), nearest);
+      ArgumentErrors.unknownChoice(errors, argument.name(), word, choices);
     }
     return chosen;
   }
@@ -130,14 +129,7 @@ final class ParserArgumentReader {
 
   private void wrongType(ParserArgumentInfo argument, Ast.Word word) {
     boolean unitMissing = argument.unit().equals("ns") && Literals.number(word.text()).isPresent();
-    String takes = argument.expected().substring(0, argument.expected().indexOf(" from"));
-    errors.add(
-        word.span(),
-        QueryError.Code.TYPE,
-        "%s takes %s, but %s is %s"
-            .formatted(
-                argument.name(), takes, Names.quoted(word.text()), Literals.kindOf(word.text())),
-        argument.expected(),
-        unitMissing ? word.text() + "us" : "");
+    String suggestion = unitMissing ? word.text() + "us" : "";
+    ArgumentErrors.wrongType(errors, argument.name(), word, argument.expected(), suggestion);
   }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code PARSE queue(delay=500us)}: what a query gives a parser. */
+/** Arguments of parsers: {@code PARSE queue(delay=500us)}. */
 class ParserArgumentsTest {
   private static final String ARGUMENTS =
       """

@@ -1,2 +1,4 @@
-/** What a caller may look at, and what may leave the network. */
+/**
+ * Rights: the traffic that a caller may query, and the texts and alerts that may leave the network.
+ */
 package io.tapline.compiler.access;

@@ -1,2 +1,2 @@
-/** What queries can name: parsers with their fields, and processors with their arguments. */
+/** The catalogue: parsers with their fields and arguments, processors with their arguments. */
 package io.tapline.compiler.catalogue;

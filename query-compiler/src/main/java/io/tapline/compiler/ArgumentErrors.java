@@ -1,0 +1,35 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import java.util.List;
+
+/** Errors in the values of arguments, of parsers and of processors alike. */
+final class ArgumentErrors {
+  private ArgumentErrors() {}
+
+  /**
+   * Reports a value of another kind.
+   *
+   * @param expected begins with the kind, for example "a duration from 10ms to 24h"
+   * @param suggestion replacement for the value; empty for none
+   */
+  static void wrongType(
+      Errors errors, String argument, Ast.Word value, String expected, String suggestion) {
+    String kind = expected.substring(0, expected.indexOf(" from"));
+    String message =
+        "%s takes %s, but %s is %s"
+            .formatted(argument, kind, Names.quoted(value.text()), Literals.kindOf(value.text()));
+    errors.add(value.span(), QueryError.Code.TYPE, message, expected, suggestion);
+  }
+
+  /** Reports a value that is none of the choices. */
+  static void unknownChoice(Errors errors, String argument, Ast.Word value, List<String> choices) {
+    String message = "%s can't be %s".formatted(argument, Names.quoted(value.text()));
+    String nearest = Names.nearest(value.text(), choices);
+    errors.add(value.span(), QueryError.Code.TYPE, message, Names.either(choices), nearest);
+  }
+}
