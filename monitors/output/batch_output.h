@@ -89,7 +89,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
     int64_t flushed_at_ns = 0;
-    // Those of the options, or less for parsers whose intervals are shorter than a second.
+    // As in the options, or shorter if a parser's interval is shorter than a second.
     int64_t flush_after_ns = 0;
     int64_t heartbeat_after_ns = 0;
     // Counts that earlier batches accounted for.

@@ -45,7 +45,7 @@ struct Argument {
   std::string unit = {};             // as of a field: queries write "ns" as a duration, "bytes" as a size
   std::string description = {};
   std::string default_value = {};  // as read_argument() reads it
-  double min = 0;                  // of a number, both inclusive
+  double min = 0;                  // bounds of a number, inclusive
   double max = 0;
   std::vector<std::string> choices = {};
 };

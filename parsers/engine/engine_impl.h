@@ -67,7 +67,7 @@ class Engine::Impl final : public StreamReceiver {
     Emitter emitter;
     uint16_t ignore_bit;
     ParserStats stats;
-    int64_t interval_end_ns = INT64_MIN;  // of the current interval, while the parser is active
+    int64_t interval_end_ns = INT64_MIN;  // end of its current interval while it is active
 
     bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
   };

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.function.IntFunction;
 
 /**
- * What a control plane serves.
+ * The configuration of a control plane.
  *
  * @param pipeline the pipeline of its queries
  * @param hashKeys keys of hashes; empty if it chooses them

@@ -3,7 +3,8 @@ package io.tapline.control.server;
 import io.tapline.control.ProgressListener;
 
 /**
- * Where a pipeline or a server was started: whoever waits there sees what it does, and can end it.
+ * The terminal from which a pipeline or a server was started: receives its output and progress, and
+ * delivers signals to end it.
  */
 public interface Terminal {
   /** Returns the receiver of progress. */

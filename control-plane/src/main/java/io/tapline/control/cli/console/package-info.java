@@ -1,2 +1,2 @@
-/** What every command uses of its process: its output, its errors, its log and signals. */
+/** Standard output and error, error messages, logging and signal handling of all commands. */
 package io.tapline.control.cli.console;

@@ -1,2 +1,2 @@
-/** Commands that explain what queries can say. */
+/** Commands that format and explain queries, and list parsers and processors. */
 package io.tapline.control.cli.language;

@@ -1,2 +1,2 @@
-/** Options that several commands share, and what is read and checked because of them. */
+/** Options that several commands share, with their validation and the files that they name. */
 package io.tapline.control.cli.options;

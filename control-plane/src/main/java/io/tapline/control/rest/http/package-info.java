@@ -1,5 +1,5 @@
 /**
- * What all routes share: JSON, request bodies, problem documents, access control, the OpenAPI
+ * Code shared by all routes: JSON, request bodies, problem documents, access control, the OpenAPI
  * document.
  *
  * <p>{@link io.tapline.control.rest.http.Route} is the one table of operations: handlers, the 405

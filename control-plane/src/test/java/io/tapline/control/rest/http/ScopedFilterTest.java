@@ -54,7 +54,7 @@ class ScopedFilterTest {
         "seq < watch_3_seq.SEQ",
         "bytes > abc.def",
         "unknown == 1",
-        // A node would take them for the first aggregate with this output, whoever's it is.
+        // A node resolves these to the first aggregate with such an output, even another tenant's.
         "bytes < SUM",
         "seq > COUNT + 1",
         "bytes > MAX",
