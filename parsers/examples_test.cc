@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // These plain numbers are not amounts: codes, identifiers, the value of any metric.
-const std::set<std::string> kWithoutUnit = {"alert",       "api_version", "cipher_suite", "code",   "correlation_id",
-                                            "error_code",  "id",          "sequence",     "status", "stream_id",
-                                            "target_port", "type",        "value",        "version"};
+const std::set<std::string> kWithoutUnit = {
+    "alert", "api_version", "cipher_suite", "code",      "correlation_id", "dscp", "ecn",   "error_code",
+    "id",    "sequence",    "status",       "stream_id", "target_port",    "type", "value", "version"};
 
 // testbed/captures and the folder captures/ of each parser.
 std::vector<std::string> committed_captures() {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "parsers/testing/capture_file.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
@@ -39,6 +42,15 @@ TEST(MarkedPacket, EachQueryHasItsOwnCodePoint) {
   harness.engine().set_arguments(0, 1, ten);
   harness.feed({marked(0, 1000), marked(10 << 2, 1002)}, 3);
   EXPECT_EQ(queries_of(), (std::vector<uint64_t>{2, 1, 3}));
+}
+
+// captures/make.py says which pings there are: each is asked twice and answered twice.
+TEST(MarkedPacket, ReadsBothVersionsOfIp) {
+  Harness harness({"marked_packet"});
+  harness.all(testing::read_capture(TAPLINE_SOURCE_DIR "/parsers/marked_packet/captures/marked.pcap.zst"));
+  std::map<std::string, int> packets;
+  for (const std::string& line : harness.lines({"dscp", "ecn", "bytes"})) ++packets[line];
+  EXPECT_EQ(packets, (std::map<std::string, int>{{"46 0 1001", 4}, {"46 3 98", 4}, {"46 0 262", 4}}));
 }
 
 }  // namespace
