@@ -158,7 +158,7 @@ class LiveTest(unittest.TestCase):
         rounds, packets = 12, 300
         with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
             monitor.await_event("ready")
-            command(monitor, add=plan("stays", "tcp_pkt_size"))
+            command(monitor, assign={"plan": plan("stays", "tcp_pkt_size")})
             monitor.await_event("query_added", lambda event: event["query"] == "stays")
             for i in range(rounds):
                 parser = ("http_get", "tcp_conn_time", "tcp_flow_key")[i % 3]
@@ -166,19 +166,19 @@ class LiveTest(unittest.TestCase):
                 third = packets // 3
                 frames = [tcp_frame(10000 + j) for j in range(third)]
                 with self.sending(frames):
-                    command(monitor, add=plan(f"goes-{i}", parser))
+                    command(monitor, assign={"plan": plan(f"goes-{i}", parser)})
                     monitor.await_event("query_added", lambda event: event["query"] == f"goes-{i}")
                 self.send(frames)
                 sent = i * packets + 2 * third
                 monitor.await_event("progress", lambda event: event["packets"] >= sent)
                 with self.sending(frames):
-                    command(monitor, end=f"goes-{i}")
+                    command(monitor, end={"query": f"goes-{i}"})
                     monitor.await_event("query_ended", lambda event: event["query"] == f"goes-{i}")
             monitor.await_event("progress", lambda event: event["packets"] == rounds * packets)
             # Wrong commands harm nobody.
-            command(monitor, add=plan("stays", "http_get"))
-            command(monitor, add=plan("new", "http_got"))
-            command(monitor, end="nobody")
+            command(monitor, assign={"plan": plan("stays", "http_get")})
+            command(monitor, assign={"plan": plan("new", "http_got")})
+            command(monitor, end={"query": "nobody"})
             command(monitor, do="something")
             command(monitor, limit={"query": "stays", "rate": 0.5})
             command(monitor, limit={"query": "nobody", "rate": 1.5})
@@ -188,7 +188,7 @@ class LiveTest(unittest.TestCase):
                 self.assertTrue(monitor._take(5))
             # A query that ends by its LIMIT is told of; its place and name are free again.
             for _ in range(2):
-                command(monitor, add=plan("few", "tcp_flow_key", limit={"packets": 7}))
+                command(monitor, assign={"plan": plan("few", "tcp_flow_key", limit={"packets": 7})})
                 monitor.events.remove(monitor.await_event("query_added", lambda event: event["query"] == "few"))
                 self.send(tcp_frame(20000 + i) for i in range(20))
                 ended = monitor.await_event("query_ended", lambda event: event["query"] == "few")
@@ -219,7 +219,7 @@ class LiveTest(unittest.TestCase):
         with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
             monitor.await_event("ready")
             plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}]}
-            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.write(json.dumps({"assign": {"plan": plan}}).encode() + b"\n")
             monitor.process.stdin.flush()
             monitor.await_event("query_added")
             before = time.time_ns()
@@ -228,12 +228,12 @@ class LiveTest(unittest.TestCase):
             self.assertGreater(came["until_ns"], before)
             for incarnation, packets in ((came["incarnation"], 30), (came["incarnation"], 20), (came["incarnation"] - 1, 70),
                                          (came["incarnation"], 42)):
-                line = {"lost": {"incarnation": incarnation, "packets": packets}}
+                line = {"copies_lost": {"incarnation": incarnation, "packets": packets}}
                 monitor.process.stdin.write(json.dumps(line).encode() + b"\n")
             monitor.process.stdin.flush()
             monitor.await_event("progress", lambda event: event["packets"] == 142)
             monitor.await_event("copies", lambda event: event["until_ns"] > came["until_ns"])
-            monitor.process.stdin.write(b'{"end":"q"}\n')
+            monitor.process.stdin.write(b'{"end":{"query":"q"}}\n')
             monitor.process.stdin.flush()
             counts = monitor.await_event("query_ended")["accounting"]
             monitor.process.stdin.close()
@@ -249,14 +249,14 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("ready")
             plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}],
                     "limit": {"packets": 4, "leased": True}}
-            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.write(json.dumps({"assign": {"plan": plan}}).encode() + b"\n")
             monitor.process.stdin.flush()
             monitor.await_event("query_added")
             self.send(tcp_frame(1024 + i) for i in range(100))
             monitor.await_event("progress", lambda event: event["packets"] == 100)
             asked = monitor.await_event("credits", lambda event: event["taken"] == 4)
             self.assertEqual((asked["granted"], asked["wanting"], asked["version"]), (4, True, 0))
-            monitor.process.stdin.write(b'{"credits":{"query":"q","packets":10,"version":5}}\n')
+            monitor.process.stdin.write(b'{"credit":{"query":"q","packets":10,"version":5}}\n')
             monitor.process.stdin.flush()
             granted = monitor.await_event("credits", lambda event: event["version"] == 5)
             self.assertEqual((granted["granted"], granted["taken"], granted["wanting"]), (10, 4, False))
@@ -280,7 +280,7 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("ready")
             plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}],
                     "sampling": {"mode": "AUTO"}}
-            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.write(json.dumps({"assign": {"plan": plan}}).encode() + b"\n")
             monitor.process.stdin.flush()
             monitor.await_event("query_added")
             self.send(frames(100, 0))

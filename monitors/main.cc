@@ -11,6 +11,7 @@
 
 #include "monitors/config/broker_login_file.h"
 #include "monitors/config/flags.h"
+#include "monitors/control/message_reporter.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
 #include "monitors/supervisor/supervisor.h"
@@ -59,7 +60,7 @@ Status Check(const MonitorConfig& config) {
 }
 
 // Executes the actions that need parsers, including those of plug-ins. `page` is that of a supervisor, if there is one.
-Status ActWithParsers(const CommandLine& line, Reporter* reporter, MonitorPage* page) {
+Status ActWithParsers(const CommandLine& line, MessageReporter* reporter, MonitorPage* page) {
   if (page != nullptr) {
     page->lanes[0].thread_id.store(gettid());
     set_call_mark(&page->lanes[0].call);
@@ -73,6 +74,10 @@ Status ActWithParsers(const CommandLine& line, Reporter* reporter, MonitorPage* 
     default:
       return RunMonitor(line.config, reporter, &stop_requested, page);
   }
+}
+
+Reporter::Format FormatOf(const MonitorConfig& config) {
+  return config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText;
 }
 
 bool Supervised(const MonitorConfig& config) {
@@ -92,8 +97,9 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
   options.live = line.config.pcap.empty();
   auto work = [&](MonitorPage* page) {
     supervisor_process = getppid();
-    Status status = ActWithParsers(line, reporter, page);
-    if (!status.ok()) reporter->Error(status);
+    MessageReporter own(STDIN_FILENO, FormatOf(line.config));
+    Status status = ActWithParsers(line, &own, page);
+    if (!status.ok()) own.Error(status);
     return status.exit_code();
   };
   int exit_code = 0;
@@ -103,7 +109,7 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
   return status.exit_code();
 }
 
-int Act(CommandLine line, Reporter* reporter) {
+int Act(CommandLine line, MessageReporter* reporter) {
   Status status;
   switch (line.action) {
     case CommandLine::Action::kHelp:
@@ -141,8 +147,7 @@ int Main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   CommandLine line;
   Status status = ParseCommandLine(arguments, &line);
-  auto format = line.config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText;
-  Reporter reporter(STDERR_FILENO, format);
+  MessageReporter reporter(STDIN_FILENO, FormatOf(line.config));
   if (status.ok()) return Act(line, &reporter);
   reporter.Error(status);
   return status.exit_code();

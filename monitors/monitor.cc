@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "monitors/control/live_queries.h"
+#include "monitors/events/event_forwarder.h"
 #include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
@@ -39,14 +40,19 @@ namespace tapline {
 namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
+// Some 5,000 events: 25 ms' worth of 200,000 events a second.
+constexpr size_t kEventRingBytes = 1 << 20;
 
 // Restores the queries that a dead process had at its end.
 Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
   for (uint32_t place = 0; place < kMostQueries; ++place) {
-    const std::string_view plan = page.plans[place].plan();
-    if (plan.empty()) continue;
+    const std::string_view bytes = page.plans[place].plan();
+    if (bytes.empty()) continue;
     queries->taken |= uint64_t{1} << place;
-    Status status = ParsePlan(plan, "a plan", config.monitor_id, &queries->specs[place]);
+    v1::Plan plan;
+    if (!plan.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return Status::Internal("the plan that the last process left is damaged");
+    Status status = ReadPlan(plan, config.monitor_id, &queries->specs[place]);
     if (!status.ok()) return status;
     if (page.pipeline_limits[place] > 0) queries->specs[place].pipeline_limit = page.pipeline_limits[place];
     if (page.copies_confirmed[place]) queries->specs[place].copies_unconfirmed = false;
@@ -66,10 +72,12 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
     QuerySpec& spec = queries->specs[place];
-    std::string plan;
-    if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
-    if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
-    if (page != nullptr && !page->plans[place].Set(plan)) return Status::Invalid(path + ": is too long a plan");
+    v1::Plan plan;
+    if (Status status = LoadPlan(path, &plan); !status.ok()) return status;
+    if (Status status = ReadPlan(plan, config.monitor_id, &spec); !status.ok())
+      return {status.code(), path + ": " + status.message()};
+    if (page != nullptr && !page->plans[place].Set(plan.SerializeAsString()))
+      return Status::Invalid(path + ": is too long a plan");
     // There are no confirmations for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
@@ -177,7 +185,7 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
 // Makes the output of the unit with this number.
 std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
                                         uint64_t incarnation, std::span<const Schema* const> schemas,
-                                        QueryAccounts* accounts, BatchLedger* ledger) {
+                                        QueryAccounts* accounts, BatchLedger* ledger, EventRing* events) {
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
                                         config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
@@ -193,6 +201,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.wait_for_room = !live;
   options.ledger = ledger;
   options.abandoned = &queries.abandoned;
+  options.events = events;
   options.hash_key = config.hash_keys.texts;
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
                                        MakeSink(config, queries.specs, live));
@@ -214,7 +223,7 @@ class ProgressThread {
  public:
   // `incarnation` is reported with the interface's arrivals; 0: these are not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, const std::string& interface,
-                 Reporter* reporter, std::function<void()> renew)
+                 MessageReporter* reporter, std::function<void()> renew)
       : lanes_(std::move(lanes)),
         incarnation_(incarnation),
         interface_(interface),
@@ -240,7 +249,7 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
  private:
-  void Tell(Reporter* reporter) const {
+  void Tell(MessageReporter* reporter) const {
     uint64_t packets = 0, bytes = 0;
     for (const LaneProgress* lane : lanes_) {
       packets += lane->packets.load(std::memory_order_relaxed);
@@ -253,7 +262,7 @@ class ProgressThread {
 
   // Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
   // how many.
-  void TellCopies(Reporter* reporter) const {
+  void TellCopies(MessageReporter* reporter) const {
     LaneProgress::Arrived all = lanes_[0]->arrived.Get();
     for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {
       const LaneProgress::Arrived arrived = lane->arrived.Get();
@@ -276,7 +285,7 @@ class ProgressThread {
 // One run: lanes, each with a source and the stage that parses its packets.
 class Monitor {
  public:
-  Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
+  Monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
       : config_(config), reporter_(reporter), stop_(stop), page_(page) {}
 
   Status Run() {
@@ -355,16 +364,31 @@ class Monitor {
     UnitPage* page = page_ == nullptr ? nullptr : &page_->units[units_.size()];
     BatchLedger* ledger = page == nullptr ? nullptr : &page->ledger;
     if (ledger != nullptr) Forget(~queries_.taken, ledger);
-    auto make_output = [this, ledger](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
+    EventRing* events = MakeEventRing();
+    auto make_output = [this, ledger, events](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
       return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas, accounts,
-                        ledger);
+                        ledger, events);
     };
     auto made = MakeParsers(parsers);
     // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
                                                   EngineOptionsOf(config_, sharing, page), !live_, make_output, page));
+    if (events != nullptr) {
+      const Engine& engine = units_.back()->engine();
+      event_sources_.push_back({events, {}});
+      for (uint32_t i = 0; i < engine.parser_count(); ++i) {
+        event_sources_.back().schemas.push_back(&engine.parser(i).schema());
+      }
+    }
     return *units_.back();
+  }
+
+  // Without a controller there is nobody to tell of events; their tuples go into the output as all others.
+  EventRing* MakeEventRing() {
+    if (!config_.control) return nullptr;
+    event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
+    return event_rings_.back().get();
   }
 
   void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
@@ -436,9 +460,13 @@ class Monitor {
     std::vector<std::thread> threads;
     for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
     std::unique_ptr<ControlChannel> control;
+    EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
+                          [this](const v1::EventBatch& batch) { return reporter_->Events(batch); });
     LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &queries_, &credits_, lanes_, units_, page_,
-                             reporter_);
-    if (config_.control) control = std::make_unique<ControlChannel>(STDIN_FILENO, &live_queries, reporter_, stop_);
+                             &events, reporter_);
+    if (config_.control) {
+      control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
+    }
     ends[0] = lanes_[0]->Run();
     for (std::thread& thread : threads) thread.join();
     control.reset();
@@ -456,11 +484,11 @@ class Monitor {
     // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
-    reporter_->End(AccountingJson(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
+    reporter_->End(AccountingOf(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
   }
 
   const MonitorConfig& config_;
-  Reporter* reporter_;
+  MessageReporter* reporter_;
   std::atomic<bool>* stop_;
   MonitorPage* page_;  // null without a supervisor
   const uint64_t incarnation_ = static_cast<uint64_t>(WallNs());
@@ -470,6 +498,9 @@ class Monitor {
   bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
+  EventBell bell_;
+  std::vector<std::unique_ptr<EventRing>> event_rings_;  // one per unit, if there is a controller
+  std::vector<EventSource> event_sources_;
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;
@@ -489,7 +520,7 @@ Status CheckMonitor(const MonitorConfig& config) {
   return status.ok() ? CheckLayout(config, layout, !config.plugin.empty()) : status;
 }
 
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {
+Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {
   return std::make_unique<Monitor>(config, reporter, stop, page)->Run();
 }
 

@@ -4,15 +4,15 @@
 #include <atomic>
 
 #include "monitors/config/config.h"
+#include "monitors/control/message_reporter.h"
 #include "monitors/supervisor/monitor_page.h"
-#include "packet_io/base/reporter.h"
 #include "packet_io/base/status.h"
 
 namespace tapline {
 
 // Runs the monitor to its end, which comes soon after any thread sets `stop`. With a `page`, resumes from the state
 // that a crashed process left there. REQUIRES: Validate(config) succeeded, and plug-ins are loaded.
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop,
+Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop,
                   MonitorPage* page = nullptr);
 
 // Reads plans and parsers, which --check does in addition to Validate().

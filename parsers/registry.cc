@@ -98,6 +98,7 @@ Json json_of(const Schema& schema) {
           {"value_field", schema.value_field.empty() ? Json(nullptr) : Json(schema.value_field)},
           {"duration", json_of(schema.duration)},
           {"interval_ns", schema.interval_ns},
+          {"events", schema.events},
           {"example", schema.example},
           {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "bench/monitor/traffic_library.h"
+#include "monitors/control/message_reporter.h"
 #include "monitors/monitor.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/dpdk/port_source.h"
@@ -88,11 +89,12 @@ int ReceiveLoop(const Trial& trial) {
   return 0;
 }
 
-int Monitor(const Trial& trial, int report_fd) {
+// Reports on standard error, which the parent reads.
+int Monitor(const Trial& trial) {
   MonitorConfig config = trial.monitor;
   config.vdev = NullDevice(trial);
   config.busy = true;
-  Reporter reporter(report_fd, Reporter::Format::kJson);
+  MessageReporter reporter(-1, Reporter::Format::kJson);
   Status status = RunMonitor(config, &reporter, &stop);
   if (!status.ok()) dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
@@ -146,7 +148,7 @@ void StayOn(int first_core, int cores) {
   }
   StayOn(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - trial.cores, trial.cores);
   dup2(report_fd, STDERR_FILENO);
-  _exit(trial.subject == Subject::kMonitor ? Monitor(trial, report_fd) : ReceiveLoop(trial));
+  _exit(trial.subject == Subject::kMonitor ? Monitor(trial) : ReceiveLoop(trial));
 }
 
 // ---- In the benchmark ----

@@ -16,6 +16,8 @@ using std::chrono::seconds;
 
 constexpr milliseconds kPollAtLeast{100};
 constexpr milliseconds kBetweenAttempts{500};
+// Statuses and plans are messages (schema/agent.proto).
+constexpr uint32_t kProtocol = 1;
 // Lease duration until a control plane has specified one.
 constexpr seconds kFirstWord{5};
 // The time that a starting control plane may take.
@@ -73,6 +75,7 @@ v1::AgentHello Agent::Hello() const {
   hello.set_multilog(config_.multilog);
   hello.set_term(assignments_.term());
   hello.set_logs_in(true);
+  hello.set_protocol(kProtocol);
   for (const std::string& parser : parsers_) hello.add_parsers(parser);
   for (v1::Assignment& assignment : assignments_.List()) *hello.add_assignments() = std::move(assignment);
   return hello;
@@ -123,6 +126,10 @@ void Agent::On(const LeaseEvent& event, Time now) {
   if (event.lost) return LeaseLost(event.why, now);
   if (!assignments_.Obey(event.command)) return LeaseLost("another has led since", now);
   if (event.command.has_welcome()) On(event.command.welcome());
+  if (event.command.has_events_taken()) {
+    const v1::EventsTakenCommand& taken = event.command.events_taken();
+    events_.Acknowledge(taken.query(), taken.incarnation(), taken.next());
+  }
   if (event.command.has_probe()) Answer(event.command.probe(), event.at_ns);
   if (welcomed_) lease_until_ = now + milliseconds(deployment_.lease_ms());
 }
@@ -135,6 +142,7 @@ void Agent::On(const v1::Welcome& welcome) {
        welcome.broker_password() != deployment_.broker_password());
   deployment_ = welcome;
   welcomed_ = true;
+  events_.Resend();
   told_alone_ = false;
   not_taken_.clear();
   grace_until_ = Time::max();
@@ -176,29 +184,46 @@ void Agent::StartMonitor(Time now) {
   if (logs_in) secrets.push_back(deployment_.broker_user() + ":" + deployment_.broker_password() + "\n");
   if (started.ok())
     started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), logs_in), secrets, &monitor_);
+  monitor_was_ready_ = false;
+  monitor_failure_.Clear();
   if (started.ok()) return;
   reporter_->Error(started);
   assignments_.MonitorGone(started.message());
+  monitor_failure_.set_message(started.message());
+  monitor_failure_.set_kind(started.kind());
+  assignments_.MonitorFailed(monitor_failure_);
   next_monitor_ = now + kMostMonitorPause;
 }
 
 void Agent::ReadMonitor(Time now) {
-  monitor_->Write();
-  std::vector<std::string> lines;
-  const bool lives = monitor_->Read(&lines);
-  for (const std::string& line : lines) {
-    assignments_.MonitorSaid(line);
-    if (Assignments::IsReady(line)) {
-      monitor_ready_ = true;
-      assignments_.MonitorReady();
-    }
+  monitor_->Flush();
+  std::vector<v1::MonitorStatus> events;
+  const bool lives = monitor_->Read(&events);
+  for (const v1::MonitorStatus& event : events) {
+    assignments_.MonitorSaid(event);
+    // One that finds no room is missing from the numbers.
+    if (event.has_events()) events_.Add(event.events());
+    if (event.has_error()) monitor_failure_ = event.error();
+    if (!event.has_ready()) continue;
+    monitor_ready_ = monitor_was_ready_ = true;
+    assignments_.MonitorReady();
   }
-  if (lives) return;
+  if (!lives) MonitorGone(now);
+}
+
+void Agent::MonitorGone(Time now) {
   const std::string why = monitor_->Reap();
   const bool wanted = assignments_.needs_monitor();
   monitor_.reset();
   monitor_ready_ = false;
   assignments_.MonitorGone(why);
+  if (!monitor_was_ready_) {
+    if (monitor_failure_.message().empty()) {
+      monitor_failure_.set_message(why);
+      monitor_failure_.set_kind("internal");
+    }
+    assignments_.MonitorFailed(monitor_failure_);
+  }
   if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
   next_monitor_ = now + monitor_pause_;
   monitor_pause_ = std::min(kMostMonitorPause, monitor_pause_ * 2 + kPollAtLeast);
@@ -207,23 +232,25 @@ void Agent::ReadMonitor(Time now) {
 
 void Agent::Deliver() {
   Assignments::Outbox& out = assignments_.outbox();
-  for (const std::string& line : out.monitor) {
-    if (monitor_ != nullptr) monitor_->Send(line);
+  for (const v1::MonitorCommand& command : out.monitor) {
+    if (monitor_ != nullptr) monitor_->Send(command);
   }
   // Without a lease nothing is sent: the next hello reports the state.
   for (v1::MonitorStatus& status : out.control_plane) {
-    if (lease_ != nullptr && welcomed_) lease_->Send(std::move(status));
+    if (lease_ != nullptr && welcomed_) lease_->Send(ForProtocol(deployment_.protocol(), std::move(status)));
   }
   out = {};
+  if (lease_ == nullptr || !welcomed_ || deployment_.protocol() == 0) return;
+  events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
 }
 
 void Agent::Wait() {
-  pollfd files[3] = {{inbox_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}};
+  pollfd files[2] = {{inbox_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   if (monitor_ != nullptr) {
-    files[1].fd = monitor_->status_fd();
-    files[2].fd = monitor_->command_fd();
+    files[1].fd = monitor_->fd();
+    if (monitor_->has_unsent()) files[1].events |= POLLOUT;
   }
-  poll(files, 3, static_cast<int>(kPollAtLeast.count()));
+  poll(files, 2, static_cast<int>(kPollAtLeast.count()));
 }
 
 bool Agent::Ended(Time now) {

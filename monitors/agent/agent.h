@@ -11,6 +11,7 @@
 
 #include "monitors/agent/agent_config.h"
 #include "monitors/agent/assignments.h"
+#include "monitors/agent/event_outbox.h"
 #include "monitors/agent/lease.h"
 #include "monitors/agent/monitor_child.h"
 #include "packet_io/base/reporter.h"
@@ -41,6 +42,7 @@ class Agent {
   void StartMonitor(Time now);
   void StopMonitor();
   void ReadMonitor(Time now);
+  void MonitorGone(Time now);
   void Deliver();
   void Wait();
   bool Ended(Time now);
@@ -67,10 +69,14 @@ class Agent {
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;
 
+  EventOutbox events_;
   Assignments assignments_;
   std::unique_ptr<MonitorChild> monitor_;
   // The monitor takes commands, and was not asked to end.
   bool monitor_ready_ = false;
+  // It has taken commands, and the error that it reported, if any.
+  bool monitor_was_ready_ = false;
+  v1::MonitorStatus::Failure monitor_failure_;
   uint32_t monitor_starts_ = 0;
   std::chrono::milliseconds monitor_pause_{0};
   Time next_monitor_{};

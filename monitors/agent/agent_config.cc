@@ -94,8 +94,6 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
                                       "--control",
                                       "--supervise",
                                       "always",
-                                      "--status",
-                                      "json",
                                       "--output",
                                       "kafka",
                                       "--brokers",

@@ -1,4 +1,5 @@
-// The agent's output while no control plane accepts its host.
+// The agent's output while no control plane accepts its host, and what it reports of a monitor to control planes of
+// this version and the one before.
 #include "monitors/agent/agent.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
+
+#include "monitors/messages/event_json.h"
 
 namespace tapline {
 namespace {
@@ -65,6 +72,136 @@ TEST(AgentTest, SaysThatItsInterfaceIsNotThere) {
   constexpr char kMissing[] = "there is no interface 'nosuch0' on this host";
   const std::string said = Says("nosuch0", kMissing, std::chrono::milliseconds(0));
   EXPECT_NE(said.find(kMissing), std::string::npos) << said;
+}
+
+// A control plane of the test's own: assigns one query, and records what it is told.
+class ControlPlane final : public v1::Registry::Service {
+ public:
+  explicit ControlPlane(uint32_t protocol) : protocol_(protocol) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~ControlPlane() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  grpc::Status Lease(grpc::ServerContext*,
+                     grpc::ServerReaderWriter<v1::AgentCommand, v1::AgentMessage>* stream) override {
+    v1::AgentMessage message;
+    if (!stream->Read(&message) || message.hello().protocol() != 1) return grpc::Status::CANCELLED;
+    v1::AgentCommand welcome, assign;
+    welcome.mutable_welcome()->set_lease_ms(60'000);
+    welcome.mutable_welcome()->set_grace_ms(60'000);
+    welcome.mutable_welcome()->set_brokers("127.0.0.1:9092");
+    welcome.mutable_welcome()->set_protocol(protocol_);
+    stream->Write(welcome);
+    assign.mutable_assign()->set_query("q");
+    assign.mutable_assign()->set_epoch(1);
+    if (protocol_ == 0) {
+      assign.mutable_assign()->set_plan_json(R"({"format":1,"query":"q","epoch":1})");
+    } else {
+      assign.mutable_assign()->mutable_plan()->set_query("q");
+    }
+    stream->Write(assign);
+    while (stream->Read(&message)) {
+      const std::lock_guard lock(mutex_);
+      statuses_.push_back(message.status());
+      changed_.notify_all();
+    }
+    return grpc::Status::OK;
+  }
+
+  // Waits for the next status.
+  v1::MonitorStatus Next() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !statuses_.empty(); }));
+    if (statuses_.empty()) return {};
+    v1::MonitorStatus next = std::move(statuses_.front());
+    statuses_.pop_front();
+    return next;
+  }
+
+ private:
+  const uint32_t protocol_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::MonitorStatus> statuses_;
+};
+
+// Stand in for the monitor, as scripts that send the bytes of events: of `ready`, `query_added` and `query_ended` for
+// the query q. dd takes one command.
+constexpr char kReady[] = "printf '\\032\\000' >&0\n";
+constexpr char kTakeCommand[] = "dd bs=200000 count=1 of=/dev/null 2>/dev/null\n";
+constexpr char kAdded[] = "printf '\\102\\003\\012\\001q' >&0\n";
+constexpr char kEnded[] = "printf '\\122\\003\\012\\001q' >&0\n";
+constexpr char kStay[] = "exec sleep 60\n";
+
+class AgentAndMonitorTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Runs an agent with this monitor at a control plane while `body` runs.
+  template <typename Body>
+  void With(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
+    AgentConfig config;
+    config.name = "h1";
+    config.interface = "lo";
+    config.monitor = folder_ + "/monitor";
+    std::string text = "#!/bin/sh\n";
+    for (const std::string& line : script) text += line;
+    std::ofstream(config.monitor) << text;
+    std::filesystem::permissions(config.monitor, std::filesystem::perms::owner_all);
+    ControlPlane control_plane(protocol);
+    config.control_plane = {control_plane.address()};
+    Reporter reporter(-1, Reporter::Format::kText);
+    std::atomic<bool> stop{false};
+    Agent agent(config, {.credentials = grpc::InsecureChannelCredentials(), .authorization = ""}, {"http_get"},
+                &reporter, &stop);
+    std::thread run([&] { EXPECT_TRUE(agent.Run().ok()); });
+    body(&control_plane);
+    stop = true;
+    run.join();
+  }
+
+  const std::string folder_ = std::filesystem::temp_directory_path() / ("tapline-agent-" + std::to_string(getpid()));
+};
+
+TEST_F(AgentAndMonitorTest, EventsAreMessagesForThisVersionAndJsonForTheOneBefore) {
+  for (const uint32_t protocol : {1, 0}) {
+    With(protocol, {kReady, kTakeCommand, kAdded, kTakeCommand, kEnded, kStay}, [&](ControlPlane* control_plane) {
+      const v1::MonitorStatus added = control_plane->Next();
+      EXPECT_EQ(added.has_json(), protocol == 0);
+      EXPECT_EQ(EventJson(added), R"({"event":"query_added","query":"q"})");
+      EXPECT_EQ(added.epoch(), 1u);
+    });
+  }
+}
+
+TEST_F(AgentAndMonitorTest, AMonitorThatIsKilledIsReplacedAndItsQueryContinues) {
+  const std::string once = "[ -e $0.once ] || { touch $0.once; kill -9 $$; }\n";
+  With(1, {kReady, kTakeCommand, kAdded, once, kTakeCommand, kEnded, kStay}, [](ControlPlane* control_plane) {
+    EXPECT_TRUE(control_plane->Next().has_query_added());
+    EXPECT_EQ(control_plane->Next().monitor_ended().message(), "the monitor was killed by signal 9");
+    EXPECT_TRUE(control_plane->Next().has_query_added()) << "by the next monitor";
+  });
+}
+
+TEST_F(AgentAndMonitorTest, AMonitorThatDoesNotStartRefusesTheQueryInItsWords) {
+  // error {message: "no eth9", kind: "user"}
+  With(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
+    EXPECT_EQ(control_plane->Next().error().message(), "no eth9");
+    EXPECT_EQ(control_plane->Next().monitor_ended().message(), "the monitor ended with exit code 1");
+    const v1::MonitorStatus refused = control_plane->Next();
+    EXPECT_EQ(refused.query_refused().query(), "q");
+    EXPECT_EQ(refused.query_refused().message(), "no eth9");
+    EXPECT_EQ(refused.query_refused().kind(), "user");
+    EXPECT_EQ(refused.epoch(), 1u);
+  });
 }
 
 }  // namespace

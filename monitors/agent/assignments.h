@@ -1,5 +1,5 @@
-// The queries that an agent was told to run, and the reactions to events: lines for its monitor, messages for the
-// control plane. A value without clocks, threads or I/O; not thread-safe.
+// The queries that an agent was told to run, and the reactions to events: commands for its monitor, statuses for
+// the control plane. A value without clocks, threads or I/O; not thread-safe.
 //
 //   kWaiting ──sent to a monitor──▶ kStarting ──query_added──▶ kRunning ──▶ kEnding ──query_ended──▶ kEnded
 //
@@ -9,13 +9,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "schema/agent.pb.h"
 
 namespace tapline {
+
+// The status as a control plane of this protocol reads it.
+v1::MonitorStatus ForProtocol(uint32_t protocol, v1::MonitorStatus status);
 
 class Assignments {
  public:
@@ -24,7 +27,7 @@ class Assignments {
 
   // The next actions, in order. The caller takes and clears them.
   struct Outbox {
-    std::vector<std::string> monitor;  // lines; empty while there is no monitor
+    std::vector<v1::MonitorCommand> monitor;  // empty while there is no monitor
     std::vector<v1::MonitorStatus> control_plane;
   };
 
@@ -32,12 +35,13 @@ class Assignments {
   bool Obey(const v1::AgentCommand& command);
 
   // The monitor takes commands, no longer takes any, or is gone.
-  static bool IsReady(const std::string& line);
   void MonitorReady();
   void MonitorStopping() { monitor_ready_ = false; }
   void MonitorGone(const std::string& why);
-  // Handles a line of the monitor's status.
-  void MonitorSaid(const std::string& line);
+  // A monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the next one.
+  void MonitorFailed(const v1::MonitorStatus::Failure& failure);
+  // Handles an event of the monitor.
+  void MonitorSaid(const v1::MonitorStatus& event);
 
   // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
   void EndAll(bool abandon = false);
@@ -52,14 +56,13 @@ class Assignments {
   enum class State : uint8_t { kWaiting, kStarting, kRunning, kEnding, kEnded };
   struct Place {
     uint32_t epoch = 0;
-    std::string plan{};
+    v1::Plan plan{};
     State state = State::kWaiting;
     // Ends without an end of stream downstream.
     bool abandoned = false;
-    std::string end{};  // the line that reported it
+    v1::MonitorStatus end{};  // the event that reported it
     // LIMIT Np as a share (schema/agent.proto): the largest ever granted, and how many packets monitors that are gone
     // may have taken.
-    bool leased = false;
     uint64_t granted = 0;
     uint64_t spent = 0;
     // SAMPLE auto: what the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must know it
@@ -67,8 +70,10 @@ class Assignments {
     double limit = 0;
     // Switches have confirmed that they copy its packets.
     bool mirrored = false;
+    // A monitor has run it, here or, as its epoch tells, elsewhere.
+    bool ran = false;
     // Has a higher epoch, and waits for this one's end.
-    std::string next_plan{};
+    std::optional<v1::Plan> next_plan{};
     uint32_t next_epoch = 0;
   };
   using Places = std::map<std::string, Place>;
@@ -81,11 +86,11 @@ class Assignments {
   void End(const v1::EndCommand& command);
   void Mirrored(const v1::MirroredCommand& command);
   void Lose(const v1::CopiesLostCommand& command);
-  static Place NewPlace(uint32_t epoch, const std::string& plan);
+  static Place NewPlace(uint32_t epoch, v1::Plan plan);
   void Give(const std::string& query, Place* place);
   void AskToEnd(const std::string& query, Place* place, bool abandon);
-  void Ended(const std::string& query, Place* place, const std::string& line);
-  void Tell(const std::string& line, uint32_t epoch);
+  void Ended(const std::string& query, Place* place, v1::MonitorStatus event);
+  void Tell(v1::MonitorStatus event, uint32_t epoch);
   void ForgetEnded();
 
   uint64_t term_ = 0;

@@ -13,7 +13,8 @@ v1::AgentCommand Assign(const std::string& query, uint32_t epoch, uint64_t term 
   command.set_term(term);
   command.mutable_assign()->set_query(query);
   command.mutable_assign()->set_epoch(epoch);
-  command.mutable_assign()->set_plan("{\"query\": \"" + query + "\", \"epoch\": " + std::to_string(epoch) + "}");
+  command.mutable_assign()->mutable_plan()->set_query(query);
+  command.mutable_assign()->mutable_plan()->set_epoch(epoch);
   return command;
 }
 
@@ -24,12 +25,59 @@ v1::AgentCommand End(const std::string& query, uint64_t term = 1) {
   return command;
 }
 
-std::string Added(const std::string& query) { return "{\"event\":\"query_added\",\"query\":\"" + query + "\"}"; }
-std::string EndedLine(const std::string& query) {
-  return "{\"accounting\":{},\"event\":\"query_ended\",\"query\":\"" + query + "\"}";
+v1::MonitorStatus Added(const std::string& query) {
+  v1::MonitorStatus event;
+  event.mutable_query_added()->set_query(query);
+  return event;
 }
-std::string Lost(const std::string& query) {
-  return "{\"event\":\"query_ended\",\"lost\":true,\"query\":\"" + query + "\"}";
+v1::MonitorStatus Ended(const std::string& query) {
+  v1::MonitorStatus event;
+  event.mutable_query_ended()->set_query(query);
+  event.mutable_query_ended()->mutable_accounting()->set_packets_in(3);
+  return event;
+}
+v1::MonitorStatus Refused(const std::string& query, const std::string& why) {
+  v1::MonitorStatus event;
+  event.mutable_query_refused()->set_query(query);
+  event.mutable_query_refused()->set_message(why);
+  event.mutable_query_refused()->set_kind("user");
+  return event;
+}
+
+// As tests name commands: those for plans with the fields that matter here.
+std::string Words(const v1::MonitorCommand& command) {
+  if (command.has_assign()) {
+    const v1::Plan& plan = command.assign().plan();
+    std::string words = "assign " + plan.query() + " " + std::to_string(plan.epoch());
+    if (plan.limit().leased())
+      words += " packets " + std::to_string(plan.limit().packets()) + " spent " + std::to_string(plan.limit().spent());
+    if (plan.sampling().limit() > 0) words += " limit " + std::to_string(plan.sampling().limit());
+    return words;
+  }
+  if (command.has_end()) return (command.end().abandon() ? "abandon " : "end ") + command.end().query();
+  if (command.has_limit()) return "limit " + command.limit().query() + " " + std::to_string(command.limit().rate());
+  if (command.has_credit())
+    return "credit " + command.credit().query() + " " + std::to_string(command.credit().packets()) + " " +
+           std::to_string(command.credit().version());
+  if (command.has_copies_lost()) return "lost " + std::to_string(command.copies_lost().packets());
+  return "mirrored " + command.mirrored().query();
+}
+
+std::string Words(const v1::MonitorStatus& event) {
+  switch (event.event_case()) {
+    case v1::MonitorStatus::kQueryAdded:
+      return "added " + event.query_added().query();
+    case v1::MonitorStatus::kQueryEnded:
+      return (event.query_ended().lost() ? "lost " : "ended ") + event.query_ended().query();
+    case v1::MonitorStatus::kQueryRefused:
+      return "refused " + event.query_refused().query() + ": " + event.query_refused().message();
+    case v1::MonitorStatus::kMonitorEnded:
+      return "monitor ended: " + event.monitor_ended().message();
+    case v1::MonitorStatus::kCopies:
+      return "copies " + std::to_string(event.copies().packets());
+    default:
+      return event.ShortDebugString();
+  }
 }
 
 using Lines = std::vector<std::string>;
@@ -37,10 +85,15 @@ using Lines = std::vector<std::string>;
 struct AssignmentsTest : testing::Test {
   Assignments assignments;
 
-  Lines ToMonitor() { return std::exchange(assignments.outbox().monitor, {}); }
+  Lines ToMonitor() {
+    Lines lines;
+    for (const v1::MonitorCommand& command : assignments.outbox().monitor) lines.push_back(Words(command));
+    assignments.outbox().monitor.clear();
+    return lines;
+  }
   Lines Told() {
     Lines lines;
-    for (const v1::MonitorStatus& status : assignments.outbox().control_plane) lines.push_back(status.json());
+    for (const v1::MonitorStatus& status : assignments.outbox().control_plane) lines.push_back(Words(status));
     assignments.outbox().control_plane.clear();
     return lines;
   }
@@ -65,25 +118,25 @@ TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndGoesThroughItsLife) {
   EXPECT_TRUE(assignments.needs_monitor());
   EXPECT_EQ(ToMonitor(), Lines{});
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":1,\"query\":\"q\"}}"});
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1"});
   EXPECT_EQ(StateOf("q"), v1::Assignment::STARTING);
   assignments.MonitorSaid(Added("q"));
   EXPECT_EQ(StateOf("q"), v1::Assignment::RUNNING);
   assignments.Obey(End("q"));
-  EXPECT_EQ(ToMonitor(), Lines{"{\"end\":\"q\"}"});
+  EXPECT_EQ(ToMonitor(), Lines{"end q"});
   EXPECT_EQ(StateOf("q"), v1::Assignment::ENDING);
-  assignments.MonitorSaid(EndedLine("q"));
-  EXPECT_EQ(Told(), (Lines{Added("q"), EndedLine("q")}));
+  assignments.MonitorSaid(Ended("q"));
+  EXPECT_EQ(Told(), (Lines{"added q", "ended q"}));
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
 TEST_F(AssignmentsTest, AnEndIsRememberedUntilItWasHeard) {
   Running("q");
-  assignments.MonitorSaid(EndedLine("q"));
+  assignments.MonitorSaid(Ended("q"));
   EXPECT_EQ(StateOf("q"), v1::Assignment::ENDED);
   Told();
   assignments.Obey(Assign("q", 1));
-  EXPECT_EQ(Told(), Lines{EndedLine("q")}) << "a control plane that did not hear of it wants it to run";
+  EXPECT_EQ(Told(), Lines{"ended q"}) << "a control plane that did not hear of it wants it to run";
   EXPECT_EQ(ToMonitor(), Lines{});
   assignments.Obey(End("q"));
   EXPECT_TRUE(assignments.List().empty());
@@ -102,11 +155,11 @@ TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
 TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceThatHasEnded) {
   Running("q", 1);
   assignments.Obey(Assign("q", 2));
-  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"q\"}"}) << "its stream goes on";
+  EXPECT_EQ(ToMonitor(), Lines{"abandon q"}) << "its stream goes on";
   assignments.Obey(Assign("q", 2));
   EXPECT_EQ(ToMonitor(), Lines{}) << "it is asked to end once";
-  assignments.MonitorSaid(EndedLine("q"));
-  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":2,\"query\":\"q\"}}"});
+  assignments.MonitorSaid(Ended("q"));
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 2"});
   EXPECT_EQ(assignments.outbox().control_plane.at(0).epoch(), 1u);
   EXPECT_EQ(assignments.List().at(0).epoch(), 2u);
 }
@@ -116,7 +169,7 @@ TEST_F(AssignmentsTest, TheSameOrALowerEpochChangesNothing) {
   assignments.Obey(Assign("q", 2));
   assignments.Obey(Assign("q", 3));
   EXPECT_EQ(ToMonitor(), Lines{});
-  EXPECT_EQ(Told(), (Lines{Added("q"), Added("q")}));
+  EXPECT_EQ(Told(), (Lines{"added q", "added q"}));
   EXPECT_EQ(assignments.List().at(0).epoch(), 3u);
 }
 
@@ -126,11 +179,11 @@ TEST_F(AssignmentsTest, AMonitorThatDiesGetsItsQueriesAgainAndLosesThoseThatWere
   assignments.Obey(End("b"));
   ToMonitor();
   assignments.MonitorGone("killed");
-  EXPECT_EQ(Told(), (Lines{"{\"event\":\"monitor_ended\",\"message\":\"killed\"}", Lost("b")}));
+  EXPECT_EQ(Told(), (Lines{"monitor ended: killed", "lost b"}));
   EXPECT_EQ(StateOf("a"), v1::Assignment::STARTING);
   EXPECT_TRUE(assignments.needs_monitor());
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":1,\"query\":\"a\"}}"});
+  EXPECT_EQ(ToMonitor(), Lines{"assign a 1"});
 }
 
 v1::AgentCommand Credit(uint64_t packets, uint64_t version) {
@@ -142,40 +195,37 @@ v1::AgentCommand Credit(uint64_t packets, uint64_t version) {
   return command;
 }
 
-std::string AddedWith(const std::string& limit) {
-  return R"({"add":{"epoch":1,"limit":{"leased":true,)" + limit + R"(},"query":"q"}})";
-}
-
 TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHaveTaken) {
   v1::AgentCommand assign = Assign("q", 1);
-  assign.mutable_assign()->set_plan(R"({"query": "q", "epoch": 1, "limit": {"packets": 10, "leased": true}})");
+  assign.mutable_assign()->mutable_plan()->mutable_limit()->set_packets(10);
+  assign.mutable_assign()->mutable_plan()->mutable_limit()->set_leased(true);
   assignments.Obey(assign);
   assignments.Obey(Credit(30, 1));
   EXPECT_EQ(ToMonitor(), Lines{}) << "there is none yet";
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":30,"spent":0)")});
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1 packets 30 spent 0"});
   assignments.Obey(Credit(0, 2));
-  EXPECT_EQ(ToMonitor(), Lines{R"({"credits":{"packets":0,"query":"q","version":2}})"});
+  EXPECT_EQ(ToMonitor(), Lines{"credit q 0 2"});
   assignments.MonitorGone("killed");
   assignments.Obey(Credit(45, 3));
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":45,"spent":30)")});
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1 packets 45 spent 30"});
 }
 
 TEST_F(AssignmentsTest, AMonitorThatIsStartedAnewKnowsWhatThePipelineTakesFromTheBeginning) {
   v1::AgentCommand assign = Assign("q", 1), limit;
-  assign.mutable_assign()->set_plan(R"({"query": "q", "epoch": 1, "sampling": {"mode": "AUTO"}})");
+  assign.mutable_assign()->mutable_plan()->mutable_sampling()->set_mode(v1::Sampling::AUTO);
   limit.set_term(1);
   limit.mutable_limit()->set_query("q");
   limit.mutable_limit()->set_rate(0.25);
   assignments.MonitorReady();
   assignments.Obey(assign);
-  EXPECT_EQ(ToMonitor(), Lines{R"({"add":{"epoch":1,"query":"q","sampling":{"mode":"AUTO"}}})"});
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1"});
   assignments.Obey(limit);
-  EXPECT_EQ(ToMonitor(), Lines{R"({"limit":{"query":"q","rate":0.25}})"});
+  EXPECT_EQ(ToMonitor(), Lines{"limit q 0.250000"});
   assignments.MonitorGone("killed");
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), Lines{R"({"add":{"epoch":1,"query":"q","sampling":{"limit":0.25,"mode":"AUTO"}}})"});
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1 limit 0.250000"});
 }
 
 TEST_F(AssignmentsTest, EachMonitorHearsThatSwitchesCopyWhatItsQueryWants) {
@@ -188,10 +238,10 @@ TEST_F(AssignmentsTest, EachMonitorHearsThatSwitchesCopyWhatItsQueryWants) {
   EXPECT_EQ(ToMonitor(), Lines{}) << "another assignment is meant";
   mirrored.mutable_mirrored()->set_epoch(1);
   assignments.Obey(mirrored);
-  EXPECT_EQ(ToMonitor(), Lines{R"({"mirrored":"q"})"});
+  EXPECT_EQ(ToMonitor(), Lines{"mirrored q"});
   assignments.MonitorGone("killed");
   assignments.MonitorReady();
-  EXPECT_EQ(ToMonitor(), (Lines{R"({"add":{"epoch":1,"query":"q"}})", R"({"mirrored":"q"})"}));
+  EXPECT_EQ(ToMonitor(), (Lines{"assign q 1", "mirrored q"}));
 }
 
 TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPlane) {
@@ -203,29 +253,65 @@ TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPla
   EXPECT_EQ(ToMonitor(), Lines{}) << "there is none";
   Running("q");
   assignments.Obey(lost);
-  EXPECT_EQ(ToMonitor(), Lines{R"({"lost":{"incarnation":7,"packets":120}})"});
-  const std::string came = R"({"event":"copies","incarnation":7,"packets":80,"until_ns":9})";
+  EXPECT_EQ(ToMonitor(), Lines{"lost 120"});
+  v1::MonitorStatus came;
+  came.mutable_copies()->set_packets(80);
   assignments.MonitorSaid(came);
-  EXPECT_EQ(Told(), Lines{came});
+  EXPECT_EQ(Told(), Lines{"copies 80"});
 }
 
-TEST_F(AssignmentsTest, PlansOfAnyShapeAreLeftToTheMonitor) {
+TEST_F(AssignmentsTest, AControlPlaneOfTheVersionBeforeSendsPlansAsJson) {
   assignments.MonitorReady();
-  for (const std::string plan : {"[]", "7", R"({"limit":7})", R"({"limit":{"leased":[]}})"}) {
-    v1::AgentCommand assign = Assign("q" + plan, 1);
-    assign.mutable_assign()->set_plan(plan);
-    assignments.Obey(assign);
-    EXPECT_EQ(ToMonitor(), Lines{"{\"add\":" + plan + "}"});
-  }
+  v1::AgentCommand assign = Assign("q", 1);
+  assign.mutable_assign()->clear_plan();
+  assign.mutable_assign()->set_plan_json(R"({"query":"q","epoch":1,"limit":{"packets":10,"leased":true}})");
+  assignments.Obey(assign);
+  EXPECT_EQ(ToMonitor(), Lines{"assign q 1 packets 10 spent 0"});
+  // In return it gets events as lines of JSON.
+  EXPECT_EQ(ForProtocol(0, Added("q")).json(), R"({"event":"query_added","query":"q"})");
+  EXPECT_EQ(ForProtocol(1, Added("q")).query_added().query(), "q");
+}
+
+// As the control plane of the version before made and read it.
+TEST_F(AssignmentsTest, TheFieldsOfTheVersionBeforeKeepTheirPlacesOnTheWire) {
+  v1::AssignCommand command;
+  ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));
+  EXPECT_EQ(command.plan_json(), "{}");
+  EXPECT_EQ(command.query(), "q");
+  EXPECT_EQ(command.epoch(), 7u);
+  v1::MonitorStatus status;
+  status.set_json("{}");
+  status.set_epoch(7);
+  EXPECT_EQ(status.SerializeAsString(), std::string("\x0a\x02{}\x10\x07", 6));
+}
+
+TEST_F(AssignmentsTest, QueriesThatNoMonitorHasRunAreRefusedIfNoneStarts) {
+  assignments.Obey(Assign("new", 1));
+  assignments.Obey(Assign("moved", 2));
+  v1::MonitorStatus::Failure failure;
+  failure.set_message("there is no interface 'eth9'");
+  failure.set_kind("user");
+  assignments.MonitorGone("exit code 1");
+  assignments.MonitorFailed(failure);
+  EXPECT_EQ(Told(), (Lines{"monitor ended: exit code 1", "refused new: there is no interface 'eth9'"}));
+  EXPECT_EQ(StateOf("moved"), v1::Assignment::STARTING) << "its results so far are worth a wait";
+  EXPECT_EQ(assignments.List().size(), 1u);
+}
+
+TEST_F(AssignmentsTest, AQueryThatRanWaitsForAMonitorThatStarts) {
+  Running("q");
+  assignments.MonitorGone("killed");
+  assignments.MonitorFailed({});
+  EXPECT_EQ(StateOf("q"), v1::Assignment::STARTING);
 }
 
 TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
   assignments.Obey(Assign("q", 1));
   assignments.Obey(End("q"));
-  EXPECT_EQ(Told(), Lines{Lost("q")});
+  EXPECT_EQ(Told(), Lines{"lost q"});
   EXPECT_FALSE(assignments.needs_monitor());
   assignments.Obey(End("unknown"));
-  EXPECT_EQ(Told(), Lines{Lost("unknown")});
+  EXPECT_EQ(Told(), Lines{"lost unknown"});
 }
 
 TEST_F(AssignmentsTest, WhatIsAbandonedCountsAsLostHoweverWellItEnds) {
@@ -234,32 +320,38 @@ TEST_F(AssignmentsTest, WhatIsAbandonedCountsAsLostHoweverWellItEnds) {
   v1::AgentCommand command = End("q");
   command.mutable_end()->set_abandon(true);
   assignments.Obey(command);
-  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"q\"}"});
-  assignments.MonitorSaid(EndedLine("q"));
-  EXPECT_EQ(Told(), Lines{Lost("q")});
+  EXPECT_EQ(ToMonitor(), Lines{"abandon q"});
+  assignments.MonitorSaid(Ended("q"));
+  EXPECT_EQ(Told(), Lines{"lost q"});
   assignments.EndAll(true);
-  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"r\"}"});
-  assignments.MonitorSaid(EndedLine("r"));
-  EXPECT_EQ(Told(), Lines{Lost("r")});
+  EXPECT_EQ(ToMonitor(), Lines{"abandon r"});
+  assignments.MonitorSaid(Ended("r"));
+  EXPECT_EQ(Told(), Lines{"lost r"});
 }
 
 TEST_F(AssignmentsTest, ARefusedQueryIsGone) {
   assignments.MonitorReady();
   assignments.Obey(Assign("q", 1));
-  const std::string refused = R"({"event":"query_refused","kind":"user","message":"no","query":"q"})";
-  assignments.MonitorSaid(refused);
-  EXPECT_EQ(Told(), Lines{refused});
+  assignments.MonitorSaid(Refused("q", "no"));
+  EXPECT_EQ(Told(), Lines{"refused q: no"});
   EXPECT_TRUE(assignments.List().empty());
 }
 
-TEST_F(AssignmentsTest, APlanThatIsNoJsonIsRefusedAndNotSentOn) {
+TEST_F(AssignmentsTest, APlanThatCantBeReadOrSentIsRefused) {
   assignments.MonitorReady();
-  v1::AgentCommand command = Assign("q", 1);
-  command.mutable_assign()->set_plan("{\"query\":\"q\"}\n{\"end\":\"other\"}");
-  assignments.Obey(command);
-  EXPECT_EQ(ToMonitor(), Lines{});
-  ASSERT_EQ(Told().size(), 1u);
-  EXPECT_TRUE(assignments.List().empty());
+  v1::AgentCommand no_json = Assign("q", 1);
+  no_json.mutable_assign()->clear_plan();
+  no_json.mutable_assign()->set_plan_json("{\"query\":\"q\"}\n{\"end\":\"other\"}");
+  v1::AgentCommand too_long = Assign("q", 1);
+  too_long.mutable_assign()->mutable_plan()->set_text(std::string(200'000, 'x'));
+  for (const v1::AgentCommand& command : {no_json, too_long}) {
+    assignments.Obey(command);
+    EXPECT_EQ(ToMonitor(), Lines{});
+    ASSERT_EQ(assignments.outbox().control_plane.size(), 1u);
+    EXPECT_TRUE(assignments.outbox().control_plane[0].has_query_refused());
+    assignments.outbox() = {};
+    EXPECT_TRUE(assignments.List().empty());
+  }
 }
 
 TEST_F(AssignmentsTest, AMonitorThatEndsTakesNothingNew) {
@@ -317,19 +409,17 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
           if (held.contains(query)) tried.MonitorSaid(Added(query));
           break;
         case 6:
-          if (held.erase(query) == 1) tried.MonitorSaid(EndedLine(query));
+          if (held.erase(query) == 1) tried.MonitorSaid(Ended(query));
           break;
         default:
-          tried.MonitorSaid("not JSON");
+          tried.MonitorSaid(v1::MonitorStatus());
       }
-      for (const std::string& line : std::exchange(tried.outbox().monitor, {})) {
+      for (const v1::MonitorCommand& each : std::exchange(tried.outbox().monitor, {})) {
         ASSERT_TRUE(alive) << "seed " << seed;
-        const size_t at = line.find("\"query\":\"");
-        const std::string name = line.substr(at == std::string::npos ? line.size() - 3 : at + 9, 1);
-        if (line.starts_with("{\"add\"")) {
-          ASSERT_TRUE(held.insert(name).second) << "seed " << seed << " step " << step << " " << line;
+        if (each.has_assign()) {
+          ASSERT_TRUE(held.insert(each.assign().plan().query()).second) << "seed " << seed << " " << Words(each);
         } else {
-          ASSERT_TRUE(held.contains(name)) << "seed " << seed << " step " << step << " " << line;
+          ASSERT_TRUE(each.has_end() && held.contains(each.end().query())) << "seed " << seed << " " << Words(each);
         }
       }
     }

@@ -44,6 +44,17 @@ void Lease::Send(v1::MonitorStatus status) {
   Send(std::move(message));
 }
 
+bool Lease::TrySend(const v1::EventBatch& events) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (unsent_.size() >= kMostUnsentEvents) return false;
+  }
+  v1::MonitorStatus status;
+  *status.mutable_events() = events;
+  Send(std::move(status));
+  return true;
+}
+
 void Lease::Finish() {
   {
     const std::lock_guard lock(mutex_);

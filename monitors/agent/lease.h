@@ -36,6 +36,8 @@ class Lease {
  public:
   // Maximum of unsent messages; a control plane that does not read them is given up.
   static constexpr size_t kMostUnsent = 4096;
+  // Events wait elsewhere while so many messages are unsent.
+  static constexpr size_t kMostUnsentEvents = 64;
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
         Inbox<LeaseEvent>* inbox);
@@ -46,6 +48,8 @@ class Lease {
   const std::string& server() const { return server_; }
   void Send(v1::AgentMessage message);
   void Send(v1::MonitorStatus status);
+  // Returns false, and does nothing, while more important messages wait or the control plane does not keep up.
+  bool TrySend(const v1::EventBatch& events);
   // Sends the queued messages, then ends the stream.
   void Finish();
 

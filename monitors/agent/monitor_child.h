@@ -1,6 +1,7 @@
-// The process of this host's monitor: commands go to its standard input, lines come from its standard error. The owner
-// polls both ends; nothing blocks. It receives secrets as open files without a name. If this process dies, the monitor
-// reaches the end of its input, and ends.
+// The process of this host's monitor. It has one end of a message socket as its standard input, on which commands go to
+// it and its events come back (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor
+// receives secrets as open files without a name. If this process dies, the monitor reaches the end of its input, and
+// ends.
 #pragma once
 
 #include <sys/types.h>
@@ -9,15 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "monitors/messages/message_socket.h"
 #include "packet_io/base/status.h"
+#include "schema/monitor.pb.h"
 
 namespace tapline {
 
 class MonitorChild {
  public:
-  // A monitor that leaves more than this many bytes unread is given up.
-  static constexpr size_t kMostUnwritten = 16 << 20;
-
   // The path of a secret by its index, for the child's command line, which all users of the host can read.
   static std::string SecretFile(size_t index);
 
@@ -26,27 +26,30 @@ class MonitorChild {
   // Kills the process, if it still runs.
   ~MonitorChild();
 
-  int status_fd() const { return status_; }
-  // Poll for writability, or -1 while there is nothing to write.
-  int command_fd() const { return unwritten_.empty() ? -1 : commands_; }
+  int fd() const { return socket_.fd(); }
+  // True if the owner should also poll for room.
+  bool has_unsent() const { return socket_.has_unsent(); }
 
-  void Send(const std::string& line);
-  void Write();
-  // Takes the whole lines that have come; returns false once the monitor has ended and no more will come.
-  bool Read(std::vector<std::string>* lines);
+  // Fits into a message, so that it can be sent.
+  static bool Fits(const v1::MonitorCommand& command);
+  // Kills a monitor that leaves so much unread that there is no room. REQUIRES: Fits(command).
+  void Send(const v1::MonitorCommand& command);
+  void Flush() { socket_.Flush(); }
+  // Takes the events that have come; returns false once the monitor has ended and no more will come. Kills a monitor
+  // whose events can't be read, or were lost: its state is unknown.
+  bool Read(std::vector<v1::MonitorStatus>* events);
   // Asks it to flush and end.
   void Stop();
   // Waits for the end of a monitor whose output has ended; returns the cause of death.
   std::string Reap();
 
  private:
-  MonitorChild(pid_t process, int commands, int status) : process_(process), commands_(commands), status_(status) {}
+  MonitorChild(pid_t process, int socket) : process_(process), socket_(socket) {}
+  void Kill(const std::string& why);
 
   pid_t process_;
-  int commands_;
-  int status_;
-  std::string unwritten_;
-  std::string unread_;
+  MessageSocket socket_;
+  std::string killed_for_;
 };
 
 }  // namespace tapline

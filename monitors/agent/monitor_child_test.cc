@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,8 +17,10 @@ namespace {
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
-// Stands in for the monitor: prints its command line as others see it, then twice the contents of its key file.
+// Stands in for the monitor: writes its command line as others see it, then twice the contents of its key file and its
+// login, into a file beside it. Then reports `ready` (an event of two bytes).
 constexpr char kTeller[] = R"(#!/bin/sh
+exec 2>"$0.told"
 tr '\0' ' ' </proc/$$/cmdline >&2
 echo >&2
 while [ "$1" != --hash-key-file ]; do shift; done
@@ -26,6 +29,7 @@ read -r second <"$2"
 while [ "$1" != --broker-login-file ]; do shift; done
 read -r login <"$2"
 echo "$first $second $login" >&2
+printf '\032\000' >&0
 )";
 
 class MonitorChildTest : public ::testing::Test {
@@ -34,22 +38,39 @@ class MonitorChildTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     config_.monitor = folder_ + "/monitor";
     config_.interface = "eth0";
-    std::ofstream(config_.monitor) << kTeller;
+    Install(kTeller);
+  }
+  void Install(const std::string& script) {
+    std::ofstream(config_.monitor) << script;
     std::filesystem::permissions(config_.monitor, std::filesystem::perms::owner_all);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // All lines until its end.
-  std::vector<std::string> Lines() {
+  std::unique_ptr<MonitorChild> Start() {
     std::unique_ptr<MonitorChild> child;
-    std::vector<std::string> lines;
     const Status started = MonitorChild::Start(MonitorCommand(config_, "k:1", true),
                                                {std::string(kKey) + "\n", std::string(kLogin) + "\n"}, &child);
     EXPECT_TRUE(started.ok()) << started.message();
-    if (!started.ok()) return lines;
-    pollfd status = {child->status_fd(), POLLIN, 0};
-    while (poll(&status, 1, 30'000) == 1 && child->Read(&lines)) continue;
-    EXPECT_EQ(child->Reap(), "the monitor ended with exit code 0");
+    return child;
+  }
+
+  // All events until its end, and the reason of that.
+  static std::vector<v1::MonitorStatus> Events(MonitorChild* child, const std::string& end) {
+    std::vector<v1::MonitorStatus> events;
+    pollfd status = {child->fd(), POLLIN, 0};
+    while (poll(&status, 1, 30'000) == 1 && child->Read(&events)) continue;
+    EXPECT_EQ(child->Reap(), end);
+    return events;
+  }
+
+  // What the monitor was told.
+  std::vector<std::string> Lines() {
+    const auto events = Events(Start().get(), "the monitor ended with exit code 0");
+    EXPECT_EQ(events.size(), 1u);
+    EXPECT_TRUE(!events.empty() && events[0].has_ready());
+    std::vector<std::string> lines;
+    std::ifstream told(config_.monitor + ".told");
+    for (std::string line; std::getline(told, line);) lines.push_back(line);
     return lines;
   }
 
@@ -77,6 +98,46 @@ TEST_F(MonitorChildTest, WhicheverDescriptorsAreFree) {
     held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   for (const int descriptor : held) close(descriptor);
+}
+
+TEST_F(MonitorChildTest, AMonitorThatIsKilledIsGone) {
+  Install("#!/bin/sh\nkill -9 $$\n");
+  EXPECT_TRUE(Events(Start().get(), "the monitor was killed by signal 9").empty());
+}
+
+TEST_F(MonitorChildTest, AMonitorWhoseEventsCantBeReadOrWereLostIsReplaced) {
+  Install("#!/bin/sh\nprintf '\\377\\377' >&0\nexec sleep 60\n");
+  Events(Start().get(), "the monitor sent what is no event");
+  // events_lost {events: 3}
+  Install("#!/bin/sh\nprintf '\\172\\002\\010\\003' >&0\nexec sleep 60\n");
+  Events(Start().get(), "events of the monitor were lost");
+}
+
+TEST_F(MonitorChildTest, AMonitorThatDoesNotReadItsCommandsIsReplaced) {
+  Install("#!/bin/sh\nexec sleep 60\n");
+  const std::unique_ptr<MonitorChild> child = Start();
+  v1::MonitorCommand command;
+  command.mutable_end()->set_query(std::string(10'000, 'q'));
+  for (int i = 0; i < 1000; i++) child->Send(command);
+  Events(child.get(), "the monitor no longer read its commands");
+}
+
+TEST_F(MonitorChildTest, TheMonitorReachesTheEndOfItsInputWithItsAgent) {
+  const std::string ended = folder_ + "/ended";
+  // dd returns at the end of its input.
+  Install("#!/bin/sh\nprintf '\\032\\000' >&0\ndd bs=1000 count=1 of=/dev/null 2>/dev/null\ntouch " + ended + "\n");
+  if (const pid_t agent = fork(); agent == 0) {
+    const std::unique_ptr<MonitorChild> child = Start();
+    pollfd status = {child->fd(), POLLIN, 0};
+    poll(&status, 1, 30'000);
+    // Its destructor does not run, as if it had been killed.
+    _exit(0);
+  } else {
+    ASSERT_GT(agent, 0);
+    waitpid(agent, nullptr, 0);
+  }
+  for (int i = 0; i < 3000 && !std::filesystem::exists(ended); i++) usleep(10'000);
+  EXPECT_TRUE(std::filesystem::exists(ended));
 }
 
 }  // namespace

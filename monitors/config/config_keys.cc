@@ -33,7 +33,8 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddList(&config->parser, "parser", "NAME", "parser to run over all packets; repeat or separate by commas",
                 true);
   table.AddList(&config->plan, "plan", "FILE", "plan of a query (JSON); repeat for several queries", false);
-  table.AddSwitch(&config->control, "control", "take queries, and end them, as lines of JSON on standard input");
+  table.AddSwitch(&config->control, "control",
+                  "take queries, and end them, while it runs: from an agent, or as lines of JSON on standard input");
   table.AddList(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                 false);
   table.AddText(&config->monitor_id, "monitor_id", "ID", "this monitor's name in plans and batches", CheckMonitorId);

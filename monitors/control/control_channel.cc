@@ -1,35 +1,29 @@
 #include "monitors/control/control_channel.h"
 
 #include <poll.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <ctime>
+#include <vector>
+
+#include "packet_io/base/clock.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
 
-using nlohmann::json;
+constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
+// Under many events the thread sleeps so long between two batches: otherwise nearly each event would cost its lane the
+// system call that wakes this thread.
+constexpr int64_t kBatchEveryNs = 200 * kNsPerUs;
 
-uint64_t NumberIn(const json& command, const char* field) {
-  const bool numbered = command.is_object() && command.contains(field) && command[field].is_number_unsigned();
-  return numbered ? command[field].get<uint64_t>() : 0;
-}
-
-constexpr int kLookEveryMs = 50;
-// A plan is a few kilobytes.
-constexpr size_t kMostLineBytes = 1 << 20;
-
-// The name that a plan gives itself, valid or not, so that its sender learns which one was refused.
-std::string NameIn(const json& plan) {
-  const bool named = plan.is_object() && plan.contains("query") && plan["query"].is_string();
-  return named ? plan["query"].get<std::string>() : "";
-}
+timespec DurationOf(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
 }  // namespace
 
-ControlChannel::ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop)
-    : fd_(fd), control_(control), reporter_(reporter), stop_(stop), thread_([this] { Run(); }) {}
+ControlChannel::ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter,
+                               std::atomic<bool>* stop)
+    : reader_(fd), bell_(bell), control_(control), reporter_(reporter), stop_(stop), thread_([this] { Run(); }) {}
 
 ControlChannel::~ControlChannel() {
   ending_ = true;
@@ -37,68 +31,89 @@ ControlChannel::~ControlChannel() {
 }
 
 void ControlChannel::Run() {
-  pollfd input = {fd_, POLLIN, 0};
   while (!ending_) {
-    const int ready = poll(&input, 1, kLookEveryMs);
-    control_->Look();
-    if (ready > 0 && !ReadMore()) {
+    const bool readable = Wait();
+    const int64_t now_ns = MonotonicNs();
+    if (readable || now_ns - looked_at_ns_ >= kLookEveryNs) {
+      looked_at_ns_ = now_ns;
+      control_->Look();
+    }
+    if (readable && !ReadMore()) {
       control_->AbandonAll();
       stop_->store(true);
-      input.fd = -1;
+      reads_ = false;
     }
   }
+  control_->ForwardEvents();
   control_->Look();
+}
+
+// Forwards events until a command can be read, which it returns, or the queries have to be looked at.
+bool ControlChannel::Wait() {
+  pollfd inputs[] = {{reads_ ? reader_.fd() : -1, POLLIN, 0}, {bell_->fd(), POLLIN, 0}};
+  const int64_t now_ns = MonotonicNs();
+  // Too early for the next batch: the bell is not armed.
+  if (const int64_t pause_ns = forwarded_at_ns_ + kBatchEveryNs - now_ns; pause_ns > 0) {
+    const timespec pause = DurationOf(pause_ns);
+    ppoll(inputs, 1, &pause, nullptr);
+  }
+  bell_->Arm();
+  if (control_->ForwardEvents()) {
+    forwarded_at_ns_ = MonotonicNs();
+    bell_->Disarm();
+    poll(inputs, 1, 0);
+  } else {
+    const timespec rest = DurationOf(std::max<int64_t>(0, looked_at_ns_ + kLookEveryNs - now_ns));
+    ppoll(inputs, 2, &rest, nullptr);
+    bell_->Disarm();
+  }
+  return inputs[0].revents != 0;
 }
 
 // Returns true if there may be more.
 bool ControlChannel::ReadMore() {
-  char buffer[16384];
-  const ssize_t got = read(fd_, buffer, sizeof buffer);
-  if (got < 0) return errno == EINTR || errno == EAGAIN;
-  if (got == 0) return false;
-  unread_.append(buffer, static_cast<size_t>(got));
-  for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n')) {
-    Obey(std::string_view(unread_).substr(0, end));
-    unread_.erase(0, end + 1);
+  std::vector<CommandReader::Command> commands;
+  const bool more = reader_.Read(&commands);
+  for (const CommandReader::Command& command : commands) {
+    if (command.ok()) {
+      Obey(*command);
+    } else {
+      reporter_->QueryRefused("", command.status());
+    }
   }
-  if (unread_.size() <= kMostLineBytes) return true;
-  reporter_->QueryRefused("", Status::Invalid("a command of over a megabyte"));
-  return false;
+  return more;
 }
 
-void ControlChannel::Obey(std::string_view line) {
-  const json command = json::parse(line, nullptr, false);
+void ControlChannel::Obey(const v1::MonitorCommand& command) {
   std::string name;
-  Status status = Status::Invalid(
-      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
-      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}, "
-      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}, {\"mirrored\":\"QUERY\"} or "
-      "{\"lost\":{\"incarnation\":I,\"packets\":N}}");
-  if (command.is_object() && command.contains("add")) {
-    name = NameIn(command["add"]);
-    status = control_->AddQuery(command["add"].dump(), &name);
-    if (status.ok()) return reporter_->QueryAdded(name);
-  } else if (command.is_object() && command.contains("end") && command["end"].is_string()) {
-    name = command["end"];
-    status = control_->EndQuery(name);
-  } else if (command.is_object() && command.contains("abandon") && command["abandon"].is_string()) {
-    name = command["abandon"];
-    status = control_->AbandonQuery(name);
-  } else if (command.is_object() && command.contains("limit")) {
-    const json& limit = command["limit"];
-    name = NameIn(limit);
-    const bool numbered = limit.is_object() && limit.contains("rate") && limit["rate"].is_number();
-    status = control_->LimitQuery(name, numbered ? limit["rate"].get<double>() : 0);
-  } else if (command.is_object() && command.contains("credits")) {
-    const json& credits = command["credits"];
-    name = NameIn(credits);
-    status = control_->CreditQuery(name, NumberIn(credits, "packets"), NumberIn(credits, "version"));
-  } else if (command.is_object() && command.contains("mirrored") && command["mirrored"].is_string()) {
-    name = command["mirrored"];
-    status = control_->ConfirmCopies(name);
-  } else if (command.is_object() && command.contains("lost")) {
-    const json& lost = command["lost"];
-    status = control_->LoseCopies(NumberIn(lost, "incarnation"), NumberIn(lost, "packets"));
+  Status status;
+  switch (command.command_case()) {
+    case v1::MonitorCommand::kAssign:
+      name = command.assign().plan().query();
+      status = control_->AddQuery(command.assign().plan());
+      if (status.ok()) return reporter_->QueryAdded(name);
+      break;
+    case v1::MonitorCommand::kEnd:
+      name = command.end().query();
+      status = command.end().abandon() ? control_->AbandonQuery(name) : control_->EndQuery(name);
+      break;
+    case v1::MonitorCommand::kLimit:
+      name = command.limit().query();
+      status = control_->LimitQuery(name, command.limit().rate());
+      break;
+    case v1::MonitorCommand::kCredit:
+      name = command.credit().query();
+      status = control_->CreditQuery(name, command.credit().packets(), command.credit().version());
+      break;
+    case v1::MonitorCommand::kMirrored:
+      name = command.mirrored().query();
+      status = control_->ConfirmCopies(name);
+      break;
+    case v1::MonitorCommand::kCopiesLost:
+      status = control_->LoseCopies(command.copies_lost().incarnation(), command.copies_lost().packets());
+      break;
+    case v1::MonitorCommand::COMMAND_NOT_SET:
+      status = Status::Invalid("a command that this monitor does not know");
   }
   if (!status.ok()) reporter_->QueryRefused(name, status);
 }

@@ -1,30 +1,27 @@
-// Receives commands for a running monitor as lines of JSON, and answers with status lines (base/reporter.h):
+// Receives commands for a running monitor (schema/monitor.proto): messages on a socket that its agent made, or lines of
+// JSON. Answers with events.
 //
-//   {"add":{…a plan…}}    →  {"event":"query_added","query":"q"}         each lane now takes packets for it
-//                         or {"event":"query_refused","query":"q","message":…,"kind":…}
-//   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is sent
-//   {"abandon":"q"}       →  the same, but without an end of stream: another monitor takes over
-//   {"limit":{"query":"q","rate":0.25}}   for SAMPLE auto: holds from the next second on
-//                         →  {"event":"limited","query":"q","rate":0.25}   if it is sampled by port, else no answer
-//   {"credits":{"query":"q","packets":500,"version":7}}   for a leased limit (schema/agent.proto)
-//                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
-//                            repeated when more is needed
-//   {"mirrored":"q"}      (no answer)   for a plan with rules: switches have confirmed that they copy all its packets
-//   {"lost":{"incarnation":i,"packets":n}}   (no answer)   n packets never arrived, in this incarnation of the
-//                            process; reported to the running queries. Before that, and twice a second, the monitor
-//                            reports how many arrived: {"event":"copies","incarnation":i,"packets":n,"until_ns":t}
+//   assign       →  query_added: each lane now takes packets for it; or query_refused
+//   end          →  query_ended, when all of it is sent; with `abandon` without an end of stream
+//   limit        →  limited, if the query is sampled by port, else no answer; for SAMPLE auto, from the next second on
+//   credit       →  credits, repeated when more is needed
+//   mirrored        (no answer)
+//   copies_lost     (no answer)
 //
-// A query that ends automatically (LIMIT) is reported in the same way. Other queries are not affected. The end of the
-// input ends the monitor: its controller is gone, and the running queries are abandoned.
+// A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other
+// commands and queries are not affected. The end of the input ends the monitor: its controller is gone, and the running
+// queries are abandoned.
 #pragma once
 
 #include <atomic>
 #include <string>
-#include <string_view>
 #include <thread>
 
-#include "packet_io/base/reporter.h"
+#include "monitors/control/command_reader.h"
+#include "monitors/control/message_reporter.h"
+#include "monitors/events/event_bell.h"
 #include "packet_io/base/status.h"
+#include "schema/monitor.pb.h"
 
 namespace tapline {
 
@@ -32,8 +29,7 @@ namespace tapline {
 class QueryControl {
  public:
   virtual ~QueryControl() = default;
-  // Adds the query of a plan in JSON. Sets the query's name if the text is a plan.
-  virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
+  virtual Status AddQuery(const v1::Plan& plan) = 0;
   virtual Status EndQuery(const std::string& name) = 0;
   // Ends the query's work here; its stream continues elsewhere.
   virtual Status AbandonQuery(const std::string& name) = 0;
@@ -50,27 +46,33 @@ class QueryControl {
   virtual Status LoseCopies(uint64_t incarnation, uint64_t packets) = 0;
   // Called at least every tenth of a second: reports the queries that have ended.
   virtual void Look() = 0;
+  // Passes on events that wait. Returns true if there may be more.
+  virtual bool ForwardEvents() = 0;
 };
 
 class ControlChannel {
  public:
-  // Reads lines from `fd`, which the caller still owns. All arguments outlive the channel. Sets `stop` at the end of
-  // the input.
-  ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop);
+  // Reads commands from `fd`, which the caller still owns. All arguments outlive the channel. Sets `stop` at the end of
+  // the input. `bell` is rung for events that wait to be forwarded.
+  ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter, std::atomic<bool>* stop);
   // Ends the thread. Commands that were not read by then are ignored.
   ~ControlChannel();
 
  private:
   void Run();
+  bool Wait();
   bool ReadMore();
-  void Obey(std::string_view line);
+  void Obey(const v1::MonitorCommand& command);
 
-  int fd_;
+  CommandReader reader_;
+  EventBell* bell_;
   QueryControl* control_;
-  Reporter* reporter_;
+  MessageReporter* reporter_;
   std::atomic<bool>* stop_;
-  std::string unread_;
   std::atomic<bool> ending_{false};
+  bool reads_ = true;
+  int64_t looked_at_ns_ = 0;
+  int64_t forwarded_at_ns_ = 0;
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
@@ -19,7 +20,8 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
                          PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
-                         std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter)
+                         std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
+                         MessageReporter* reporter)
     : monitor_id_(std::move(monitor_id)),
       incarnation_(incarnation),
       layout_(layout),
@@ -28,6 +30,7 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
       lanes_(lanes),
       units_(units),
       page_(page),
+      events_(events),
       reporter_(reporter) {
   for (uint32_t place = 0; place < kMostQueries; ++place) leases_[place].lent = credits->left(place);
 }
@@ -85,16 +88,15 @@ bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place, double rate) {
   return all;
 }
 
-Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
+Status LiveQueries::AddQuery(const v1::Plan& plan) {
   QuerySpec spec;
-  if (Status status = ParsePlan(plan, "the added plan", monitor_id_, &spec); !status.ok()) return status;
-  *name = spec.name;
+  if (Status status = ReadPlan(plan, monitor_id_, &spec); !status.ok()) return status;
   if (Status status = Check(spec); !status.ok()) return status;
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = Prepare(place); !status.ok()) return status;
-  if (page_ != nullptr && !page_->plans[place].Set(plan)) {
-    return Status::Invalid("the plan of '" + *name + "' is too long");
+  if (page_ != nullptr && !page_->plans[place].Set(plan.SerializeAsString())) {
+    return Status::Invalid("the plan of '" + plan.query() + "' is too long");
   }
   {
     std::lock_guard lock(queries_->mutex);
@@ -171,11 +173,14 @@ void LiveQueries::LookAtCredits(uint32_t place) {
 void LiveQueries::TellCredits(uint32_t place) {
   Lease& lease = leases_[place];
   const uint64_t refused = credits_->refused(place), left = credits_->left(place), granted = credits_->granted(place);
-  reporter_->Credits(queries_->specs[place].name, {.version = lease.version,
-                                                   .granted = granted,
-                                                   .taken = granted - left,
-                                                   .wanting = left <= lease.lent / 2,
-                                                   .refused = left == 0 && refused != lease.refused});
+  v1::MonitorStatus::Credits credits;
+  credits.set_query(queries_->specs[place].name);
+  credits.set_version(lease.version);
+  credits.set_granted(granted);
+  credits.set_taken(granted - left);
+  credits.set_wanting(left <= lease.lent / 2);
+  credits.set_refused(left == 0 && refused != lease.refused);
+  reporter_->Credits(std::move(credits));
   lease.told = true;
   lease.left = left;
   lease.refused = refused;
@@ -193,7 +198,8 @@ void LiveQueries::Look() {
       if (unit->Serves(place)) sum += unit->accounts()[place];
     }
     if (page_ != nullptr) page_->plans[place].Clear();
-    reporter_->QueryEnded(queries_->specs[place].name, QueryAccountingJson(queries_->specs[place], sum));
+    events_->EndQuery(place);
+    reporter_->QueryEnded(queries_->specs[place].name, QueryAccountingOf(queries_->specs[place], sum));
   }
   std::lock_guard lock(queries_->mutex);
   queries_->taken &= ~done;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "monitors/control/control_channel.h"
+#include "monitors/events/event_forwarder.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/plan/queries.h"
@@ -24,9 +25,10 @@ class LiveQueries final : public QueryControl {
   // is one: a process that takes over from this one begins with them.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
               PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
-              std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter);
+              std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
+              MessageReporter* reporter);
 
-  Status AddQuery(std::string_view plan, std::string* name) override;
+  Status AddQuery(const v1::Plan& plan) override;
   Status EndQuery(const std::string& name) override;
   Status AbandonQuery(const std::string& name) override;
   void AbandonAll() override { queries_->abandoned |= queries_->taken; }
@@ -35,6 +37,7 @@ class LiveQueries final : public QueryControl {
   Status ConfirmCopies(const std::string& name) override;
   Status LoseCopies(uint64_t incarnation, uint64_t packets) override;
   void Look() override;
+  bool ForwardEvents() override { return events_->Forward(); }
 
  private:
   Status Check(const QuerySpec& spec) const;
@@ -53,7 +56,8 @@ class LiveQueries final : public QueryControl {
   std::span<const std::unique_ptr<Lane>> lanes_;
   std::span<const std::unique_ptr<ParserUnit>> units_;
   MonitorPage* page_;
-  Reporter* reporter_;
+  EventForwarder* events_;
+  MessageReporter* reporter_;
   // The state of a leased limit.
   struct Lease {
     uint64_t version = 0;

@@ -440,7 +440,7 @@ TEST_F(LaneTest, BurstsMakeNoDifference) {
     batches_.clear();
     ListSource source(packets, burst);
     ASSERT_TRUE(Run(source).ok());
-    std::string report = AccountingJson(lane_accounting_, queries_, accounts_);
+    const std::string report = AccountingOf(lane_accounting_, queries_, accounts_).DebugString();
     if (first.empty()) first = report;
     EXPECT_EQ(report, first) << burst;
   }

@@ -1,45 +1,40 @@
 #include "monitors/lane/report.h"
 
-#include <nlohmann/json.hpp>
+#include <map>
 
 namespace tapline {
 namespace {
 
-using nlohmann::ordered_json;
+using Reasons = google::protobuf::Map<std::string, uint64_t>;
 
-ordered_json Undecodable(const LaneAccounting& lane) {
-  ordered_json reasons = ordered_json::object();
+Reasons Undecodable(const LaneAccounting& lane) {
+  Reasons reasons;
   for (int i = 0; i < kDecodeOutcomes; ++i) {
     if (lane.undecodable[i] > 0) reasons[std::string(drop_reason(static_cast<DecodeOutcome>(i)))] = lane.undecodable[i];
   }
   return reasons;
 }
 
-ordered_json Lost(const LaneAccounting& lane) {
-  ordered_json reasons = ordered_json::object();
+Reasons Lost(const LaneAccounting& lane) {
+  Reasons reasons;
   for (int i = 0; i < kOwnDrops; ++i) {
     if (lane.lost[i] > 0) reasons[std::string(reason_info(i).name)] = lane.lost[i];
   }
   return reasons;
 }
 
-ordered_json Dropped(const Accounting& account) {
-  ordered_json units = ordered_json::object();
-  for (int unit = 0; unit < kDropUnits; ++unit) {
-    ordered_json& reasons = units[std::string(name_of(static_cast<DropUnit>(unit)))] = ordered_json::object();
-    for (int i = 0; i < kDropReasons; ++i) {
-      bool here = account.dropped[i] > 0 && reason_info(i).unit == static_cast<DropUnit>(unit);
-      if (here) reasons[std::string(reason_info(i).name)] = account.dropped[i];
-    }
+Reasons* OfUnit(v1::DroppedByUnit* dropped, DropUnit unit) {
+  switch (unit) {
+    case DropUnit::kPackets:
+      return dropped->mutable_packets();
+    case DropUnit::kTuples:
+      return dropped->mutable_tuples();
+    case DropUnit::kStreamBytes:
+      return dropped->mutable_stream_bytes();
+    case DropUnit::kFlows:
+      break;
   }
-  return units;
-}
-
-ordered_json Query(const QuerySpec& query, const Accounting& account) {
-  return {{"packets_in", account.packets_in}, {"packets_out", account.packets_out},
-          {"bytes_in", account.bytes_in},     {"tuples_in", account.tuples_in},
-          {"tuples_out", account.tuples_out}, {"sampling_rate", query.sampling_rate},
-          {"dropped", Dropped(account)}};
+  return dropped->mutable_flows();
 }
 
 // ", unsampled 3 packets, queue_full 2 tuples"
@@ -53,32 +48,49 @@ std::string DroppedText(const Accounting& account) {
   return text;
 }
 
-std::string ReasonsText(const ordered_json& reasons) {
+// Sorted by name.
+std::string ReasonsText(const Reasons& reasons) {
   std::string text;
-  for (const auto& [reason, count] : reasons.items()) text += ", " + reason + " " + count.dump();
+  for (const auto& [reason, count] : std::map<std::string, uint64_t>(reasons.begin(), reasons.end()))
+    text += ", " + reason + " " + std::to_string(count);
   return text;
 }
 
 }  // namespace
 
-std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
-                           const QueryAccounts& accounts) {
-  ordered_json all = {{"packets_received", lane.received},
-                      {"bytes_received", lane.received_bytes},
-                      {"matched", lane.matched},
-                      {"unmatched", lane.unmatched},
-                      {"undecodable", Undecodable(lane)},
-                      {"lost", Lost(lane)},
-                      {"merged", lane.merged},
-                      {"queries", ordered_json::object()}};
+v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+                               const QueryAccounts& accounts) {
+  v1::RunAccounting all;
+  all.set_packets_received(lane.received);
+  all.set_bytes_received(lane.received_bytes);
+  all.set_matched(lane.matched);
+  all.set_unmatched(lane.unmatched);
+  *all.mutable_undecodable() = Undecodable(lane);
+  *all.mutable_lost() = Lost(lane);
+  all.set_merged(lane.merged);
   for (size_t i = 0; i < queries.size(); ++i) {
-    if (!queries[i].name.empty()) all["queries"][queries[i].name] = Query(queries[i], accounts[i]);
+    if (!queries[i].name.empty())
+      (*all.mutable_queries())[queries[i].name] = QueryAccountingOf(queries[i], accounts[i]);
   }
-  return all.dump();
+  return all;
 }
 
-std::string QueryAccountingJson(const QuerySpec& query, const Accounting& account) {
-  return Query(query, account).dump();
+v1::QueryAccounting QueryAccountingOf(const QuerySpec& query, const Accounting& account) {
+  v1::QueryAccounting all;
+  all.set_packets_in(account.packets_in);
+  all.set_packets_out(account.packets_out);
+  all.set_bytes_in(account.bytes_in);
+  all.set_tuples_in(account.tuples_in);
+  all.set_tuples_out(account.tuples_out);
+  all.set_sampling_rate(query.sampling_rate);
+  for (int i = 0; i < kDropReasons; ++i) {
+    if (account.dropped[i] == 0) continue;
+    const auto& reason = reason_info(i);
+    (*OfUnit(all.mutable_dropped(), reason.unit))[std::string(reason.name)] = account.dropped[i];
+  }
+  // Present even if nothing was dropped, for readers of JSON.
+  all.mutable_dropped();
+  return all;
 }
 
 std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,

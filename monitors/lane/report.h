@@ -1,4 +1,4 @@
-// The accounting of a finished run, for programs and for people.
+// The accounting of a finished run, for programs (schema/monitor.proto) and for people.
 #pragma once
 
 #include <span>
@@ -7,19 +7,16 @@
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "packet_io/accounting/accounting.h"
+#include "schema/monitor.pb.h"
 
 namespace tapline {
 
-// {"packets_received":…,"bytes_received":…,"matched":…,"unmatched":…,"undecodable":{reason:n},"lost":{reason:n},
-//  "merged":…,
-//  "queries":{"q":{"packets_in":…,"packets_out":…,"bytes_in":…,"tuples_in":…,"tuples_out":…,"sampling_rate":…,
-//                  "dropped":{"packets":{reason:n},"tuples":{…},"stream_bytes":{…},"flows":{…}}}}}
 // Omits reasons that did not occur, and slots without a query.
-std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
-                           const QueryAccounts& accounts);
+v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+                               const QueryAccounts& accounts);
 
 // One entry of "queries".
-std::string QueryAccountingJson(const QuerySpec& query, const Accounting& account);
+v1::QueryAccounting QueryAccountingOf(const QuerySpec& query, const Accounting& account);
 
 // A summary of a few lines.
 std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,

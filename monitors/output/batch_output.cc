@@ -94,7 +94,7 @@ void BatchOutput::AddQuery(uint32_t query) {
 
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
-void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+void BatchOutput::Append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events) {
   for (uint32_t query : SetBits(header.queries)) {
     Stream& stream = streams_[query];
     if (stream.sampling_threshold && !Keeps(*stream.spec, header, *stream.sampling_threshold)) {
@@ -107,6 +107,8 @@ void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<con
     // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
     if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
     builder.Append(header, shaped);
+    if (events != nullptr) [[unlikely]]
+      events->Push(query, parser, header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
   }
 }

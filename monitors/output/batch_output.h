@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "monitors/events/event_ring.h"
 #include "monitors/output/batch_builder.h"
 #include "monitors/output/batch_ledger.h"
 #include "monitors/output/batch_sink.h"
@@ -42,6 +43,8 @@ struct BatchOutputOptions {
   BatchLedger* ledger = nullptr;
   // Bits of queries whose streams outlive their work here; if null, there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
+  // Takes events, if there is a way for them.
+  EventRing* events = nullptr;
   // Hashes strings for queries that ask for it.
   HashKey hash_key = {};
 };
@@ -56,7 +59,12 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   Status Start() override { return sink_->Start(this); }
   Status Prepare(uint32_t query) override;
   void AddQuery(uint32_t query) override;
-  void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override {
+    Append(parser, header, values, nullptr);
+  }
+  void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override {
+    Append(parser, header, values, options_.events);
+  }
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
   void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void EndQuery(uint32_t query, int64_t watermark_ns) override;
@@ -110,6 +118,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t watermark_ns = 0;
   };
 
+  void Append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events);
   void OnDelivery(uint64_t ticket, bool delivered) override;
   // Sends what waits and, if there is news and a heartbeat is due, a batch without rows.
   void Report(Stream& stream, int64_t watermark_ns, bool second_passed);

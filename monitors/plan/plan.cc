@@ -156,7 +156,20 @@ Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QueryS
   return Status::Invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
+// Binary plans carry unknown fields along, which JSON plans refuse.
+bool HasUnknownFields(const v1::Plan& plan) {
+  v1::Plan known = plan;
+  known.DiscardUnknownFields();
+  return known.ByteSizeLong() != plan.ByteSizeLong();
+}
+
+}  // namespace
+
 Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
+  if (HasUnknownFields(plan)) {
+    return Status::Invalid("the plan of '" + plan.query() +
+                           "' has parts that this monitor does not know; update tapline-monitor on this host");
+  }
   if (plan.format() != 1) {
     return Status::Invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
   }
@@ -181,29 +194,17 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   return ReadPlacement(plan, monitor_id, spec);
 }
 
-}  // namespace
-
-Status ParsePlan(std::string_view json, const std::string& where, const std::string& monitor_id, QuerySpec* spec) {
-  v1::Plan plan;
-  auto parsed = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &plan);
-  if (!parsed.ok()) return Status::Invalid(where + ": is not a plan: " + std::string(parsed.message()));
-  Status status = ReadPlan(plan, monitor_id, spec);
-  return status.ok() ? status : Status(status.code(), where + ": " + status.message());
+Status ParsePlan(std::string_view json, const std::string& where, v1::Plan* plan) {
+  const auto parsed = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, plan);
+  return parsed.ok() ? Status() : Status::Invalid(where + ": is not a plan: " + std::string(parsed.message()));
 }
 
-Status ReadPlan(const std::string& path, std::string* plan) {
+Status LoadPlan(const std::string& path, v1::Plan* plan) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file) return Status::Invalid(path + ": can't read the plan: " + std::strerror(errno));
-  *plan = text.str();
-  return {};
-}
-
-Status LoadPlan(const std::string& path, const std::string& monitor_id, QuerySpec* spec) {
-  std::string plan;
-  Status status = ReadPlan(path, &plan);
-  return status.ok() ? ParsePlan(plan, path, monitor_id, spec) : status;
+  return ParsePlan(text.str(), path, plan);
 }
 
 Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) {

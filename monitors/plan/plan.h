@@ -1,4 +1,4 @@
-// Reads this monitor's part of a plan file (schema/plan.proto as JSON).
+// Reads this monitor's part of a plan (schema/plan.proto), which is JSON in a file.
 #pragma once
 
 #include <string>
@@ -6,16 +6,18 @@
 
 #include "monitors/plan/query_spec.h"
 #include "packet_io/base/status.h"
+#include "schema/plan.pb.h"
 
 namespace tapline {
 
-// `where` names the source in messages. Fails if the text is not a plan, names an unknown parser, or does not place the
-// query on `monitor_id`, by a monitor's ID or its host.
-Status ParsePlan(std::string_view json, const std::string& where, const std::string& monitor_id, QuerySpec* spec);
-// Reads the text of a plan file.
-Status ReadPlan(const std::string& path, std::string* plan);
-// Reads and parses a plan file.
-Status LoadPlan(const std::string& path, const std::string& monitor_id, QuerySpec* spec);
+// Reads the part of a plan that concerns `monitor_id`, by a monitor's ID or its host. Fails if the plan names an
+// unknown parser, does not place the query there, or has fields that this monitor does not know: they may protect
+// something.
+Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
+// Parses the text of a plan file. `where` names the source in messages.
+Status ParsePlan(std::string_view json, const std::string& where, v1::Plan* plan);
+// Parses a plan file.
+Status LoadPlan(const std::string& path, v1::Plan* plan);
 
 // Makes the query of a monitor without plans: these parsers over every packet. Fails on an unknown parser.
 Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec);

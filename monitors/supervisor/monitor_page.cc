@@ -58,8 +58,8 @@ void PluginPage::set_schemas(std::string_view text) {
 }
 
 bool PlanPage::Set(std::string_view plan) {
-  if (plan.size() > text.size()) return false;
-  std::memcpy(text.data(), plan.data(), plan.size());
+  if (plan.size() > data.size()) return false;
+  std::memcpy(data.data(), plan.data(), plan.size());
   bytes = static_cast<uint32_t>(plan.size());
   return true;
 }

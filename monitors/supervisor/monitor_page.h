@@ -59,16 +59,16 @@ struct PluginPage {
   std::string_view schema_text() const { return {schemas.data(), schema_bytes}; }
 };
 
-// The plan, as text, of the query in a slot. A worker keeps it up to date when queries come and go, and the next worker
-// starts from it instead of from what the first one was started with.
+// The plan, in binary form, of the query in a slot. A worker keeps it up to date when queries come and go, and the next
+// worker starts from it instead of from what the first one was started with.
 struct PlanPage {
   uint32_t bytes = 0;  // 0: no query, or one without a plan
-  std::array<char, 262144> text;
+  std::array<char, 262144> data;
 
   // Returns false, and changes nothing, if the plan is too long.
   bool Set(std::string_view plan);
   void Clear() { bytes = 0; }
-  std::string_view plan() const { return {text.data(), bytes}; }
+  std::string_view plan() const { return {data.data(), bytes}; }
 };
 
 struct MonitorPage {

@@ -1,16 +1,15 @@
 // Reports a run to people or programs, line by line on standard error; never from the packet path.
 //
-//   people:    warning: … / error: … / a summary at the end
-//   programs:  {"event":"ready"}, {"event":"restarted","restarts":n,"took_ms":n}, {"event":"progress",…},
-//              {"event":"warning","message":…}, {"event":"error","message":…,"kind":"user|resources|internal"},
-//              {"event":"end","accounting":{…}}, and those of control/control_channel.h
+//   people:    warning: … / error: …
+//   programs:  {"event":"ready"}, {"event":"warning","message":…},
+//              {"event":"error","message":…,"kind":"user|resources|internal"}
 //
-// Safe to call from several threads; each line is written whole.
+// A monitor reports more (monitors/control/message_reporter.h). Safe to call from several threads; each line is written
+// whole.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "packet_io/base/status.h"
@@ -22,37 +21,22 @@ class Reporter {
   enum class Format : uint8_t { kText, kJson };
 
   Reporter(int fd, Format format) : fd_(fd), format_(format) {}
+  virtual ~Reporter() = default;
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
 
-  void Ready();
-  // A new process took over from one that died: `restarts` so far, `took_ms` since the death was noticed.
-  void Restarted(uint32_t restarts, int64_t took_ms);
-  // `fraction` of the input, if it is known. Programs only.
-  void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
-  void Warning(const std::string& message);
-  void Error(const Status& status);
-  // Answers to commands.
-  void QueryAdded(const std::string& query);
-  void QueryRefused(const std::string& query, const Status& status);
-  void QueryEnded(const std::string& query, const std::string& accounting_json);
-  // Usage of a query's share of LIMIT Np. Programs only.
-  struct CreditState {
-    uint64_t version;  // of the last grant
-    uint64_t granted;
-    uint64_t taken;
-    bool wanting;  // little is left
-    bool refused;  // a packet found none left since the last time
-  };
-  void Credits(const std::string& query, const CreditState& state);
-  // The pipeline's limit for a query was received and takes effect within a second and a half. Programs only.
-  void Limited(const std::string& query, double rate);
-  // Packets that arrived in this life of the process up to `until_ns`, whichever query wanted them. Programs only.
-  void Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
-  // The accounting of the whole run: as a JSON object for programs, as lines for people.
-  void End(const std::string& accounting_json, const std::string& summary);
+  virtual void Ready();
+  virtual void Warning(const std::string& message);
+  virtual void Error(const Status& status);
+
+ protected:
+  Format format() const { return format_; }
+  // Writes a line, or several.
+  void Write(const std::string& lines);
+  // Writes a line for people. It names the program.
+  void Say(const std::string& what);
 
  private:
-  void Write(const std::string& line);
-
   std::mutex mutex_;
   int fd_;
   Format format_;

@@ -29,11 +29,6 @@ TEST(Reporter, PeopleReadOneLineWithEscapes) {
   EXPECT_TRUE(Written(Reporter::Format::kText, fail).ends_with(": error: \\u{1b}[2J\n"));
 }
 
-TEST(Reporter, ASummaryKeepsItsLines) {
-  const auto end = [](Reporter* reporter) { reporter->End("{}", "a\u2028\n\tb\n"); };
-  EXPECT_EQ(Written(Reporter::Format::kText, end), "a\\u{2028}\n\tb\n");
-}
-
 TEST(Reporter, ProgramsReadItAsItIs) {
   const auto warn = [](Reporter* reporter) { reporter->Warning("web\u202e1"); };
   EXPECT_EQ(Written(Reporter::Format::kJson, warn), "{\"event\":\"warning\",\"message\":\"web\u202e1\"}\n");

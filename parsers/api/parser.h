@@ -53,12 +53,14 @@ class Emitter {
   // Emits a tuple, with strings as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:
   // header.time_ns is not below that of an earlier tuple for any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
-    header.queries &= queries_;
-    if (header.queries == 0) return;
-    ++tuples_;
-    if (must_encode(values)) [[unlikely]]
-      values = encoded(values);
-    sink_->emit(parser_, header, values);
+    if (prepare(&header, &values)) sink_->emit(parser_, header, values);
+  }
+  // The same for a tuple that is an event, too. REQUIRES: the schema says so.
+  void emit_event(TupleHeader header, std::span<const Value> values) {
+    if (prepare(&header, &values)) sink_->event(parser_, header, values);
+  }
+  void emit_event(const TupleHeader& header, std::initializer_list<Value> values) {
+    emit_event(header, std::span<const Value>(values.begin(), values.size()));
   }
   void emit(const TupleHeader& header, std::initializer_list<Value> values) {
     emit(header, std::span<const Value>(values.begin(), values.size()));
@@ -74,6 +76,15 @@ class Emitter {
  private:
   friend class Engine;
 
+  // Returns false if no query wants the tuple.
+  bool prepare(TupleHeader* header, std::span<const Value>* values) {
+    header->queries &= queries_;
+    if (header->queries == 0) return false;
+    ++tuples_;
+    if (must_encode(*values)) [[unlikely]]
+      *values = encoded(*values);
+    return true;
+  }
   LineBreaks line_breaks_of(size_t value) const {
     return value < 64 && (statements_ >> value & 1) != 0 ? LineBreaks::kKeep : LineBreaks::kEncode;
   }

@@ -69,6 +69,7 @@ struct Schema {
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
+  bool events = false;                        // its tuples may be events, too (Emitter::emit_event)
   std::vector<Argument> arguments = {};
   std::vector<std::string> example = {};  // a tuple's own values as text, as `fields` are; plug-ins have none
 };

@@ -105,6 +105,11 @@ class TupleSink {
   virtual ~TupleSink() = default;
   // `parser` is the index given to the engine; `values` match the parser's own fields in number, order and type.
   virtual void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) = 0;
+  // A tuple that is an event, too: people and programs learn of it within milliseconds, where there is a way for
+  // events.
+  virtual void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+    emit(parser, header, values);
+  }
   virtual void lose(LossReason reason, uint64_t count, uint64_t queries) = 0;
 };
 

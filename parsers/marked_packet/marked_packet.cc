@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kExpeditedForwarding = 46;  // RFC 3246
 constexpr size_t kCodePoints = 64;             // RFC 2474: six bits
 
-// Emits a tuple for each packet whose IP header has the code point that the query names.
+// Emits a tuple and an event for each packet whose IP header has the code point that the query names.
 class MarkedPacket final : public Parser {
  public:
   MarkedPacket() { queries_of_[kExpeditedForwarding] = ~uint64_t{0}; }
@@ -23,6 +23,7 @@ class MarkedPacket final : public Parser {
                    {"bytes", FieldType::kU64, "bytes", "On the wire, link header included", true}},
         .main_fields = {"src_ip", "dst_ip"},
         .value_field = "bytes",
+        .events = true,
         .arguments = {{"dscp", FieldType::kU64, "", "Code point of the packets to emit", "46", 0, kCodePoints - 1}},
         .example = {"46", "0", "1001"},
     };
@@ -43,7 +44,7 @@ class MarkedPacket final : public Parser {
       if (queries == 0) continue;
       TupleHeader header = out.header_of(packet);
       header.queries = queries;
-      out.emit(header, {Value::u64(dscp), Value::u64(traffic_class & 3u), Value::u64(packet.wire_bytes)});
+      out.emit_event(header, {Value::u64(dscp), Value::u64(traffic_class & 3u), Value::u64(packet.wire_bytes)});
     }
   }
 

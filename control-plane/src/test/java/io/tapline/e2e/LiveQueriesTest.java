@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -15,7 +17,8 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Queries that come and go at a server on an interface, while a client asks a web server all the
- * time: one monitor serves them all, and each counts just what the client did while it ran.
+ * time: the agent of this host runs one monitor for them all, and each counts exactly what the
+ * client did while it ran. When the monitor or the agent is killed, queries continue.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LiveQueriesTest {
@@ -140,33 +143,43 @@ class LiveQueriesTest {
     assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();
   }
 
-  private List<Long> monitors() {
-    return server
-        .process()
+  /** Returns the processes of a program that this one's child, or a child's child, runs. */
+  private static List<ProcessHandle> children(ProcessHandle parent, String program) {
+    return parent
         .descendants()
-        .filter(child -> child.info().command().orElse("").endsWith("tapline-monitor"))
-        .map(ProcessHandle::pid)
+        .filter(child -> child.info().command().orElse("").endsWith(program))
+        .filter(
+            child -> !child.parent().flatMap(p -> p.info().command()).orElse("").endsWith(program))
         .toList();
   }
 
-  private long onlyMonitor() throws Exception {
-    assertThat(monitors()).hasSize(1);
-    assertThat(server.get("/metrics").body()).contains("tapline_monitors_running 1.0");
-    return monitors().get(0);
+  private static ProcessHandle only(ProcessHandle parent, String program) {
+    List<ProcessHandle> processes = children(parent, program);
+    assertThat(processes).as(program).hasSize(1);
+    return processes.get(0);
+  }
+
+  private ProcessHandle agent() {
+    return only(server.process().toHandle(), "tapline-agent");
+  }
+
+  /** Returns the monitor's supervisor. */
+  private ProcessHandle monitor() {
+    return only(agent(), "tapline-monitor");
   }
 
   @Test
   void queriesShareAMonitorAndEachCountsAllThatItSaw() throws Exception {
     Watch requests = watch("http_get", "url");
-    long monitor = onlyMonitor();
+    ProcessHandle monitor = monitor();
     link.awaitMore(SOME);
 
     Watch connections = watch("tcp_conn_time", "src_port");
-    assertThat(onlyMonitor()).isEqualTo(monitor);
+    assertThat(monitor()).isEqualTo(monitor);
     String few = submit("tcp_pkt_size", LIMIT_PACKETS + "p", "dst_port");
     server.awaitState(few, "finished");
-    assertThat(query(few).get("totals").get("packets_in").asInt()).isEqualTo(LIMIT_PACKETS);
-    assertThat(onlyMonitor()).isEqualTo(monitor);
+    assertThat(query(few).get("totals").get("packets_out").asInt()).isEqualTo(LIMIT_PACKETS);
+    assertThat(monitor()).isEqualTo(monitor);
 
     Watch later = watch("http_get", "url");
     link.awaitMore(SOME);
@@ -176,7 +189,7 @@ class LiveQueriesTest {
     int laterLast = stop(later);
     link.awaitMore(SOME);
     int requestsLast = stop(requests);
-    assertThat(onlyMonitor()).isEqualTo(monitor);
+    assertThat(monitor()).isEqualTo(monitor);
 
     // A connection's beginning, its establishment and its end.
     expectCounts(connections, connectionsLast, 3);
@@ -186,19 +199,78 @@ class LiveQueriesTest {
   }
 
   @Test
-  void whenTheMonitorDiesItsQueriesFailAndTheNextOneGetsAnother() throws Exception {
-    List<Watch> victims = List.of(watch("http_get", "url"), watch("tcp_conn_time", "src_port"));
-    long killed = onlyMonitor();
-    ProcessHandle.of(killed).orElseThrow().destroyForcibly();
-    for (Watch victim : victims) {
-      server.awaitState(victim.id, "failed");
-      assertThat(query(victim.id).get("error").asText())
-          .contains("the monitor was killed by signal 9");
+  void whenTheMonitorIsKilledItsQueriesContinue() throws Exception {
+    expectContinuedAfterTheEndOf(this::monitor);
+  }
+
+  @Test
+  void whenTheAgentIsKilledItsQueriesContinue() throws Exception {
+    expectContinuedAfterTheEndOf(this::agent);
+  }
+
+  /** Kills the process: two queries continue, with the gap reported, and a new one can begin. */
+  private void expectContinuedAfterTheEndOf(Supplier<ProcessHandle> victim) throws Exception {
+    List<Watch> watches = List.of(watch("http_get", "url"), watch("tcp_conn_time", "src_port"));
+    link.awaitMore(SOME);
+    ProcessHandle killed = victim.get();
+    List<ProcessHandle> gone = Stream.concat(Stream.of(killed), killed.descendants()).toList();
+    killed.destroyForcibly();
+    for (ProcessHandle process : gone) {
+      process.onExit().get(30, TimeUnit.SECONDS);
     }
+    int before = link.done();
+    for (Watch watch : watches) {
+      int resumed = awaitCounted(watch, before);
+      link.awaitMore(SOME);
+      assertThat(query(watch.id).get("state").asText()).isEqualTo("running");
+      int last = stop(new Watch(watch.id, watch.field, watch.before, resumed));
+      int times = watch.field.equals("url") ? 1 : 3;
+      Map<String, Integer> counts = counts(watch);
+      counts.remove(UNKNOWN);
+      for (int request = resumed + 1; request < last; request++) {
+        assertThat(counts.get(key(watch, request)))
+            .as("%s, request %d", watch, request)
+            .isEqualTo(times);
+      }
+      assertThat(counts.values()).as("nothing is counted twice").allMatch(count -> count <= times);
+      assertThat(query(watch.id).get("totals").get("dropped").path("monitor_replaced").asInt())
+          .as("the gap of %s", watch)
+          .isPositive();
+    }
+    assertThat(victim.get()).isNotEqualTo(killed);
     Watch next = watch("http_get", "url");
-    assertThat(onlyMonitor()).isNotEqualTo(killed);
     link.awaitMore(SOME);
     expectCounts(next, stop(next), 1);
+  }
+
+  /** Waits until a request after this one is counted; returns the first such. */
+  private int awaitCounted(Watch watch, int after) throws Exception {
+    long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
+    while (System.nanoTime() < deadline) {
+      Map<String, Integer> counts = counts(watch);
+      for (int request = after + 1; request < link.done(); request++) {
+        if (counts.containsKey(key(watch, request))) {
+          return request;
+        }
+      }
+      Thread.sleep(200);
+    }
+    throw new AssertionError(watch + " does not continue after request " + after);
+  }
+
+  @Test
+  void aQueryWhoseMonitorCantStartFailsInItsWords() throws Exception {
+    String gone = link.networkInterface() + "g";
+    link.require("ip link add " + gone + " type veth peer name " + gone + "p");
+    try (Server other = Server.start("--interface", gone)) {
+      link.require("ip link del " + gone);
+      for (int i = 0; i < 2; i++) {
+        String id = other.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
+        other.awaitState(id, "failed");
+        JsonNode failed = Cli.parse(other.get("/api/v1/queries/" + id).body());
+        assertThat(failed.get("error").asText()).contains("local-0").contains(gone);
+      }
+    }
   }
 
   @Test

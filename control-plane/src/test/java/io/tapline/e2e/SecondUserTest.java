@@ -210,9 +210,24 @@ class SecondUserTest {
       String query = server.submit(QUERY);
       server.awaitState(query, "running");
       List<ProcessHandle> processes = tree(server.process());
-      assertThat(processes).as("server, Redis, monitor").hasSizeGreaterThanOrEqualTo(3);
-      assertThat(reach(processes, server.port())).isEmpty();
+      assertThat(processes).as("server, Redis, agent, monitor").hasSizeGreaterThanOrEqualTo(4);
+      int leases = portOfLeases(processes);
+      assertGetsNoLease(server, leases);
+      assertThat(reach(processes, server.port(), leases)).isEmpty();
     }
+  }
+
+  /** Returns the port at which the server takes its own agent. */
+  private static int portOfLeases(List<ProcessHandle> processes) {
+    String option = "--control-plane 127.0.0.1:";
+    String commands =
+        processes.stream()
+            .map(process -> String.join(" ", process.info().arguments().orElse(new String[0])))
+            .filter(command -> command.contains(option))
+            .findFirst()
+            .orElseThrow();
+    String port = commands.substring(commands.indexOf(option) + option.length()).split(" ")[0];
+    return Integer.parseInt(port);
   }
 
   @Test
@@ -330,6 +345,7 @@ class SecondUserTest {
   }
 
   private void assertGetsNoLease(Server server, int controlPlane) throws Exception {
+    List<String> before = agents(server);
     Path folder = strangersFolder();
     for (String name : List.of("tapline-agent", "tapline-monitor")) {
       Files.copy(Path.of(program(name)).toRealPath(), folder.resolve(name));
@@ -343,7 +359,7 @@ class SecondUserTest {
     try (Cli.Running stranger =
         Cli.startCommand(Map.of(), nobodys(command.toArray(String[]::new)))) {
       await("the refusal", () -> stranger.stderr().contains("the control plane is another user's"));
-      assertThat(agents(server)).containsExactly("own");
+      assertThat(agents(server)).isEqualTo(before);
     } finally {
       delete(folder);
     }

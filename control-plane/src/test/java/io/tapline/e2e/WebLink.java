@@ -65,7 +65,8 @@ final class WebLink implements AutoCloseable {
     return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
   }
 
-  private void require(String command) throws Exception {
+  /** Runs a command that must succeed. */
+  void require(String command) throws Exception {
     assertThat(run(command.split(" "))).as(command).isTrue();
   }
 

@@ -1,10 +1,11 @@
 package io.tapline.control.query;
 
+import io.tapline.control.WallClock;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A query as users see it.
+ * A query.
  *
  * @param id the query's ID in every component
  * @param text the formatted query
@@ -23,6 +24,33 @@ public record QueryInfo(
     List<String> notes) {
   public QueryInfo {
     notes = List.copyOf(notes);
+  }
+
+  /** Returns a query that is submitted now. */
+  static QueryInfo submitted(String id, String text, List<String> notes) {
+    return new QueryInfo(id, text, QueryState.SUBMITTED, WallClock.nowNs(), 0, 0, "", notes);
+  }
+
+  /** Returns this in another state; the times of its start and end are those of now. */
+  QueryInfo in(QueryState next, String nextError) {
+    long now = WallClock.nowNs();
+    return new QueryInfo(
+        id,
+        text,
+        next,
+        submittedNs,
+        next == QueryState.RUNNING ? now : startedNs,
+        next.ended() ? now : 0,
+        nextError,
+        notes);
+  }
+
+  /** Returns this as users see it. */
+  QueryInfo shown() {
+    QueryState seen = state.shown();
+    return seen == state
+        ? this
+        : new QueryInfo(id, text, seen, submittedNs, startedNs, endedNs, error, notes);
   }
 
   /** Returns this with one more note, unless the note is empty. */

@@ -67,18 +67,18 @@ final class QueryPlacements {
    * Places a query beside the running ones without reserving anything; only on these hosts, if any
    * are given.
    */
-  synchronized Outcome tried(String query, Match match, Optional<Set<String>> hosts) {
+  synchronized Outcome preview(String query, Match match, Optional<Set<String>> hosts) {
     NetworkState before = state;
-    Outcome outcome = add(query, match, hosts);
+    Outcome outcome = reserve(query, match, hosts);
     state = before;
     return outcome;
   }
 
   /**
-   * Places a query and reserves its resources until it is removed; only on these hosts, if any are
-   * given.
+   * Places a query and reserves its resources until they are released; only on these hosts, if any
+   * are given.
    */
-  synchronized Outcome add(String query, Match match, Optional<Set<String>> hosts) {
+  synchronized Outcome reserve(String query, Match match, Optional<Set<String>> hosts) {
     if (state == null) {
       return Outcome.NOTHING;
     }
@@ -115,7 +115,7 @@ final class QueryPlacements {
         state = after;
       }
     } catch (PlacementException | TooManyRules e) {
-      LOG.warn("nobody can go on for {}: {}", host, e.getMessage());
+      LOG.warn("no host can take over from {}: {}", host, e.getMessage());
     }
   }
 
@@ -149,8 +149,8 @@ final class QueryPlacements {
     return missing(query).isEmpty();
   }
 
-  /** Removes a query; does nothing if it was not added. */
-  synchronized void remove(String query) {
+  /** Releases the resources of a query; does nothing if it has none. */
+  synchronized void release(String query) {
     if (state != null && state.queries().contains(query)) {
       state = state.remove(query).after();
       mirror();
@@ -171,7 +171,7 @@ final class QueryPlacements {
     try {
       adapter.mirror(new MirrorState(state.tables(), state.monitorHosts()));
     } catch (IOException | RuntimeException e) {
-      LOG.error("the network can't be told what to mirror", e);
+      LOG.error("the switches can't be programmed", e);
     }
   }
 

@@ -9,6 +9,7 @@ import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.compiler.text.Note;
 import io.tapline.control.PipelineException;
+import io.tapline.control.query.monitors.PartPlans;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.query.services.StreamSites;
 import io.tapline.control.query.services.Topics;
@@ -62,12 +63,12 @@ public final class QueryPlanner {
   }
 
   /**
-   * An explained query.
+   * A query as it would run.
    *
    * @param result compiled plan, with the network's monitors and rules if there is a network
    * @param placement place in the network, beside the running queries
    */
-  public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
+  public record Preview(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /**
    * Compiles without running.
@@ -75,33 +76,33 @@ public final class QueryPlanner {
    * @param source what the query would read, if it can be submitted
    * @throws PipelineException if Kafka can't say which topics of its alerts exist
    */
-  public Explanation explain(String text, Rights rights, Optional<Source> source)
+  public Preview preview(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
     CompileResult local = compile(text, rights);
     if (local.plan().isEmpty()) {
-      return new Explanation(local, Optional.empty());
+      return new Preview(local, Optional.empty());
     }
     Plan plan = local.plan().get();
-    Optional<AgentRegistry> hosts = source.flatMap(Source::hosts);
-    Optional<AgentRegistry> mirrored = hosts.filter(any -> placements.mirrors());
+    Optional<AgentRegistry> mirrored =
+        source.flatMap(Source::networkHosts).filter(any -> placements.mirrors());
     QueryPlacements.Outcome outcome =
-        shown(
-            placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up)),
+        withoutForeignNames(
+            placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
             rights);
     Plan placed =
         mirrored.isEmpty()
             ? outcome
                 .plan()
-                .map(place -> advised(plan, place))
-                .orElse(planned(plan, hosts, Optional.empty()))
-            : planned(plan, hosts, outcome.plan());
+                .map(place -> asIfMirrored(plan, place))
+                .orElse(withMonitors(plan, source, Optional.empty()))
+            : withMonitors(plan, source, outcome.plan());
     Plan complete = source.isPresent() ? withStream(placed) : placed;
     List<Note> notes = notes(local, outcome);
     source
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
         .ifPresent(reason -> notes.add(Note.warning(reason)));
-    return new Explanation(
+    return new Preview(
         new CompileResult(Optional.of(complete), notes, List.of()),
         outcome.plan().map(place -> StreamLayout.of(place, complete.getStream())));
   }
@@ -111,10 +112,10 @@ public final class QueryPlanner {
    *
    * @param refusal why its monitors can't be placed; empty if they can
    */
-  record Submission(QueryRecord record, String refusal) {}
+  record Reservation(QueryRecord record, String refusal) {}
 
-  /** Compiles a query and reserves its resources in the network until it is removed. */
-  Submission submission(String text, Source source, Rights rights)
+  /** Compiles a query and reserves its resources in the network until they are released. */
+  Reservation reserve(String text, Source source, Rights rights)
       throws QueryRejected, PipelineException {
     CompileResult compiled = compile(text, rights);
     if (compiled.plan().isEmpty()) {
@@ -122,51 +123,41 @@ public final class QueryPlanner {
     }
     Plan local = compiled.plan().get();
     // Only agents' monitors receive mirrored packets.
-    Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
+    Optional<AgentRegistry> mirrored = source.networkHosts().filter(hosts -> placements.mirrors());
     QueryPlacements.Outcome outcome =
-        shown(
-            placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up)),
+        withoutForeignNames(
+            placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
             rights);
-    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
-    Plan plan;
     try {
-      plan = withStream(planned(local, source.hosts(), place));
+      return reservation(compiled, source, outcome, mirrored.isPresent());
     } catch (RuntimeException e) {
-      placements.remove(local.getQuery());
+      placements.release(local.getQuery());
       throw e;
     }
+  }
+
+  private Reservation reservation(
+      CompileResult compiled, Source source, QueryPlacements.Outcome outcome, boolean mirrored) {
+    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored);
+    Plan plan = withStream(withMonitors(compiled.plan().orElseThrow(), Optional.of(source), place));
     List<Plan> parts =
         source.hosts().isEmpty()
             ? List.of()
-            : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
+            : PartPlans.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
     QueryInfo query =
-        new QueryInfo(
-            plan.getQuery(),
-            plan.getText(),
-            QueryState.SUBMITTED,
-            LiveQuery.nowNs(),
-            0,
-            0,
-            "",
-            messages(compiled, outcome, plan, source));
-    QueryRecord record =
-        new QueryRecord(
-            query,
-            QueryStep.SUBMITTED,
-            new JobID().toHexString(),
-            plan,
-            mirrored.isPresent(),
-            parts,
-            false);
-    String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
-    return new Submission(record, refusal);
+        QueryInfo.submitted(
+            plan.getQuery(), plan.getText(), messages(compiled, outcome, plan, source));
+    return new Reservation(
+        new QueryRecord(query, new JobID().toHexString(), plan, mirrored, parts, false),
+        mirrored && place.isEmpty() ? outcome.refusal() : "");
   }
 
   /**
    * Hides the reason of a refusal, which may name other tenants' hosts, where the rights require
    * it.
    */
-  private static QueryPlacements.Outcome shown(QueryPlacements.Outcome outcome, Rights rights) {
+  private static QueryPlacements.Outcome withoutForeignNames(
+      QueryPlacements.Outcome outcome, Rights rights) {
     if (outcome.refusal().isEmpty() || rights.scope().isEverything()) {
       return outcome;
     }
@@ -201,7 +192,7 @@ public final class QueryPlanner {
   }
 
   /** Returns the plan as it would be if switches mirrored. */
-  private static Plan advised(Plan plan, NetworkPlan network) {
+  private static Plan asIfMirrored(Plan plan, NetworkPlan network) {
     return plan.toBuilder()
         .clearMonitors()
         .addAllMonitors(network.placed().monitors())
@@ -217,12 +208,16 @@ public final class QueryPlanner {
         : plan.toBuilder().setStream(stream).build();
   }
 
-  private static Plan planned(
-      Plan local, Optional<AgentRegistry> hosts, Optional<NetworkPlan> place) {
+  private static Plan withMonitors(
+      Plan plan, Optional<Source> source, Optional<NetworkPlan> place) {
     return place
-        .map(network -> RemoteMonitors.placed(local, network))
-        .or(() -> hosts.map(agents -> RemoteMonitors.everywhere(local, agents)))
-        .orElse(local);
+        .map(network -> PartPlans.placed(plan, network))
+        .or(() -> source.flatMap(from -> from.hosts().map(hosts -> watched(plan, from, hosts))))
+        .orElse(plan);
+  }
+
+  private static Plan watched(Plan plan, Source source, AgentRegistry hosts) {
+    return source.local() ? PartPlans.local(plan, hosts) : PartPlans.everywhere(plan, hosts);
   }
 
   private static List<String> messages(

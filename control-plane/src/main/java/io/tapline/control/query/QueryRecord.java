@@ -17,7 +17,7 @@ import java.util.TreeSet;
 /**
  * The persistent record needed to resume a query.
  *
- * @param info the query as users see it
+ * @param info the query; once it ends, how it ends
  * @param job ID of the stream job: 32 hexadecimal digits
  * @param plan the job's plan
  * @param mirrored whether switches mirror for it; if not, its hosts see the packets anyway
@@ -26,13 +26,7 @@ import java.util.TreeSet;
  * @param stopping whether it was asked to stop
  */
 public record QueryRecord(
-    QueryInfo info,
-    QueryStep step,
-    String job,
-    Plan plan,
-    boolean mirrored,
-    List<Plan> parts,
-    boolean stopping) {
+    QueryInfo info, String job, Plan plan, boolean mirrored, List<Plan> parts, boolean stopping) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   public QueryRecord {
@@ -50,28 +44,30 @@ public record QueryRecord(
     return hosts;
   }
 
-  QueryRecord at(QueryStep next) {
-    return new QueryRecord(info, next, job, plan, mirrored, parts, stopping);
+  /** Returns true if the query's end is recorded: only the cleanup is left. */
+  boolean hasEnded() {
+    return info.state().ended();
   }
 
   QueryRecord with(QueryInfo newInfo) {
-    return new QueryRecord(newInfo, step, job, plan, mirrored, parts, stopping);
+    return new QueryRecord(newInfo, job, plan, mirrored, parts, stopping);
   }
 
   QueryRecord with(List<Plan> newParts) {
-    return new QueryRecord(info, step, job, plan, mirrored, newParts, stopping);
+    return new QueryRecord(info, job, plan, mirrored, newParts, stopping);
   }
 
   QueryRecord stopped() {
-    return new QueryRecord(info, step, job, plan, mirrored, parts, true);
+    return new QueryRecord(info, job, plan, mirrored, parts, true);
   }
 
   /** Returns the record as JSON in UTF-8. */
   public byte[] bytes() {
     ObjectNode json = MAPPER.createObjectNode();
-    json.put("step", step.name()).put("job", job).put("mirrored", mirrored);
+    StoredState stored = StoredState.of(info.state());
+    json.put("step", stored.step().name()).put("job", job).put("mirrored", mirrored);
     json.put("stopping", stopping);
-    json.put("id", info.id()).put("text", info.text()).put("state", info.state().name());
+    json.put("id", info.id()).put("text", info.text()).put("state", stored.shown().name());
     json.put("submitted_ns", info.submittedNs());
     json.put("started_ns", info.startedNs()).put("ended_ns", info.endedNs());
     json.put("error", info.error()).set("notes", MAPPER.valueToTree(info.notes()));
@@ -89,7 +85,7 @@ public record QueryRecord(
           new QueryInfo(
               json.path("id").asText(),
               json.path("text").asText(),
-              QueryState.valueOf(json.path("state").asText()),
+              state(json),
               json.path("submitted_ns").asLong(),
               json.path("started_ns").asLong(),
               json.path("ended_ns").asLong(),
@@ -101,7 +97,6 @@ public record QueryRecord(
       }
       return new QueryRecord(
           info,
-          QueryStep.valueOf(json.path("step").asText()),
           json.path("job").asText(),
           Plans.fromJson(json.path("plan").asText()),
           json.path("mirrored").asBoolean(),
@@ -110,5 +105,12 @@ public record QueryRecord(
     } catch (IllegalArgumentException e) {
       throw new IOException("the record of a query can't be read: " + e.getMessage(), e);
     }
+  }
+
+  private static QueryState state(JsonNode json) {
+    return new StoredState(
+            QueryState.valueOf(json.path("state").asText()),
+            StoredState.Step.valueOf(json.path("step").asText()))
+        .state();
   }
 }

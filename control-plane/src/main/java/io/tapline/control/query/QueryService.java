@@ -9,7 +9,7 @@ import io.tapline.compiler.network.StreamLayout;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
-import io.tapline.control.query.monitors.Monitors;
+import io.tapline.control.query.events.EventHub;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.query.services.Backend;
 import io.tapline.control.query.services.StreamSites;
@@ -27,6 +27,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -47,10 +48,10 @@ public final class QueryService implements AutoCloseable {
   private final Topics topics;
   private final TopicKeeper topicKeeper;
   private final Services services;
-  private final Monitors monitors;
   private final MirrorAccounting accounting = new MirrorAccounting();
-  private final Runs runs;
-  private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
+  private final EventHub events = new EventHub();
+  private final QueryEnvironment environment;
+  private final Map<String, Query> running = new ConcurrentHashMap<>();
   private volatile StateStore state = new MemoryStateStore();
 
   /**
@@ -78,9 +79,15 @@ public final class QueryService implements AutoCloseable {
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites, topics);
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.services = new Services(backend, topics, store);
-    this.monitors = new Monitors(backend);
-    this.runs =
-        new Runs(backend, store, topicKeeper, monitors, placements, accounting, running::size);
+    this.environment =
+        new QueryEnvironment(
+            backend,
+            store,
+            topicKeeper,
+            new AtomicInteger(),
+            placements,
+            accounting,
+            running::size);
   }
 
   /**
@@ -98,6 +105,11 @@ public final class QueryService implements AutoCloseable {
   /** Returns the accounting of mirrored packets, which must be notified of hosts' leases. */
   public MirrorAccounting accounting() {
     return accounting;
+  }
+
+  /** Returns the events of running queries, which must be notified of hosts' leases. */
+  public EventHub events() {
+    return events;
   }
 
   /** Returns the planner, which explains texts. */
@@ -134,12 +146,12 @@ public final class QueryService implements AutoCloseable {
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int most)
       throws QueryRejected, TooManyQueries, PipelineException {
-    QueryPlanner.Submission submission = planner.submission(text, source, rights);
-    Runs.Start how = new Runs.Start(false, submission.refusal(), source);
-    LiveQuery live = runs.of(state, submission.record(), how, progress);
-    reserve(live, rights, most);
-    start(live);
-    return live.id();
+    QueryPlanner.Reservation reservation = planner.reserve(text, source, rights);
+    Query.Start how = new Query.Start(false, reservation.refusal(), source);
+    Query query = new Query(environment, state, reservation.record(), how, progress);
+    admit(query, rights, most);
+    start(query);
+    return query.id();
   }
 
   /**
@@ -148,9 +160,9 @@ public final class QueryService implements AutoCloseable {
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
-      if (record.mirrored() && record.step() != QueryStep.ENDING) {
+      if (record.mirrored() && !record.hasEnded()) {
         QueryPlacements.Outcome outcome =
-            placements.add(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
+            placements.reserve(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
         Set<String> hosts = outcome.plan().map(plan -> plan.parts().keySet()).orElse(Set.of());
         if (!hosts.equals(record.hosts())) {
           displaced.put(
@@ -171,98 +183,104 @@ public final class QueryService implements AutoCloseable {
   public void resume(List<QueryRecord> left, StateStore from, Source source) {
     state = from;
     for (QueryRecord record : left) {
-      LOG.info("going on with {}, which was {}", record.id(), record.step());
-      LiveQuery live =
-          runs.of(state, record, new Runs.Start(true, "", source), ProgressListener.SILENT);
-      running.put(live.id(), live);
-      live.rewriteAs(record.info());
+      LOG.info("resuming {}, which was {}", record.id(), record.info().state());
+      Query query =
+          new Query(
+              environment,
+              state,
+              record,
+              new Query.Start(true, "", source),
+              ProgressListener.SILENT);
+      running.put(query.id(), query);
+      events.open(query.id());
+      query.rewriteAs(record.info());
       if (record.stopping()) {
-        live.run().stop();
+        query.stopHere();
       }
-      Optional.ofNullable(displaced.get(record.id())).ifPresent(live.run()::abort);
-      boolean over = record.step() == QueryStep.ENDING;
-      begin(live, over ? () -> finish(live, record.info()) : () -> run(live));
+      Optional.ofNullable(displaced.get(record.id())).ifPresent(query::abort);
+      begin(query, record.hasEnded() ? () -> finish(query, record.info()) : () -> run(query));
     }
   }
 
   /** Finishes a query whose end was already recorded; some of its resources may still exist. */
-  private void finish(LiveQuery live, QueryInfo end) {
+  private void finish(Query query, QueryInfo end) {
     try {
-      live.run().cleanUpAfter();
+      query.cleanUpAfter();
     } catch (PipelineException e) {
-      LOG.warn("cleaning up after {}: {}", live.id(), e.getMessage());
+      LOG.warn("cleaning up after {}: {}", query.id(), e.getMessage());
     } finally {
-      live.rewriteAs(end);
-      end(live);
+      query.rewriteAs(end);
+      end(query);
     }
   }
 
-  private synchronized void reserve(LiveQuery live, Rights rights, int most) throws TooManyQueries {
+  private synchronized void admit(Query query, Rights rights, int most) throws TooManyQueries {
     if (closed || running.size() >= mostRunning()) {
-      placements.remove(live.id());
+      placements.release(query.id());
       throw new TooManyQueries(mostRunning());
     }
     if (running.keySet().stream().filter(rights::owns).count() >= most) {
-      placements.remove(live.id());
+      placements.release(query.id());
       throw new TooManyQueries(rights.tenant(), most);
     }
-    running.put(live.id(), live);
+    running.put(query.id(), query);
   }
 
-  private void start(LiveQuery live) {
+  private void start(Query query) {
     try {
-      live.submitted();
+      query.submit();
     } catch (RuntimeException e) {
-      placements.remove(live.id());
-      running.remove(live.id());
-      live.forgotten();
-      live.end().complete(null);
+      placements.release(query.id());
+      running.remove(query.id());
+      events.close(query.id());
+      query.forget();
+      query.end().complete(null);
       throw e;
     }
-    begin(live, () -> run(live));
+    begin(query, () -> run(query));
   }
 
-  private static void begin(LiveQuery live, Runnable work) {
-    Thread thread = new Thread(work, "query-" + live.id());
+  private static void begin(Query query, Runnable work) {
+    Thread thread = new Thread(work, "query-" + query.id());
     thread.setDaemon(true);
     thread.start();
   }
 
-  private void run(LiveQuery live) {
+  private void run(Query query) {
     try {
-      live.enter(QueryState.STARTING, "");
-      ended(live, live.run().run(), "");
+      ended(query, query.run(), "");
     } catch (PipelineException e) {
-      LOG.info("query {} failed", live.id(), e);
-      ended(live, QueryState.FAILED, e.getMessage());
+      LOG.info("query {} failed", query.id(), e);
+      ended(query, QueryState.FAILED, e.getMessage());
     } catch (Throwable e) {
       // Catches errors, too: clients wait for the query's end.
-      LOG.error("query {} failed", live.id(), e);
-      ended(live, QueryState.FAILED, "internal error: " + e);
+      LOG.error("query {} failed", query.id(), e);
+      ended(query, QueryState.FAILED, "internal error: " + e);
     } finally {
-      end(live);
+      end(query);
     }
   }
 
   /** Removes the rules first, so that a query seen as ended has none. */
-  private void ended(LiveQuery live, QueryState state, String error) {
-    placements.remove(live.id());
-    live.enter(state, error);
+  private void ended(Query query, QueryState state, String error) {
+    placements.release(query.id());
+    query.enter(state, error);
   }
 
   /** The store is not used after the end has completed: {@link #close} may be waiting for that. */
-  private void end(LiveQuery live) {
-    boolean written = awaitWritten(live);
+  private void end(Query query) {
+    boolean written = awaitWritten(query);
     try {
       forgetOldest();
     } finally {
-      placements.remove(live.id());
-      running.remove(live.id());
+      placements.release(query.id());
+      running.remove(query.id());
+      events.close(query.id());
       // If it is not written, the next leader records the end.
       if (written) {
-        live.forgotten();
+        query.forget();
       }
-      live.end().complete(null);
+      query.end().complete(null);
     }
   }
 
@@ -270,9 +288,9 @@ public final class QueryService implements AutoCloseable {
    * Waits until the end is in Redis: a query that ended during an outage of Redis would otherwise
    * be shown as running forever.
    */
-  private boolean awaitWritten(LiveQuery live) {
+  private boolean awaitWritten(Query query) {
     try {
-      while (!live.written()) {
+      while (!query.written()) {
         synchronized (this) {
           if (closed) {
             return false;
@@ -289,13 +307,13 @@ public final class QueryService implements AutoCloseable {
 
   /** Fails every running query, because something that all of them depend on is or was gone. */
   public void failAll(String reason) {
-    for (LiveQuery live : running.values()) {
+    for (Query query : running.values()) {
       try {
-        live.rewrite();
+        query.rewrite();
       } catch (JedisException e) {
-        LOG.error("query {} can't be written to Redis", live.id(), e);
+        LOG.error("query {} can't be written to Redis", query.id(), e);
       }
-      live.run().abort(reason);
+      query.abort(reason);
     }
   }
 
@@ -315,20 +333,20 @@ public final class QueryService implements AutoCloseable {
   }
 
   public Optional<QueryInfo> find(String id) {
-    LiveQuery live = running.get(id);
-    return live != null ? Optional.of(live.shown()) : store.find(id);
+    Query query = running.get(id);
+    return query != null ? Optional.of(query.shown()) : store.find(id);
   }
 
   /** Returns all queries, latest first. */
   public List<QueryInfo> list() {
-    return store.list(id -> Optional.ofNullable(running.get(id)).map(LiveQuery::shown));
+    return store.list(id -> Optional.ofNullable(running.get(id)).map(Query::shown));
   }
 
   /** Returns a running query's placement in the network; empty if it has none. */
   public Optional<NetworkPlan> placement(String id) {
     Stream stream =
         Optional.ofNullable(running.get(id))
-            .map(LiveQuery::stream)
+            .map(Query::stream)
             .orElseGet(Stream::getDefaultInstance);
     return placements.find(id).map(plan -> StreamLayout.of(plan, stream));
   }
@@ -345,23 +363,23 @@ public final class QueryService implements AutoCloseable {
 
   /** Returns the plan that a query runs. */
   public Optional<JsonNode> plan(String id) {
-    LiveQuery live = running.get(id);
-    return live != null ? Optional.of(live.plan()) : store.plan(id);
+    Query query = running.get(id);
+    return query != null ? Optional.of(query.plan()) : store.plan(id);
   }
 
   /** Asks a query to end with the results so far; does nothing if it has ended or never existed. */
   public void stop(String id) {
-    LiveQuery live = running.get(id);
-    if (live != null) {
-      live.stop();
+    Query query = running.get(id);
+    if (query != null) {
+      query.stop();
     }
   }
 
   /** Waits until the query has ended and everything of it except its results has been removed. */
   public QueryInfo awaitEnd(String id) {
-    LiveQuery live = running.get(id);
-    if (live != null) {
-      live.end().join();
+    Query query = running.get(id);
+    if (query != null) {
+      query.end().join();
     }
     return find(id).orElseThrow(() -> new NoSuchElementException("no query " + id));
   }
@@ -386,21 +404,21 @@ public final class QueryService implements AutoCloseable {
     return backend.mostQueries();
   }
 
-  /** Returns the number of running monitor processes; one on an interface serves many queries. */
+  /** Returns the number of running monitor processes that read capture files. */
   public int monitorCount() {
-    return monitors.running();
+    return environment.fileMonitors().get();
   }
 
   /** Stops every query and waits until all have ended; accepts none from now on. */
   public void stopAll() {
-    List<LiveQuery> all;
+    List<Query> all;
     synchronized (this) {
       closed = true;
       notifyAll();
       all = detached ? List.of() : List.copyOf(running.values());
     }
-    all.forEach(live -> live.run().stop());
-    all.forEach(live -> live.end().join());
+    all.forEach(query -> query.stopHere());
+    all.forEach(query -> query.end().join());
   }
 
   /** Leaves every query as it is for another control plane; accepts none from now on. */
@@ -408,14 +426,13 @@ public final class QueryService implements AutoCloseable {
     closed = true;
     detached = true;
     notifyAll();
-    running.values().forEach(live -> live.run().detach());
+    running.values().forEach(query -> query.detach());
   }
 
   /** Stops every query that was not left to another control plane. */
   @Override
   public void close() {
     stopAll();
-    monitors.close();
     services.close();
     sites.close();
     accounting.close();

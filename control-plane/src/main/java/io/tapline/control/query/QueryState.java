@@ -1,19 +1,29 @@
 package io.tapline.control.query;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 
 /**
- * The state of a query.
+ * The state of a query, which only advances. The control plane that resumes a query may repeat what
+ * its state began.
  *
  * <pre>
- * SUBMITTED ─▶ STARTING ─▶ RUNNING ─▶ FINISHED        the capture or LIMIT ended
- *                  │           ├────▶ STOPPED         a user stopped it
- *                  └───────────┴────▶ FAILED          with an error
+ * SUBMITTED ─▶ STARTING ─▶ PLACED ─▶ MIRRORING ─▶ RUNNING ─▶ FINISHED    the capture or LIMIT ended
+ *                  topic, job   monitors   rules        ├────▶ STOPPED     a user stopped it
+ *                  └───────────┴──────────┴─────────────┴────▶ FAILED      with an error
  * </pre>
  */
 public enum QueryState {
+  /** Accepted: its resources in the network are reserved. */
   SUBMITTED,
+  /** Its topic and its job are being created. */
   STARTING,
+  /** Its topic and its job exist; monitors are being assigned. */
+  PLACED,
+  /** Its monitors capture; switches are being programmed. */
+  MIRRORING,
+  /** Its packets are seen. */
   RUNNING,
   FINISHED,
   STOPPED,
@@ -23,9 +33,19 @@ public enum QueryState {
     return this == FINISHED || this == STOPPED || this == FAILED;
   }
 
-  /** Returns the state as JSON and Redis have it: in lower case. */
+  /** Returns the state that users see: they are not shown how far a start has come. */
+  QueryState shown() {
+    return this == PLACED || this == MIRRORING ? STARTING : this;
+  }
+
+  /** Returns the states that users see. */
+  public static List<QueryState> allShown() {
+    return Arrays.stream(values()).filter(state -> state.shown() == state).toList();
+  }
+
+  /** Returns the state that users see as JSON and Redis have it: in lower case. */
   public String text() {
-    return name().toLowerCase(Locale.ROOT);
+    return shown().name().toLowerCase(Locale.ROOT);
   }
 
   static QueryState of(String text) {

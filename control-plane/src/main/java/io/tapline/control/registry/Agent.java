@@ -1,10 +1,10 @@
 package io.tapline.control.registry;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.TextFormat;
 import io.grpc.Status;
 import io.tapline.flink.Login;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
@@ -13,6 +13,8 @@ import io.tapline.schema.rpc.Assignment;
 import io.tapline.schema.rpc.CopiesLostCommand;
 import io.tapline.schema.rpc.CreditCommand;
 import io.tapline.schema.rpc.EndCommand;
+import io.tapline.schema.rpc.EventBatch;
+import io.tapline.schema.rpc.EventsTakenCommand;
 import io.tapline.schema.rpc.LimitCommand;
 import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
@@ -23,6 +25,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -34,7 +37,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Agent {
   private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Plans and statuses are messages (schema/agent.proto). */
+  private static final int PROTOCOL = 1;
 
   private final String name;
   private final RegistryOptions options;
@@ -61,7 +66,7 @@ final class Agent {
    */
   private record Assigned(
       int epoch,
-      String plan,
+      Plan plan,
       AssignmentEvents events,
       boolean inherited,
       boolean ending,
@@ -128,11 +133,12 @@ final class Agent {
                     .setHashKey(options.hashKeys().flows().digits())
                     .setTextKey(options.hashKeys().texts().digits())
                     .setBrokerUser(login.user())
-                    .setBrokerPassword(login.password()))
+                    .setBrokerPassword(login.password())
+                    .setProtocol(PROTOCOL))
             .build());
     LOG.info("agent {} is up", name);
     listener.up(name, said.getMultilog());
-    loseWhatItHasNot(restarted, said);
+    reportLost(restarted, said);
     said.getAssignmentsList().stream()
         .map(Assignment::getQuery)
         .filter(query -> !assigned.containsKey(query))
@@ -141,7 +147,8 @@ final class Agent {
     probe();
   }
 
-  private void loseWhatItHasNot(boolean restarted, AgentHello said) {
+  /** Removes the assignments that the agent no longer has, and reports them as lost. */
+  private void reportLost(boolean restarted, AgentHello said) {
     Set<String> has =
         said.getAssignmentsList().stream().map(Assignment::getQuery).collect(Collectors.toSet());
     List<Assigned> lost = new ArrayList<>();
@@ -171,20 +178,21 @@ final class Agent {
    *
    * @param inherited whether an earlier control plane assigned it
    */
-  void assign(String query, int epoch, String plan, AssignmentEvents events, boolean inherited) {
+  void assign(String query, int epoch, Plan plan, AssignmentEvents events, boolean inherited) {
     Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0, false);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
 
   private void sendAssign(String query, Assigned assignment) {
-    send(
-        command()
-            .setAssign(
-                AssignCommand.newBuilder()
-                    .setQuery(query)
-                    .setEpoch(assignment.epoch())
-                    .setPlan(assignment.plan())));
+    AssignCommand.Builder assign =
+        AssignCommand.newBuilder().setQuery(query).setEpoch(assignment.epoch());
+    if (hello.getProtocol() >= PROTOCOL) {
+      assign.setPlan(assignment.plan());
+    } else {
+      assign.setPlanJson(Plans.toJson(assignment.plan()));
+    }
+    send(command().setAssign(assign));
     if (assignment.mirrored()) {
       sendMirrored(query, assignment.epoch());
     }
@@ -337,70 +345,92 @@ final class Agent {
       return;
     }
     heardNs = System.nanoTime();
-    try {
-      on(MAPPER.readTree(said.getJson()), said.getEpoch());
-    } catch (JsonProcessingException e) {
-      LOG.info("agent {}: {}", name, said.getJson());
+    on(said.hasJson() ? EventJson.read(said) : said);
+  }
+
+  private void on(MonitorStatus status) {
+    switch (status.getEventCase()) {
+      case QUERY_ADDED ->
+          assigned(status.getQueryAdded().getQuery(), status)
+              .ifPresent(each -> each.events().running());
+      case CREDITS ->
+          assigned(status.getCredits().getQuery(), status)
+              .ifPresent(each -> each.events().credits(status.getCredits()));
+      case LIMITED ->
+          assigned(status.getLimited().getQuery(), status)
+              .ifPresent(each -> each.events().limited(status.getLimited().getRate()));
+      case QUERY_REFUSED -> onRefused(status);
+      case QUERY_ENDED -> onEnded(status);
+      case COPIES -> onCopies(status.getCopies());
+      case EVENTS -> onEvents(status.getEvents());
+      case WARNING -> warn(status.getWarning().getMessage());
+      case ERROR -> warn(status.getError().getMessage());
+      case MONITOR_ENDED -> warn(status.getMonitorEnded().getMessage());
+      default -> LOG.info("agent {}: {}", name, TextFormat.printer().shortDebugString(status));
     }
   }
 
-  private void on(JsonNode status, int epoch) {
-    String query = status.path("query").asText();
-    Assigned assignment = assigned.get(query);
-    String event = status.path("event").asText();
-    if (assignment == null) {
-      onNobodys(event, query, status);
-    } else if (epoch == 0 || epoch == assignment.epoch()) {
-      onAssigned(event, query, assignment, status);
-    }
+  /** Returns the assignment that a status is about; empty if it is about another epoch of it. */
+  private Optional<Assigned> assigned(String query, MonitorStatus status) {
+    return Optional.ofNullable(assigned.get(query))
+        .filter(each -> status.getEpoch() == 0 || status.getEpoch() == each.epoch());
   }
 
-  private void onNobodys(String event, String query, JsonNode status) {
-    if (event.equals("copies")) {
-      onCopies(status);
-    } else if (event.equals("warning") || event.equals("error") || event.equals("monitor_ended")) {
-      LOG.warn("agent {}: {}", name, status.path("message").asText());
-      String message = name + ": " + status.path("message").asText();
-      List.copyOf(assigned.values()).forEach(each -> each.events().warning(message));
-    } else if (event.equals("query_ended") && !status.path("lost").asBoolean()) {
+  private void onRefused(MonitorStatus status) {
+    MonitorStatus.QueryRefused refused = status.getQueryRefused();
+    assigned(refused.getQuery(), status)
+        .ifPresent(
+            each -> {
+              assigned.remove(refused.getQuery());
+              each.events().failed(refused.getKind(), name + ": " + refused.getMessage());
+            });
+  }
+
+  private void onEnded(MonitorStatus status) {
+    MonitorStatus.QueryEnded ended = status.getQueryEnded();
+    String query = ended.getQuery();
+    if (!assigned.containsKey(query) && !ended.getLost()) {
       sendEnd(query, false);
     }
+    assigned(query, status)
+        .ifPresent(
+            each -> {
+              assigned.remove(query);
+              sendEnd(query, false);
+              if (ended.getLost()) {
+                each.events().lost("the monitor of " + name + " was lost before all was out");
+              } else {
+                each.events().ended(ended.getAccounting());
+              }
+            });
+  }
+
+  private void onEvents(EventBatch batch) {
+    long next = listener.events(name, batch);
+    send(
+        command()
+            .setEventsTaken(
+                EventsTakenCommand.newBuilder()
+                    .setQuery(batch.getQuery())
+                    .setIncarnation(batch.getIncarnation())
+                    .setNext(next)));
+  }
+
+  private void warn(String message) {
+    LOG.warn("agent {}: {}", name, message);
+    List.copyOf(assigned.values()).forEach(each -> each.events().warning(name + ": " + message));
   }
 
   /** Copies can't be dated while the host's clock offset is unknown. */
-  private void onCopies(JsonNode status) {
+  private void onCopies(MonitorStatus.Copies copies) {
     ClockOffset.Estimate offset = clock.best();
     if (offset != null) {
-      long untilNs = status.path("until_ns").asLong() - offset.offsetNs() - offset.errorNs();
+      long untilNs = copies.getUntilNs() - offset.offsetNs() - offset.errorNs();
       listener.copies(
           name,
-          status.path("incarnation").asLong(),
-          status.path("packets").asLong(),
+          copies.getIncarnation(),
+          copies.getPackets(),
           System.nanoTime() - (wallNs() - untilNs));
-    }
-  }
-
-  private void onAssigned(String event, String query, Assigned assignment, JsonNode status) {
-    switch (event) {
-      case "query_added" -> assignment.events().running();
-      case "credits" -> assignment.events().credits(status);
-      case "limited" -> assignment.events().limited(status.path("rate").asDouble());
-      case "query_refused" -> {
-        assigned.remove(query);
-        assignment
-            .events()
-            .failed(status.path("kind").asText(), name + ": " + status.path("message").asText());
-      }
-      case "query_ended" -> {
-        assigned.remove(query);
-        sendEnd(query, false);
-        if (status.path("lost").asBoolean()) {
-          assignment.events().lost("the monitor of " + name + " was lost before all was out");
-        } else {
-          assignment.events().ended(status);
-        }
-      }
-      default -> LOG.info("agent {}: {}", name, status);
     }
   }
 

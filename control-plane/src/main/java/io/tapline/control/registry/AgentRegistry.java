@@ -6,6 +6,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tapline.control.HashKeys;
+import io.tapline.schema.proto.Plan;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
@@ -133,20 +134,19 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   @Override
-  public boolean assign(
-      String agent, String query, int epoch, String plan, AssignmentEvents events) {
+  public boolean assign(String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
     return ask(() -> assignNow(agent, query, epoch, plan, events, false));
   }
 
   @Override
   public boolean inherit(
-      String agent, String query, int epoch, String plan, AssignmentEvents events) {
+      String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
     return ask(() -> assignNow(agent, query, epoch, plan, events, true));
   }
 
   @Override
   public void move(
-      String from, String to, String query, int epoch, String plan, AssignmentEvents events) {
+      String from, String to, String query, int epoch, Plan plan, AssignmentEvents events) {
     run(
         () -> {
           Agent before = agents.get(from);
@@ -163,7 +163,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       String agent,
       String query,
       int epoch,
-      String plan,
+      Plan plan,
       AssignmentEvents events,
       boolean inherited) {
     Agent host = agents.computeIfAbsent(agent, this::newAgent);
@@ -199,7 +199,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     tell(agent, host -> host.credit(query, packets, version));
   }
 
-  /** Reports to an agent how many packets never reached its monitor (schema/agent.proto). */
+  /** Reports to an agent how many packets never reached its monitor (schema/monitor.proto). */
   public void lose(String agent, long incarnation, long packets) {
     tell(agent, host -> host.lose(incarnation, packets));
   }

@@ -1,6 +1,7 @@
 package io.tapline.control.registry;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.QueryAccounting;
 
 /** Events of one query on one host. Called in order, on the registry's thread. */
 public interface AssignmentEvents {
@@ -19,8 +20,8 @@ public interface AssignmentEvents {
   /** The host captures the query's packets from now on. May be called more than once. */
   void running();
 
-  /** The host reports how much of its share of a LIMIT Np is used (schema/agent.proto). */
-  void credits(JsonNode status);
+  /** The host reports how much of its share of a LIMIT Np is used (schema/monitor.proto). */
+  void credits(MonitorStatus.Credits usage);
 
   /**
    * The monitor keeps no more than this share of the flows, within a second and a half at the
@@ -29,7 +30,7 @@ public interface AssignmentEvents {
   void limited(double rate);
 
   /** Everything that the monitor has seen has been sent. The last event. */
-  void ended(JsonNode status);
+  void ended(QueryAccounting accounting);
 
   /**
    * The query can't run, or can't run to its end. The last event.

@@ -1,23 +1,25 @@
 package io.tapline.control.registry;
 
+import io.tapline.schema.proto.Plan;
+
 /** Assigns queries to hosts, through their agents. Any thread may call. */
 public interface Assignments {
   /**
    * Assigns a query to a host, which need not be up: it has the grace period to connect.
    *
-   * @param plan plan as JSON that contains only that agent's monitor
+   * @param plan plan that contains only that agent's monitor
    * @return false if the query was already assigned to the host
    */
-  boolean assign(String agent, String query, int epoch, String plan, AssignmentEvents events);
+  boolean assign(String agent, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /** Adopts an assignment of an earlier control plane; the host resumes it if it still has it. */
-  boolean inherit(String agent, String query, int epoch, String plan, AssignmentEvents events);
+  boolean inherit(String agent, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /**
    * Takes a query from one host, if it has it, and assigns it to another, or to the same one again;
    * returns at once.
    */
-  void move(String from, String to, String query, int epoch, String plan, AssignmentEvents events);
+  void move(String from, String to, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /** Asks a query to end on a host. */
   void end(String agent, String query);
@@ -31,9 +33,9 @@ public interface Assignments {
   /** Sets the share of a query's flows that the pipeline can process. */
   void limit(String agent, String query, double rate);
 
-  /** Sets the total number of packets that a part may take (schema/agent.proto). */
+  /** Sets the total number of packets that a part may take (schema/monitor.proto). */
   void credit(String agent, String query, long packets, long version);
 
-  /** Notes that switches copy all packets of an assignment (schema/agent.proto). */
+  /** Notes that switches copy all packets of an assignment (schema/monitor.proto). */
   void mirrored(String agent, String query, int epoch);
 }

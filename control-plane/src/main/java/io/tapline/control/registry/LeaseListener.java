@@ -1,5 +1,7 @@
 package io.tapline.control.registry;
 
+import io.tapline.schema.rpc.EventBatch;
+
 /** Receives events of hosts' leases in order, on the registry's thread, which it must not block. */
 public interface LeaseListener {
   /**
@@ -23,6 +25,16 @@ public interface LeaseListener {
    * @param untilNs everything that arrived before this System.nanoTime of this process is counted
    */
   default void copies(String agent, long incarnation, long packets, long untilNs) {}
+
+  /**
+   * A monitor reports events of a query.
+   *
+   * @return number of the first event that is not here, for the agent, which sends it again if this
+   *     control plane is replaced
+   */
+  default long events(String agent, EventBatch batch) {
+    return batch.getFirst() + batch.getEventsCount();
+  }
 
   /** Returns a listener that notifies both, in this order. */
   static LeaseListener both(LeaseListener first, LeaseListener second) {
@@ -49,6 +61,11 @@ public interface LeaseListener {
       public void copies(String agent, long incarnation, long packets, long untilNs) {
         first.copies(agent, incarnation, packets, untilNs);
         second.copies(agent, incarnation, packets, untilNs);
+      }
+
+      @Override
+      public long events(String agent, EventBatch batch) {
+        return Math.min(first.events(agent, batch), second.events(agent, batch));
       }
     };
   }

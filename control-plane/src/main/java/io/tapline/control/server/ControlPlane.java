@@ -6,12 +6,14 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
+import io.tapline.control.embedded.LocalAgents;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.rest.RestServer;
 import io.tapline.sdn.controller.Controller;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.UnaryOperator;
@@ -42,20 +44,40 @@ public final class ControlPlane {
         open(registry);
       }
       if (controller != null) {
-        session.queries().mirrorThrough(controller, registry);
+        session.queries().mirrorThrough(controller, isLocal() ? null : registry);
         String address = settings.switches().orElseThrow().address().getHostString();
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }
       session.failure().thenRun(stop::countDown);
-      announce(server);
-      stop.await();
-      if (session.failure().isDone()) {
-        throw new PipelineException(Kind.RESOURCES, session.failure().join());
+      try (LocalAgents local = localAgents(session, registry)) {
+        announce(server);
+        stop.await();
+        if (session.failure().isDone()) {
+          throw new PipelineException(Kind.RESOURCES, session.failure().join());
+        }
+        terminal.hint("stopping");
+        // Stops queries before agents lose their leases, so that their monitors can still send what
+        // they have.
+        session.queries().stopAll();
       }
-      terminal.hint("stopping");
-      // Stops queries before agents lose their leases, so that their monitors can still send what
-      // they have.
-      session.queries().stopAll();
+    }
+  }
+
+  private boolean isLocal() {
+    return settings.local().isPresent();
+  }
+
+  /** Starts the agents of this host's interface; returns null if none is watched. */
+  private LocalAgents localAgents(PipelineSession session, AgentRegistry registry)
+      throws PipelineException {
+    if (!isLocal()) {
+      return null;
+    }
+    List<String> names = LocalAgents.names(session.queries().mostRunning());
+    try {
+      return LocalAgents.start(settings.local().get(), names, registry);
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
     }
   }
 
@@ -117,20 +139,29 @@ public final class ControlPlane {
 
   /** Returns null if queries have no source of packets. */
   private Source source(AgentRegistry registry) {
-    return registry == null ? settings.packets().orElse(null) : Source.hosts(registry);
+    if (registry == null) {
+      return settings.files().orElse(null);
+    }
+    return isLocal() ? Source.local(registry) : Source.hosts(registry);
   }
 
   /** Returns the listeners for hosts. */
   private static LeaseListener listeners(PipelineSession session, DrillService drill) {
-    return LeaseListener.both(new LeasedNodes(drill), session.queries().accounting());
+    return LeaseListener.both(
+        new LeasedNodes(drill),
+        LeaseListener.both(session.queries().accounting(), session.queries().events()));
   }
 
   /** Returns null if agents are not accepted. */
   private AgentRegistry registry(PipelineSession session, HashKeys keys, LeaseListener listener) {
-    return settings
-        .agents()
-        .map(agents -> agents.registry(session.queries(), keys, listener))
-        .orElse(null);
+    if (settings.agents().isEmpty()) {
+      return null;
+    }
+    AgentRegistry registry = settings.agents().get().registry(session.queries(), keys, listener);
+    if (isLocal()) {
+      registry.expect(LocalAgents.names(session.queries().mostRunning()));
+    }
+    return registry;
   }
 
   private void open(AgentRegistry registry) throws PipelineException {

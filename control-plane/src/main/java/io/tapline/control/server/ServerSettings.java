@@ -5,6 +5,7 @@ import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAccess;
 import io.tapline.control.drill.NodeAddress;
 import io.tapline.control.embedded.EmbeddedOptions;
+import io.tapline.control.embedded.LocalAgents;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.rest.RestOptions;
 import java.util.List;
@@ -16,8 +17,10 @@ import java.util.function.IntFunction;
  *
  * @param pipeline the pipeline of its queries
  * @param hashKeys keys of hashes; empty if it chooses them
- * @param packets packets of this host that queries read; empty for none
- * @param agents agents of other hosts; empty if it accepts none
+ * @param files capture files that queries read; empty for none
+ * @param agents agents whose monitors watch, of other hosts or of this one; empty if it accepts
+ *     none
+ * @param local the agents of this host's interface, which it starts itself; empty for none
  * @param switches the switches that it controls; empty for none
  * @param nodes the hosts' MultiLog nodes
  * @param rest the REST server
@@ -26,8 +29,9 @@ import java.util.function.IntFunction;
 public record ServerSettings(
     EmbeddedOptions pipeline,
     Optional<HashKeys> hashKeys,
-    Optional<Source> packets,
+    Optional<Source> files,
     Optional<AgentSettings> agents,
+    Optional<LocalAgents.Settings> local,
     Optional<SwitchSettings> switches,
     Nodes nodes,
     RestOptions rest,

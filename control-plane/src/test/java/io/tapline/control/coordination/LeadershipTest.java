@@ -8,7 +8,6 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.QueryState;
-import io.tapline.control.query.QueryStep;
 import io.tapline.control.testing.FreePort;
 import io.tapline.control.testing.TestZooKeeper;
 import io.tapline.flink.TlsFiles;
@@ -64,8 +63,7 @@ class LeadershipTest {
     QueryInfo info =
         new QueryInfo(id, "PARSE …", QueryState.RUNNING, submittedNs, 2, 0, "", List.of("a note"));
     boolean stopping = submittedNs % 2 == 0;
-    return new QueryRecord(
-        info, QueryStep.MIRRORING, "0".repeat(32), plan, true, List.of(plan), stopping);
+    return new QueryRecord(info, "0".repeat(32), plan, true, List.of(plan), stopping);
   }
 
   @Test

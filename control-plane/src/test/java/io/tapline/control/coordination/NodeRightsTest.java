@@ -8,7 +8,6 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.QueryState;
-import io.tapline.control.query.QueryStep;
 import io.tapline.control.testing.Certificates;
 import io.tapline.control.testing.SecureZooKeeper;
 import io.tapline.flink.TlsFiles;
@@ -124,8 +123,7 @@ class NodeRightsTest {
     Plan plan = Plan.newBuilder().setFormat(1).setQuery(id).setEpoch(1).build();
     QueryInfo info =
         new QueryInfo(id, "PARSE …", QueryState.RUNNING, 1, 2, 0, "", List.of("a note"));
-    return new QueryRecord(
-        info, QueryStep.MIRRORING, "0".repeat(32), plan, true, List.of(plan), false);
+    return new QueryRecord(info, "0".repeat(32), plan, true, List.of(plan), false);
   }
 
   private static void lead(Leadership leadership, String url) throws Exception {

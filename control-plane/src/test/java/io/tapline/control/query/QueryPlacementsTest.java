@@ -44,23 +44,23 @@ class QueryPlacementsTest {
   @Test
   void aQueryIsThereFromAddToRemove() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
-    assertThat(placements.tried("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
+    assertThat(placements.preview("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q")).isEmpty();
-    assertThat(placements.add("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
+    assertThat(placements.reserve("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q").orElseThrow().tables()).containsOnlyKeys("leaf1");
     assertThat(
             placements
-                .tried("p", to("10.0.2.1/32"), Optional.empty())
+                .preview("p", to("10.0.2.1/32"), Optional.empty())
                 .plan()
                 .orElseThrow()
                 .tables())
         .containsOnlyKeys("leaf1", "leaf2");
-    placements.remove("q");
-    placements.remove("q");
+    placements.release("q");
+    placements.release("q");
     assertThat(placements.find("q")).isEmpty();
     assertThat(
             placements
-                .tried("p", to("10.0.2.1/32"), Optional.empty())
+                .preview("p", to("10.0.2.1/32"), Optional.empty())
                 .plan()
                 .orElseThrow()
                 .tables())
@@ -70,7 +70,7 @@ class QueryPlacementsTest {
   @Test
   void whatHasNoPlaceIsRefusedInWords() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
-    assertThat(placements.add("q", to("192.0.2.1/32"), Optional.empty()).refusal())
+    assertThat(placements.reserve("q", to("192.0.2.1/32"), Optional.empty()).refusal())
         .isEqualTo(
             "not placed in the inventory's network: no address of the query is one of a host in the"
                 + " inventory's network");
@@ -80,9 +80,9 @@ class QueryPlacementsTest {
   @Test
   void withoutANetworkThereIsNothingToSay() {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
-    assertThat(placements.add("q", to("10.0.1.1/32"), Optional.empty()))
+    assertThat(placements.reserve("q", to("10.0.1.1/32"), Optional.empty()))
         .isEqualTo(QueryPlacements.Outcome.NOTHING);
-    placements.remove("q");
+    placements.release("q");
   }
 
   /** The controller and two switches, over TCP. */
@@ -109,7 +109,7 @@ class QueryPlacementsTest {
       switches.connect();
       placements.mirrorThrough(controller);
       await(() -> switches.flows(0) == 3 && switches.flows(1) == 3);
-      placements.add("q", to("10.0.1.1/32"), Optional.empty());
+      placements.reserve("q", to("10.0.1.1/32"), Optional.empty());
       CompletableFuture<Boolean> mirrored = new CompletableFuture<>();
       long toldNs = System.nanoTime();
       CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
@@ -122,13 +122,13 @@ class QueryPlacementsTest {
           .as("the datapath had time to follow")
           .isGreaterThan(DATAPATH_FOLLOWS_NS);
       assertThat(controller.report().complete()).isTrue();
-      placements.add("p", to("10.0.1.0/24"), Optional.empty());
+      placements.reserve("p", to("10.0.1.0/24"), Optional.empty());
       placements.mirror();
       await(() -> controller.report().complete());
       assertThat(controller.report().rules()).containsOnlyKeys("leaf1");
-      placements.remove("q");
+      placements.release("q");
       await(() -> controller.report().complete() && switches.flows(0) == 5);
-      placements.remove("p");
+      placements.release("p");
       await(() -> switches.flows(0) == 3);
       assertThat(switches.flows(1)).isEqualTo(3);
       assertThat(controller.report().rules()).isEmpty();
@@ -141,7 +141,7 @@ class QueryPlacementsTest {
     QueryPlacements placements = new QueryPlacements(NETWORK, Duration.ZERO);
     LateSwitches switches = new LateSwitches();
     placements.mirrorThrough(switches);
-    placements.add("q", to("10.0.1.1/32"), Optional.empty());
+    placements.reserve("q", to("10.0.1.1/32"), Optional.empty());
     CompletableFuture<Boolean> began = new CompletableFuture<>();
     CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
     placements.mirror(

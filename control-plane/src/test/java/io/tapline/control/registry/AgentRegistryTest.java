@@ -2,7 +2,6 @@ package io.tapline.control.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -12,6 +11,8 @@ import io.grpc.stub.StreamObserver;
 import io.tapline.control.HashKey;
 import io.tapline.control.HashKeys;
 import io.tapline.flink.Login;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
@@ -19,6 +20,7 @@ import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.Assignment;
 import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.QueryAccounting;
 import io.tapline.schema.rpc.RegistryGrpc;
 import io.tapline.schema.rpc.Welcome;
 import java.net.InetAddress;
@@ -42,6 +44,7 @@ class AgentRegistryTest {
           HashKey.of("00112233445566778899aabbccddeeff"),
           HashKey.of("ffeeddccbbaa99887766554433221100"));
   private static final int SECONDS = 30;
+  private static final Plan PLAN = Plan.newBuilder().setQuery("q").setEpoch(3).build();
 
   private final BlockingQueue<String> leases = new LinkedBlockingQueue<>();
   private AgentRegistry registry;
@@ -105,6 +108,7 @@ class AgentRegistryTest {
     final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();
     final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
     volatile boolean mute;
+    volatile int protocol = 1;
     volatile StreamObserver<AgentMessage> out;
 
     static Peer of(ManagedChannel channel) {
@@ -125,6 +129,7 @@ class AgentRegistryTest {
                       .setAgent(name)
                       .setIncarnation(incarnation)
                       .setInterface("eth0")
+                      .setProtocol(protocol)
                       .addAllAssignments(List.of(running))));
     }
 
@@ -134,10 +139,10 @@ class AgentRegistryTest {
               .setHello(AgentHello.newBuilder().setAgent(name).setIncarnation(1).setLogsIn(true)));
     }
 
+    /** Sends an event as agents of its protocol do. */
     void status(String json, int epoch) {
-      say(
-          AgentMessage.newBuilder()
-              .setStatus(MonitorStatus.newBuilder().setJson(json).setEpoch(epoch)));
+      MonitorStatus old = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
+      say(AgentMessage.newBuilder().setStatus(protocol == 0 ? old : EventJson.read(old)));
     }
 
     AgentCommand next() throws InterruptedException {
@@ -192,8 +197,8 @@ class AgentRegistryTest {
     }
 
     @Override
-    public void credits(JsonNode status) {
-      words.add("credits " + status.path("taken"));
+    public void credits(MonitorStatus.Credits usage) {
+      words.add("credits " + usage.getTaken());
     }
 
     @Override
@@ -202,8 +207,8 @@ class AgentRegistryTest {
     }
 
     @Override
-    public void ended(JsonNode status) {
-      words.add("ended " + status.path("accounting"));
+    public void ended(QueryAccounting accounting) {
+      words.add("ended " + accounting.getPacketsIn());
     }
 
     @Override
@@ -280,9 +285,41 @@ class AgentRegistryTest {
   @Test
   void anAssignmentGoesThroughItsLife() throws Exception {
     Peer peer = peer("h1", 1);
+    AgentCommand assign = livesOnce(peer);
+    assertThat(assign.getAssign().getPlan()).isEqualTo(PLAN);
+    assertThat(assign.getAssign().getPlanJson()).isEmpty();
+  }
+
+  @Test
+  void soDoesOneOfAnAgentOfTheVersionBefore() throws Exception {
+    Peer peer = Peer.of(channel);
+    peer.protocol = 0;
+    peer.hello("h1", 1);
+    assertThat(peer.next().getWelcome().getProtocol()).isEqualTo(1);
+    AgentCommand assign = livesOnce(peer);
+    assertThat(assign.getAssign().hasPlan()).isFalse();
+    assertThat(Plans.fromJson(assign.getAssign().getPlanJson())).isEqualTo(PLAN);
+  }
+
+  @Test
+  void whatAnAgentOfTheVersionBeforeSaysAmissHarmsNoLease() throws Exception {
+    Peer peer = Peer.of(channel);
+    peer.protocol = 0;
+    peer.hello("h1", 1);
+    peer.next();
+    for (String json :
+        List.of("no JSON", "[]", "7", "{}", "{\"event\":7}", "{\"event\":\"new\"}")) {
+      peer.status(json, 0);
+    }
+    peer.status("{\"event\":\"credits\",\"query\":\"q\",\"taken\":\"many\"}", 3);
+    livesOnce(peer);
+  }
+
+  /** Returns the command that assigned it. */
+  private AgentCommand livesOnce(Peer peer) throws Exception {
     Heard heard = new Heard();
-    assertThat(registry.assign("h1", "q", 3, "{}", heard)).isTrue();
-    assertThat(registry.assign("h1", "q", 3, "{}", heard)).isFalse();
+    assertThat(registry.assign("h1", "q", 3, PLAN, heard)).isTrue();
+    assertThat(registry.assign("h1", "q", 3, PLAN, heard)).isFalse();
     AgentCommand assign = peer.next();
     assertThat(assign.getAssign().getQuery()).isEqualTo("q");
     assertThat(assign.getAssign().getEpoch()).isEqualTo(3);
@@ -296,16 +333,17 @@ class AgentRegistryTest {
     assertThat(heard.next()).isEqualTo("credits 250");
     registry.end("h1", "q");
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
-    peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":7}", 3);
+    peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":{\"packets_in\":7}}", 3);
     assertThat(heard.next()).isEqualTo("ended 7");
     assertThat(peer.next().getEnd().getQuery()).as("that it was heard").isEqualTo("q");
     assertThat(awaitUp("h1", true).queries()).isEmpty();
+    return assign;
   }
 
   @Test
   void whatIsAssignedBeforeTheAgentComesWaitsForIt() throws Exception {
     Heard heard = new Heard();
-    registry.assign("late", "q", 1, "{}", heard);
+    registry.assign("late", "q", 1, PLAN, heard);
     registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
@@ -317,7 +355,7 @@ class AgentRegistryTest {
   @Test
   void thatSwitchesCopyIsSaidOfTheAssignedEpochAndAgainWhenTheAgentComesBack() throws Exception {
     Peer first = peer("h1", 1);
-    registry.assign("h1", "q", 2, "{}", new Heard());
+    registry.assign("h1", "q", 2, PLAN, new Heard());
     assertThat(first.next().hasAssign()).isTrue();
     registry.mirrored("h1", "q", 1);
     registry.mirrored("h1", "q", 2);
@@ -334,7 +372,7 @@ class AgentRegistryTest {
   void wordsAboutAnOlderEpochAreNotBelieved() throws Exception {
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 2, "{}", heard);
+    registry.assign("h1", "q", 2, PLAN, heard);
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
     peer.status("{\"event\":\"query_added\",\"query\":\"q\"}", 2);
     assertThat(heard.next()).isEqualTo("running");
@@ -344,7 +382,7 @@ class AgentRegistryTest {
   void anAgentThatComesBackGoesOnAndEndsWhatNobodyWants() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "wanted", 1, "{}", heard);
+    registry.assign("h1", "wanted", 1, PLAN, heard);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
@@ -365,7 +403,7 @@ class AgentRegistryTest {
   void anAgentThatWasStartedAnewHasLostWhatItRan() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     first.next();
     peer("h1", 2);
     assertThat(heard.next()).startsWith("lost: the agent of h1 was started anew");
@@ -376,8 +414,8 @@ class AgentRegistryTest {
   void whatWasInheritedGoesOnWhereItIsAndIsLostWhereItIsNot() throws Exception {
     Heard goesOn = new Heard();
     Heard isLost = new Heard();
-    registry.inherit("h1", "has", 2, "{}", goesOn);
-    registry.inherit("h1", "has-not", 2, "{}", isLost);
+    registry.inherit("h1", "has", 2, PLAN, goesOn);
+    registry.inherit("h1", "has-not", 2, PLAN, isLost);
     Peer peer = peer("h1", 5, Assignment.newBuilder().setQuery("has").setEpoch(2).build());
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("has");
     assertThat(isLost.next()).startsWith("lost: the agent of h1 was started anew");
@@ -390,12 +428,12 @@ class AgentRegistryTest {
     Peer from = peer("h1", 1);
     Peer to = peer("h2", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     assertThat(from.next().hasAssign()).isTrue();
-    registry.move("h1", "h2", "q", 2, "{}", heard);
+    registry.move("h1", "h2", "q", 2, PLAN, heard);
     assertThat(from.next().getEnd().getAbandon()).isTrue();
     assertThat(to.next().getAssign().getEpoch()).isEqualTo(2);
-    registry.move("h2", "h2", "q", 3, "{}", heard);
+    registry.move("h2", "h2", "q", 3, PLAN, heard);
     assertThat(heard.next()).startsWith("failed internal: h2 has a part of q already");
   }
 
@@ -471,7 +509,7 @@ class AgentRegistryTest {
       assertThat(bad.endOfStream().getCode()).as(name).isEqualTo(Code.INVALID_ARGUMENT);
     }
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     assertThat(good.next().hasAssign()).isTrue();
     good.status("no JSON", 0);
     good.status("{\"event\":\"query_ended\",\"query\":\"of nobody\"}", 9);
@@ -485,7 +523,7 @@ class AgentRegistryTest {
   void aMonitorThatDiesIsToldOf() throws Exception {
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     peer.status("{\"event\":\"monitor_ended\",\"message\":\"killed by signal 9\"}", 0);
     assertThat(heard.next()).isEqualTo("warning h1: killed by signal 9");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"lost\":true}", 1);
@@ -500,7 +538,7 @@ class AgentRegistryTest {
     channel = channel(registry);
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     peer.mute = true;
     assertThat(peer.endOfStream().getCode()).isEqualTo(Code.DEADLINE_EXCEEDED);
     assertThat(heard.next()).isEqualTo("away");
@@ -511,7 +549,7 @@ class AgentRegistryTest {
   void anEndThatWasAskedForMeanwhileIsToldWhenTheAgentComesBack() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
@@ -529,7 +567,7 @@ class AgentRegistryTest {
   void whatIsForgottenIsEndedWhenTheAgentComesBack() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
-    registry.assign("h1", "q", 1, "{}", heard);
+    registry.assign("h1", "q", 1, PLAN, heard);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);

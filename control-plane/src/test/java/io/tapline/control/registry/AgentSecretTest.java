@@ -2,11 +2,13 @@ package io.tapline.control.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.HashKey;
 import io.tapline.control.HashKeys;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.FreePort;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.QueryAccounting;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -71,7 +73,7 @@ class AgentSecretTest {
     try (AgentRegistry registry = AgentRegistry.start(options, LeaseListener.NOBODY)) {
       Process agent = agent(registry.port());
       try {
-        registry.assign("h1", "q", 1, "{}", new Unheard());
+        registry.assign("h1", "q", 1, Plan.getDefaultInstance(), new Unheard());
         Await.until("a monitor", Duration.ofSeconds(60), () -> monitor(agent).isPresent());
         Seen monitor = monitor(agent).orElseThrow();
         assertThat(monitor.commandLine()).doesNotContain(FLOWS, TEXTS);
@@ -96,13 +98,13 @@ class AgentSecretTest {
     public void running() {}
 
     @Override
-    public void credits(JsonNode status) {}
+    public void credits(MonitorStatus.Credits usage) {}
 
     @Override
     public void limited(double rate) {}
 
     @Override
-    public void ended(JsonNode status) {}
+    public void ended(QueryAccounting accounting) {}
 
     @Override
     public void failed(String kind, String reason) {}

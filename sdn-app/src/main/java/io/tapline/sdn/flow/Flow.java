@@ -23,7 +23,7 @@ public record Flow(
   }
 
   /** Returns true if both have the same effect; cookies have none on packets. */
-  public boolean doesLike(Flow other) {
+  public boolean hasSameEffect(Flow other) {
     return actions.equals(other.actions) && next == other.next;
   }
 

@@ -34,7 +34,7 @@ public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
         comes.add(new FlowMod(Kind.ADD, flow));
       } else if (!Cookie.isOurs(was.cookie())) {
         blocked.add(flow);
-      } else if (!was.doesLike(flow)) {
+      } else if (!was.hasSameEffect(flow)) {
         comes.add(new FlowMod(Kind.MODIFY, flow));
       }
     }

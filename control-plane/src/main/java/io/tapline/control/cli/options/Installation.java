@@ -61,6 +61,20 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(monitor());
   }
 
+  /** Returns the agent of this host, which runs its monitor. */
+  public Path agent() {
+    return programs().resolve("tapline-agent");
+  }
+
+  /**
+   * Returns the agent.
+   *
+   * @throws CommandException if it is not built
+   */
+  public Path requireAgent() {
+    return required(agent());
+  }
+
   /** Returns the native parsers' descriptions of themselves. */
   public Catalogue catalogue() {
     try {

@@ -20,6 +20,7 @@ import io.tapline.control.cli.options.Speed;
 import io.tapline.control.cli.options.SwitchTlsOptions;
 import io.tapline.control.cli.options.TlsOptions;
 import io.tapline.control.coordination.Leadership;
+import io.tapline.control.embedded.LocalAgents;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentAccess;
 import io.tapline.control.server.AgentSettings;
@@ -89,15 +90,15 @@ public final class ServerCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns the packets of this host that queries read; empty if agents' monitors watch. */
+    /** Returns the capture files that queries read; empty if agents' monitors watch. */
     Optional<Source> source() {
-      if (agents != null) {
-        return Optional.empty();
-      }
-      return Optional.of(
-          networkInterface != null
-              ? Source.networkInterface(networkInterface)
-              : Source.files(files, Speed.MAX.toString()));
+      return agents != null || networkInterface != null
+          ? Optional.empty()
+          : Optional.of(Source.files(files, Speed.MAX.toString()));
+    }
+
+    boolean isLocal() {
+      return networkInterface != null;
     }
   }
 
@@ -154,12 +155,15 @@ public final class ServerCommand implements Callable<Integer> {
     InetSocketAddress agents = agents();
     Optional<AgentSettings> hosts = hosts(agents);
     Optional<SwitchSettings> controlled = switches(network);
-    coordination.check(agents != null, services);
+    coordination.check(packets != null && packets.agents != null, services);
     openBroker(agents);
     checkClear();
     clear.warn(console);
-    if (agents == null) {
+    if (packets == null || packets.agents == null) {
       plugins.installation().requireMonitor();
+    }
+    if (packets != null && packets.isLocal()) {
+      plugins.installation().requireAgent();
     }
     ServerSettings settings = settings(inventory, network, hosts, controlled);
     ControlPlane controlPlane = new ControlPlane(settings, console);
@@ -191,10 +195,25 @@ public final class ServerCommand implements Callable<Integer> {
         keys,
         Optional.ofNullable(packets).flatMap(Packets::source),
         hosts,
+        localAgents(),
         controlled,
         multilog.nodes(),
         listening.rest(tls, coordination.advertisedHost()),
         port -> listening.url(port, tls));
+  }
+
+  /** Returns what the agents of this host's interface are started with; empty for none. */
+  private Optional<LocalAgents.Settings> localAgents() {
+    Installation installation = plugins.installation();
+    return Optional.ofNullable(packets)
+        .filter(Packets::isLocal)
+        .map(
+            watched ->
+                new LocalAgents.Settings(
+                    installation.agent(),
+                    watched.networkInterface,
+                    installation.plugins(),
+                    services.kafkaTls()));
   }
 
   /** Throws a usage error if a connection beyond loopback would be unencrypted. */
@@ -209,8 +228,11 @@ public final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns null if agents are not accepted. */
+  /** Returns where agents are accepted; null if they are not. */
   private InetSocketAddress agents() {
+    if (packets != null && packets.isLocal()) {
+      return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
     if (packets == null || packets.agents == null) {
       return null;
     }
@@ -241,7 +263,8 @@ public final class ServerCommand implements Callable<Integer> {
   }
 
   private Optional<AgentSettings> hosts(InetSocketAddress agents) {
-    AgentAccess access = agentOptions.access();
+    boolean local = packets != null && packets.isLocal();
+    AgentAccess access = local ? AgentAccess.OPEN : agentOptions.access();
     Duration grace = agentOptions.grace();
     return Optional.ofNullable(agents).map(at -> new AgentSettings(at, access, grace));
   }

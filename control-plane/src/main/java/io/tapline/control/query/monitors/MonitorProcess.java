@@ -5,13 +5,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.ChildProcesses;
 import io.tapline.control.PipelineException;
+import io.tapline.control.ProgressListener;
 import io.tapline.control.query.services.KafkaAccess;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.TlsFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of {@code tapline-monitor}: turns its status lines into events and a failure into one
- * error.
+ * One run of {@code tapline-monitor} over capture files: turns its lines into progress, and a
+ * failure into one error.
  */
 final class MonitorProcess {
   private static final Logger LOG = LoggerFactory.getLogger(MonitorProcess.class);
@@ -37,10 +37,12 @@ final class MonitorProcess {
   private static final int MOST_UNREAD_CHARACTERS = 2_000;
 
   private final Process process;
-  private final MonitorEvents events;
+  private final ProgressListener listener;
+  private final Runnable onReady;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private PipelineException error;
   private String lastLog = "";
+  private ProgressListener.Phase phase;
   private volatile boolean ready;
   private volatile boolean stopping;
   private volatile boolean killed;
@@ -52,7 +54,7 @@ final class MonitorProcess {
    * @param plugins plugins for it to load
    * @param hashKeyFile file with the hash keys, which must not appear on the command line
    * @param login Kafka login, in a file for the same reason; empty if the monitor does not log in
-   * @param task flags that select the source of its queries
+   * @param plan file with the plan of its query
    * @param id the monitor's ID in plans
    */
   record Command(
@@ -60,14 +62,13 @@ final class MonitorProcess {
       List<Path> plugins,
       Path hashKeyFile,
       Optional<KafkaAccess.LoginFile> login,
-      List<String> task,
+      Path plan,
       String id,
       KafkaEndpoint kafka,
       Source source) {
     private List<String> line() {
       List<String> line = new ArrayList<>(List.of(program.toString()));
-      line.addAll(task);
-      line.addAll(List.of("--monitor-id", id, "--status", "json"));
+      line.addAll(List.of("--plan", plan.toString(), "--monitor-id", id, "--status", "json"));
       line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
       line.addAll(List.of("--output", "kafka", "--brokers", kafka.brokers()));
       login.ifPresent(each -> line.addAll(List.of("--broker-login-file", each.file().toString())));
@@ -85,15 +86,23 @@ final class MonitorProcess {
     }
   }
 
-  private MonitorProcess(Process process, MonitorEvents events) {
+  private MonitorProcess(Process process, ProgressListener listener, Runnable onReady) {
     this.process = process;
-    this.events = events;
+    this.listener = listener;
+    this.onReady = onReady;
+    this.phase = listener.phase("start the monitor");
   }
 
-  static MonitorProcess start(Command command, MonitorEvents events) throws IOException {
+  /**
+   * Starts the process.
+   *
+   * @param onReady called once it reads packets
+   */
+  static MonitorProcess start(Command command, ProgressListener listener, Runnable onReady)
+      throws IOException {
     ProcessBuilder builder = new ProcessBuilder().redirectOutput(ProcessBuilder.Redirect.DISCARD);
-    MonitorProcess monitor =
-        new MonitorProcess(ChildProcesses.start(builder, command.line()), events);
+    Process process = ChildProcesses.start(builder, command.line());
+    MonitorProcess monitor = new MonitorProcess(process, listener, onReady);
     Thread reader = new Thread(monitor::readStatus, "monitor-status");
     reader.setDaemon(true);
     reader.start();
@@ -106,17 +115,6 @@ final class MonitorProcess {
    */
   CompletableFuture<Void> end() {
     return end;
-  }
-
-  /**
-   * Writes a line to the process's standard input; blocks while the monitor does not read.
-   *
-   * <p>REQUIRES: called by one thread at a time.
-   */
-  void send(JsonNode command) throws IOException {
-    OutputStream input = process.getOutputStream();
-    input.write((command + "\n").getBytes(StandardCharsets.UTF_8));
-    input.flush();
   }
 
   /** Asks the process to flush and exit; {@link #end} completes when it has. */
@@ -150,6 +148,7 @@ final class MonitorProcess {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         read(line);
       }
+      phase.close();
       complete(process.waitFor());
     } catch (IOException e) {
       end.completeExceptionally(e);
@@ -180,26 +179,20 @@ final class MonitorProcess {
     switch (status.path("event").asText()) {
       case "ready" -> {
         ready = true;
-        events.ready();
+        phase.close();
+        phase = listener.phase("read the capture");
+        onReady.run();
       }
       case "progress" ->
-          events.progress(
+          listener.progress(
+              "reading packets",
               status.path("fraction").asDouble(Double.NaN),
               status.path("packets").asLong(),
               status.path("bytes").asLong());
-      case "warning" -> events.warning(status.path("message").asText());
+      case "warning" -> listener.warning(status.path("message").asText());
       case "error" -> error = exception(status);
-      case "query_added" -> events.queryAdded(query(status));
-      case "query_refused" -> events.queryRefused(query(status), exception(status));
-      case "query_ended" -> events.queryEnded(query(status), status.path("accounting"));
-      // Reported twice a second; the mirror accounting gets them from agents instead.
-      case "copies" -> LOG.debug("monitor: {}", status);
       default -> LOG.info("monitor: {}", status);
     }
-  }
-
-  private static String query(JsonNode status) {
-    return status.path("query").asText();
   }
 
   private static PipelineException exception(JsonNode status) {

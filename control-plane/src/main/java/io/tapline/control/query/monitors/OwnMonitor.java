@@ -7,13 +7,12 @@ import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A monitor process for a single query, which reads its capture files from the beginning. */
-final class OwnMonitor implements QueryMonitor {
+public final class OwnMonitor implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(OwnMonitor.class);
 
   private final MonitorProcess process;
@@ -24,7 +23,7 @@ final class OwnMonitor implements QueryMonitor {
     this.planFile = planFile;
   }
 
-  static OwnMonitor start(
+  public static OwnMonitor start(
       Backend backend, Plan plan, Source source, ProgressListener progress, Runnable onReady)
       throws IOException {
     Path planFile = backend.folder().resolve(plan.getQuery() + ".plan.json");
@@ -35,56 +34,15 @@ final class OwnMonitor implements QueryMonitor {
             backend.plugins(),
             backend.hashKeyFile(),
             backend.access().monitors(),
-            List.of("--plan", planFile.toString()),
+            planFile,
             plan.getMonitors(0).getId(),
             backend.endpoints().kafka(),
             source);
     try {
-      Events events = new Events(progress, onReady, progress.phase("start the monitor"));
-      MonitorProcess process = MonitorProcess.start(command, events);
-      process.end().whenComplete((nothing, error) -> events.ended());
-      return new OwnMonitor(process, planFile);
+      return new OwnMonitor(MonitorProcess.start(command, progress, onReady), planFile);
     } catch (IOException e) {
       delete(planFile);
       throw e;
-    }
-  }
-
-  /** Events of the process, all of which concern its query. */
-  private static final class Events implements MonitorEvents {
-    private final ProgressListener listener;
-    private final Runnable onReady;
-    private ProgressListener.Phase phase;
-
-    Events(ProgressListener listener, Runnable onReady, ProgressListener.Phase starting) {
-      this.listener = listener;
-      this.onReady = onReady;
-      this.phase = starting;
-    }
-
-    @Override
-    public void ready() {
-      enter(listener.phase("read the capture"));
-      onReady.run();
-    }
-
-    void ended() {
-      enter(() -> {});
-    }
-
-    private synchronized void enter(ProgressListener.Phase next) {
-      phase.close();
-      phase = next;
-    }
-
-    @Override
-    public void progress(double fraction, long packets, long bytes) {
-      listener.progress("reading packets", fraction, packets, bytes);
-    }
-
-    @Override
-    public void warning(String message) {
-      listener.warning(message);
     }
   }
 

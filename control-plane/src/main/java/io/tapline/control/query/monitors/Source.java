@@ -11,35 +11,43 @@ import java.util.Optional;
  * A query's source of packets.
  *
  * @param files capture files, merged by time; empty for other sources
- * @param networkInterface interface of this host; empty for other sources
  * @param speed replay speed of files: "max", or "1x" for the speed of the capture
- * @param hosts hosts whose agents capture; empty for other sources
+ * @param hosts hosts whose agents capture; empty for files
+ * @param local whether those agents all watch the same interface of this host, so that one of them
+ *     serves a query; else each host has its own part
  */
-public record Source(
-    List<Path> files, String networkInterface, String speed, Optional<AgentRegistry> hosts) {
+public record Source(List<Path> files, String speed, Optional<AgentRegistry> hosts, boolean local) {
   public Source {
     files = List.copyOf(files);
-    int kinds = (files.isEmpty() ? 0 : 1) + (networkInterface.isEmpty() ? 0 : 1);
-    if (kinds + (hosts.isPresent() ? 1 : 0) != 1) {
-      throw new IllegalArgumentException("a source is either files, an interface or hosts");
+    if (files.isEmpty() == hosts.isEmpty()) {
+      throw new IllegalArgumentException("a source is either files or hosts");
     }
   }
 
   public static Source files(List<Path> files, String speed) {
-    return new Source(files, "", speed, Optional.empty());
+    return new Source(files, speed, Optional.empty(), false);
   }
 
-  public static Source networkInterface(String name) {
-    return new Source(List.of(), name, "max", Optional.empty());
+  /** An interface of this host. */
+  public static Source local(AgentRegistry registry) {
+    return new Source(List.of(), "max", Optional.of(registry), true);
   }
 
   public static Source hosts(AgentRegistry registry) {
-    return new Source(List.of(), "", "max", Optional.of(registry));
+    return new Source(List.of(), "max", Optional.of(registry), false);
+  }
+
+  /** Returns the hosts that switches can copy packets to; empty for other sources. */
+  public Optional<AgentRegistry> networkHosts() {
+    return hosts.filter(any -> !local);
   }
 
   /** Returns why no monitor is available for a query; empty if one is. */
   public String unavailable() {
     boolean watched = hosts.isEmpty() || hosts.get().states().stream().anyMatch(AgentState::up);
+    if (!watched && local) {
+      return "the agent of this host is being started again";
+    }
     return watched
         ? ""
         : "no host's agent holds a lease: start tapline-agent --control-plane on the hosts";
@@ -50,11 +58,8 @@ public record Source(
     return files.isEmpty();
   }
 
-  /** Returns the monitor's flags for this source. */
+  /** Returns the monitor's flags for files. */
   List<String> flags() {
-    if (live()) {
-      return List.of("--interface", networkInterface);
-    }
     List<String> flags = new ArrayList<>(List.of("--speed", speed));
     for (Path file : files) {
       flags.add("--pcap");

@@ -54,7 +54,7 @@ public final class Metrics implements AutoCloseable {
     for (Rejection reason : Rejection.values()) {
       rejectedBy(reason);
     }
-    for (QueryState state : QueryState.values()) {
+    for (QueryState state : QueryState.allShown()) {
       Gauge.builder("tapline.queries", () -> byState.getOrDefault(state, Double.NaN))
           .description("Queries that are kept, by state; NaN while Redis does not answer")
           .tag("state", state.text())
@@ -171,7 +171,7 @@ public final class Metrics implements AutoCloseable {
   private Map<QueryState, Double> countByState() {
     try {
       Map<QueryState, Double> counts = new EnumMap<>(QueryState.class);
-      for (QueryState state : QueryState.values()) {
+      for (QueryState state : QueryState.allShown()) {
         counts.put(state, 0.0);
       }
       for (QueryInfo query : queries.list()) {

@@ -68,15 +68,14 @@ public final class CatalogueRoutes {
 
   private void explain(Context ctx) throws QueryRejected, PipelineException, IOException {
     String query = RequestBody.query(ctx);
-    QueryPlanner.Explanation explanation =
-        queries.planner().explain(query, Access.rights(ctx), source);
-    CompileResult compiled = explanation.result();
+    QueryPlanner.Preview preview = queries.planner().preview(query, Access.rights(ctx), source);
+    CompileResult compiled = preview.result();
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(query, compiled.errors());
     }
     boolean network = Access.rights(ctx).scope().isEverything();
     Plan plan = compiled.plan().get();
-    Optional<NetworkPlan> placement = explanation.placement().filter(known -> network);
+    Optional<NetworkPlan> placement = preview.placement().filter(known -> network);
     List<Note> notes = compiled.notes();
     ObjectNode json = Json.object();
     JsonNode whole = Json.parse(Explain.json(plan));

@@ -1,0 +1,14 @@
+package io.tapline.control;
+
+import java.time.Instant;
+
+/** The time of day. */
+public final class WallClock {
+  private WallClock() {}
+
+  /** Returns nanoseconds since the epoch. */
+  public static long nowNs() {
+    Instant now = Instant.now();
+    return now.getEpochSecond() * 1_000_000_000L + now.getNano();
+  }
+}

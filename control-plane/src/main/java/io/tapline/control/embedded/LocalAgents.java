@@ -1,0 +1,227 @@
+package io.tapline.control.embedded;
+
+import io.tapline.control.ChildProcesses;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
+import io.tapline.flink.TlsFiles;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The agents that watch an interface of this host for this process: {@code tapline-agent} as a
+ * child process, which holds a lease like any other host's. An agent that dies is started again,
+ * and its queries resume. Thread-safe.
+ */
+public final class LocalAgents implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LocalAgents.class);
+
+  /** Maximum number of queries of a monitor (monitors/plan/query_spec.h). */
+  public static final int QUERIES_PER_AGENT = 64;
+
+  private static final Duration READY = Duration.ofSeconds(30);
+  private static final long POLL_MS = 10;
+  private static final long LAST_WORDS_MS = 100;
+
+  /** Pauses before an agent is started again: the first one, which doubles, and the longest. */
+  private static final long FIRST_PAUSE_MS = 50;
+
+  private static final long LONGEST_PAUSE_MS = 10_000;
+
+  /** An agent that ran for so long did not die from the way it was started. */
+  private static final long HEALTHY_NS = 30_000_000_000L;
+
+  /**
+   * What agents are started with.
+   *
+   * @param program tapline-agent, beside its monitor
+   * @param networkInterface interface that they watch
+   * @param plugins plug-ins for the monitor to load
+   * @param kafkaTls how the monitor authenticates to brokers; none if it speaks to them unencrypted
+   */
+  public record Settings(
+      Path program, String networkInterface, List<Path> plugins, TlsFiles kafkaTls) {
+    private List<String> command(String name, int port) {
+      List<String> line = new ArrayList<>(List.of(program.toString(), "--name", name));
+      line.addAll(List.of("--interface", networkInterface));
+      line.addAll(List.of("--control-plane", "127.0.0.1:" + port));
+      if (kafkaTls.isNone()) {
+        // This process has already checked that plain-text connections to its brokers are allowed.
+        line.addAll(List.of("--clear", "kafka"));
+      } else {
+        line.addAll(List.of("--broker-ca", kafkaTls.authorities()));
+        line.addAll(List.of("--broker-certificate", kafkaTls.certificate()));
+        line.addAll(List.of("--broker-key", kafkaTls.key()));
+      }
+      plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
+      return line;
+    }
+  }
+
+  private final Settings settings;
+  private final int port;
+  private final List<Child> children = new ArrayList<>();
+  private boolean closed;
+
+  /** An agent's current process. */
+  private final class Child {
+    private final String name;
+    private Process process;
+    private long startedNs;
+    private long pauseMs;
+    private volatile String lastLine = "it printed nothing";
+
+    Child(String name) {
+      this.name = name;
+    }
+
+    /** Guarded by the agents. */
+    void launch() throws IOException {
+      ProcessBuilder builder = new ProcessBuilder().redirectErrorStream(true);
+      process = ChildProcesses.start(builder, settings.command(name, port));
+      startedNs = System.nanoTime();
+      Process started = process;
+      Thread reader = new Thread(() -> log(started), "agent-" + name);
+      reader.setDaemon(true);
+      reader.start();
+      started.onExit().thenAcceptAsync(ended -> restart(this, ended.exitValue(), reader));
+    }
+
+    private void log(Process of) {
+      try (BufferedReader lines = of.inputReader(StandardCharsets.UTF_8)) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          lastLine = line;
+          LOG.info("{}", line);
+        }
+      } catch (IOException e) {
+        LOG.warn("the output of {} can't be read: {}", name, e.getMessage());
+      }
+    }
+
+    /** Returns the pause before the next start. */
+    long nextPauseMs() {
+      boolean healthy = System.nanoTime() - startedNs > HEALTHY_NS;
+      pauseMs = healthy || pauseMs == 0 ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, 2 * pauseMs);
+      return pauseMs;
+    }
+  }
+
+  private LocalAgents(Settings settings, int port) {
+    this.settings = settings;
+    this.port = port;
+  }
+
+  /** Returns the agents' names for so many queries at once: local-0, and others once it is full. */
+  public static List<String> names(int mostQueries) {
+    int agents = (mostQueries + QUERIES_PER_AGENT - 1) / QUERIES_PER_AGENT;
+    return IntStream.range(0, agents).mapToObj(i -> "local-" + i).toList();
+  }
+
+  /**
+   * Starts the agents; returns once they hold leases.
+   *
+   * @throws IOException with the agent's own words if one does not start
+   */
+  public static LocalAgents start(Settings settings, List<String> names, AgentRegistry registry)
+      throws IOException {
+    LocalAgents agents = new LocalAgents(settings, registry.port());
+    try {
+      for (String name : names) {
+        agents.add(name);
+      }
+      agents.awaitLeases(registry);
+      return agents;
+    } catch (IOException e) {
+      agents.close();
+      throw e;
+    }
+  }
+
+  private synchronized void add(String name) throws IOException {
+    Child child = new Child(name);
+    child.launch();
+    children.add(child);
+  }
+
+  private void awaitLeases(AgentRegistry registry) throws IOException {
+    long deadline = System.nanoTime() + READY.toNanos();
+    for (Child child : children) {
+      while (registry.states().stream().noneMatch(state -> isUp(state, child.name))) {
+        if (hasFailed(child) || System.nanoTime() > deadline) {
+          throw new IOException("tapline-agent does not start: " + child.lastLine);
+        }
+        pause();
+      }
+    }
+  }
+
+  private static boolean isUp(AgentState state, String name) {
+    return state.up() && state.name().equals(name);
+  }
+
+  /** Returns true if an agent that never held a lease has ended. */
+  private synchronized boolean hasFailed(Child child) {
+    return child.pauseMs > 0;
+  }
+
+  private static void pause() throws IOException {
+    try {
+      Thread.sleep(POLL_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while starting tapline-agent", e);
+    }
+  }
+
+  /**
+   * Starts an agent that has ended again. Its monitor, which has the same output, may still flush.
+   */
+  private void restart(Child child, int exitCode, Thread reader) {
+    try {
+      reader.join(LAST_WORDS_MS);
+      later(child, "ended with exit code " + exitCode);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private synchronized void later(Child child, String what) {
+    long pauseMs = child.nextPauseMs();
+    if (!closed) {
+      LOG.warn("agent {} {}; it is started again in {} ms", child.name, what, pauseMs);
+      CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS).execute(() -> again(child));
+    }
+  }
+
+  private synchronized void again(Child child) {
+    if (closed) {
+      return;
+    }
+    try {
+      child.launch();
+    } catch (IOException e) {
+      later(child, "can't be started: " + e.getMessage());
+    }
+  }
+
+  /** Ends the agents in order: their monitors send what they have. */
+  @Override
+  public void close() {
+    List<Process> processes;
+    synchronized (this) {
+      closed = true;
+      processes = children.stream().map(child -> child.process).toList();
+    }
+    processes.forEach(process -> process.toHandle().destroy());
+    processes.forEach(ChildProcesses::stop);
+  }
+}

@@ -1,0 +1,394 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.ProgressListener;
+import io.tapline.control.query.monitors.Source;
+import io.tapline.control.query.services.JobCluster.JobEnd;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Stream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * A query from its submission to its last window. It starts its topic, job and monitors in this
+ * order; the end comes from the monitors, through the topic, to the job. Whatever happens, {@link
+ * #run} leaves no topic, job, user or monitor behind.
+ *
+ * <p>Its state only advances. Each state is stored, for the control plane that may have to resume
+ * the query, before Redis has it. Thread-safe.
+ */
+final class Query {
+  private static final Logger LOG = LoggerFactory.getLogger(Query.class);
+
+  private final QueryEnvironment environment;
+  private final StateStore records;
+  private final Start start;
+  private final ProgressListener progress;
+  private final String plan;
+  private final RunComponents components;
+  private final QueryMonitors monitors;
+  private final CompletableFuture<Void> end = new CompletableFuture<>();
+
+  /** Completes exceptionally when an event outside the query makes it pointless. */
+  private final CompletableFuture<Void> aborted = new CompletableFuture<>();
+
+  private volatile QueryInfo info;
+
+  /** As stored: its state is ahead of {@link #info} while an ended query is cleaned up. */
+  private volatile QueryRecord record;
+
+  /** Whether the store has the record. */
+  private boolean stored;
+
+  /** True if the last write failed because Redis could not be reached. */
+  private boolean unwritten;
+
+  private volatile boolean detached;
+  private volatile JsonNode parsedPlan;
+
+  /**
+   * How a query starts.
+   *
+   * @param resumed whether an earlier control plane started it
+   * @param refusal why it can't start; empty if it can
+   */
+  record Start(boolean resumed, String refusal, Source source) {}
+
+  /**
+   * A query that is about to run.
+   *
+   * @param records where its record is stored
+   */
+  Query(
+      QueryEnvironment environment,
+      StateStore records,
+      QueryRecord record,
+      Start start,
+      ProgressListener progress) {
+    this.environment = environment;
+    this.records = records;
+    this.record = record;
+    this.start = start;
+    this.progress = progress;
+    this.stored = start.resumed();
+    this.info = record.info();
+    this.plan = Plans.toJson(record.plan());
+    this.components = new RunComponents(environment, record, start, progress);
+    this.monitors = new QueryMonitors(this, environment, start, progress);
+  }
+
+  String id() {
+    return info.id();
+  }
+
+  QueryRecord record() {
+    return record;
+  }
+
+  /** Returns the plan as JSON, parsed only once; callers must not change it. */
+  JsonNode plan() {
+    JsonNode parsed = parsedPlan;
+    if (parsed == null) {
+      parsed = QueryStore.parse(plan);
+      parsedPlan = parsed;
+    }
+    return parsed;
+  }
+
+  /** Returns the services of the query's stream. */
+  Stream stream() {
+    return record.plan().getStream();
+  }
+
+  /** Returns the query as users see it now. */
+  QueryInfo shown() {
+    QueryInfo known = info.shown();
+    return known.state().ended() ? known : known.noting(components.hindrance());
+  }
+
+  /**
+   * Completes when the query has ended and everything of it except its results has been removed.
+   */
+  CompletableFuture<Void> end() {
+    return end;
+  }
+
+  /** Stores the query as it was submitted. */
+  synchronized void submit() {
+    try {
+      stored = true;
+      records.put(record);
+    } catch (IOException e) {
+      throw new UncheckedIOException("the query can't be stored: " + e.getMessage(), e);
+    }
+    environment.store().add(info, plan);
+  }
+
+  /** Removes the query's record: no control plane has to resume it. */
+  synchronized void forget() {
+    try {
+      stored = false;
+      records.remove(id());
+    } catch (IOException e) {
+      LOG.error("the record of {} stays: {}", id(), e.getMessage());
+    }
+  }
+
+  /**
+   * Enters a state that nothing may rely on before it is stored; does nothing if the query is past
+   * it.
+   */
+  private synchronized void advance(QueryState next) throws IOException {
+    if (isBefore(next)) {
+      QueryInfo now = info.in(next, "");
+      store(record.with(now));
+      show(now);
+    }
+  }
+
+  /**
+   * Enters a state; does nothing if the query is past it. An unreachable store is logged: the query
+   * continues or ends without it.
+   */
+  synchronized void enter(QueryState next, String error) {
+    if (!isBefore(next)) {
+      return;
+    }
+    QueryInfo now = info.in(next, error);
+    try {
+      store(record.with(now));
+    } catch (IOException e) {
+      LOG.error("state {} of query {} can't be stored", next, id(), e);
+    }
+    show(now);
+  }
+
+  private boolean isBefore(QueryState next) {
+    return info.state().compareTo(next) < 0
+        && !info.state().ended()
+        && (next.ended() || !record.hasEnded());
+  }
+
+  private void show(QueryInfo now) {
+    boolean differs = info.shown().state() != now.shown().state();
+    info = now;
+    if (!differs) {
+      return;
+    }
+    try {
+      environment.store().update(info);
+      unwritten = false;
+    } catch (JedisException e) {
+      LOG.error("state {} of query {} can't be written to Redis", info.state(), id(), e);
+      unwritten = true;
+    }
+  }
+
+  /** Stores how the query will end once all that it used has been removed. */
+  private synchronized void recordEnd(QueryState state, String error) {
+    try {
+      store(record.with(info.in(state, error)));
+    } catch (IOException e) {
+      LOG.error("the end of {} can't be stored: {}", id(), e.getMessage());
+    }
+  }
+
+  /** Stores the parts and the hosts that they belong on; returns the record. */
+  synchronized QueryRecord move(List<Plan> parts) throws IOException {
+    store(record.with(parts));
+    return record;
+  }
+
+  private void store(QueryRecord next) throws IOException {
+    if (stored) {
+      records.put(next);
+    }
+    record = next;
+  }
+
+  /**
+   * Returns true if Redis has the query's state; if an earlier write failed, writes everything
+   * again first.
+   */
+  synchronized boolean written() {
+    if (unwritten) {
+      try {
+        environment.store().add(info, plan);
+        environment.store().update(info);
+        unwritten = false;
+      } catch (JedisException e) {
+        LOG.debug("query {} can't be written to Redis", id(), e);
+      }
+    }
+    return !unwritten;
+  }
+
+  /** Writes everything again to a Redis that has lost it. */
+  synchronized void rewrite() {
+    environment.store().add(info, plan);
+  }
+
+  /** Writes the query as an earlier control plane recorded it. */
+  synchronized void rewriteAs(QueryInfo known) {
+    info = known;
+    unwritten = true;
+    if (!written()) {
+      LOG.error("query {} can't be written to Redis", id());
+    }
+  }
+
+  /**
+   * Runs the query to its end.
+   *
+   * @return FINISHED, or STOPPED if {@link #stop} was called
+   */
+  QueryState run() throws PipelineException {
+    enter(QueryState.STARTING, "");
+    try {
+      QueryState ended = runToEnd();
+      recordEnd(ended, "");
+      return ended;
+    } catch (PipelineException e) {
+      recordEnd(QueryState.FAILED, e.getMessage());
+      throw e;
+    } finally {
+      try (ProgressListener.Phase cleaning = progress.phase("remove the topic")) {
+        cleanUp();
+      }
+    }
+  }
+
+  private QueryState runToEnd() throws PipelineException {
+    boolean live = start.source().live();
+    try {
+      if (start.resumed()) {
+        components.resume();
+      } else {
+        components.create();
+        // The topic keeps a whole capture, so the job may start later.
+        if (!live && !startMonitors()) {
+          return QueryState.STOPPED;
+        }
+        components.submitJob();
+      }
+      advance(QueryState.PLACED);
+      if ((live || start.resumed()) && !startMonitors()) {
+        return QueryState.STOPPED;
+      }
+      awaitEnd();
+      return monitors.isStopRequested() ? QueryState.STOPPED : QueryState.FINISHED;
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
+    } catch (IllegalArgumentException e) {
+      throw new PipelineException(Kind.INTERNAL, e.getMessage(), e);
+    }
+  }
+
+  private boolean startMonitors() throws IOException {
+    return monitors.start(components::progress, this::mirror);
+  }
+
+  /** Programs the switches once all monitors capture, for the first time or again. */
+  private void mirror() {
+    enter(QueryState.MIRRORING, "");
+    environment
+        .placements()
+        .mirror(id(), () -> enter(QueryState.RUNNING, ""), monitors.onMirrored());
+  }
+
+  private void awaitEnd() throws PipelineException {
+    CompletableFuture<Void> captured = monitors.end();
+    CompletableFuture<JobEnd> job = components.jobEnd();
+    try {
+      CompletableFuture.anyOf(aborted, captured, job).join();
+      if (job.isDone() && !captured.isDone()) {
+        requireSuccess(job.join());
+        monitors.killLater();
+      }
+      CompletableFuture.anyOf(aborted, captured).join();
+      progress.progress("computing results", Double.NaN, 0, 0);
+      requireSuccess(components.awaitJob(aborted));
+    } catch (CompletionException | ExecutionException e) {
+      if (monitors.killed()) {
+        LOG.warn("the monitor of {} ended without sending its last tuples", id());
+        return;
+      }
+      throw e.getCause() instanceof PipelineException known
+          ? known
+          : new PipelineException(Kind.INTERNAL, "the query failed: " + e.getCause(), e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new PipelineException(Kind.INTERNAL, "interrupted", e);
+    }
+  }
+
+  private static void requireSuccess(JobEnd end) throws PipelineException {
+    if (end.failure() != null) {
+      throw new PipelineException(
+          Kind.INTERNAL, "the stream job failed: " + end.failure(), end.cause());
+    }
+  }
+
+  /** Removes what a query left behind whose end an earlier control plane recorded. */
+  void cleanUpAfter() throws PipelineException {
+    try {
+      components.findJob();
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
+    } finally {
+      cleanUp();
+    }
+  }
+
+  private void cleanUp() {
+    if (!detached) {
+      monitors.close();
+      components.remove();
+    }
+  }
+
+  /**
+   * Asks the query to end with the results so far; the request is stored for a control plane that
+   * resumes the query. Idempotent.
+   */
+  void stop() {
+    recordStop();
+    monitors.stop();
+  }
+
+  /** Stores that the query was asked to stop; an unreachable store does not prevent the stop. */
+  private synchronized void recordStop() {
+    try {
+      if (!record.stopping()) {
+        store(record.stopped());
+      }
+    } catch (IOException e) {
+      LOG.error("the request to stop {} can't be stored: {}", id(), e.getMessage());
+    }
+  }
+
+  /** Does the same, as long as this process lives: another control plane would run the query on. */
+  void stopHere() {
+    monitors.stop();
+  }
+
+  /** Fails the query because something that it depends on is gone. */
+  void abort(String reason) {
+    aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));
+  }
+
+  /** Leaves everything as it is for another control plane; nothing is cleaned up from now on. */
+  void detach() {
+    detached = true;
+  }
+}

@@ -1,0 +1,198 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.ProgressListener;
+import io.tapline.control.WallClock;
+import io.tapline.control.query.monitors.OwnMonitor;
+import io.tapline.control.query.monitors.PartPlacement;
+import io.tapline.control.query.monitors.PartPlans;
+import io.tapline.control.query.monitors.QueryMonitor;
+import io.tapline.control.query.monitors.RemoteMonitors;
+import io.tapline.control.query.monitors.RemotePart;
+import io.tapline.control.query.sampling.SamplingWatch;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.schema.proto.Limit;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Sampling;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One query's monitors, on this host or on those of agents: starts and ends them, and places the
+ * parts of those of agents. Thread-safe.
+ */
+final class QueryMonitors implements PartPlacement {
+  /** How long a monitor may take to flush after it was asked to end. */
+  private static final long FLUSH_SECONDS = 10;
+
+  private final Query query;
+  private final QueryEnvironment environment;
+  private final Query.Start start;
+  private final ProgressListener progress;
+  private QueryMonitor monitor;
+  private SamplingWatch sampling;
+  private boolean stopRequested;
+
+  QueryMonitors(
+      Query query, QueryEnvironment environment, Query.Start start, ProgressListener progress) {
+    this.query = query;
+    this.environment = environment;
+    this.start = start;
+    this.progress = progress;
+  }
+
+  /**
+   * Starts the monitors, unless the query was asked to stop before. Those that an earlier control
+   * plane started have already seen packets: they are taken over, and then asked to end.
+   *
+   * @param job progress of the stream job, for {@code SAMPLE auto}
+   * @param onCapturing called once all capture, and again after a part has moved to another host
+   * @return whether there is a monitor
+   */
+  synchronized boolean start(SamplingWatch.Gauge job, Runnable onCapturing) throws IOException {
+    if (stopRequested && !start.resumed()) {
+      return false;
+    }
+    monitor = launch(onCapturing);
+    Sampling sample = query.record().plan().getSampling();
+    if (stopRequested) {
+      monitor.stop();
+      killLater();
+    } else if (sample.getMode() == Sampling.Mode.AUTO) {
+      double allowed = sample.getRate() > 0 ? sample.getRate() : 1;
+      sampling = new SamplingWatch(query.id(), allowed, job, monitor::limit).start();
+    }
+    return true;
+  }
+
+  private QueryMonitor launch(Runnable onCapturing) throws IOException {
+    if (!start.refusal().isEmpty()) {
+      throw new IOException(start.refusal());
+    }
+    QueryRecord record = query.record();
+    Optional<AgentRegistry> hosts = start.source().hosts();
+    if (hosts.isEmpty()) {
+      return overFiles(record.plan(), onCapturing);
+    }
+    Limit limit = record.plan().getLimit();
+    OptionalLong endsAtNs =
+        RemotePart.endsAtNs(limit, record.info().startedNs(), WallClock.nowNs());
+    return RemoteMonitors.start(
+        hosts.get(),
+        record.id(),
+        record.parts(),
+        start.resumed(),
+        new RemoteMonitors.Bounds(endsAtNs, Integer.toUnsignedLong(limit.getPackets())),
+        this,
+        onCapturing);
+  }
+
+  private QueryMonitor overFiles(Plan plan, Runnable onCapturing) throws IOException {
+    OwnMonitor started =
+        OwnMonitor.start(environment.backend(), plan, start.source(), progress, onCapturing);
+    environment.fileMonitors().incrementAndGet();
+    started.end().whenComplete((none, error) -> environment.fileMonitors().decrementAndGet());
+    return started;
+  }
+
+  /** See {@link QueryMonitor#onMirrored}. */
+  synchronized Runnable onMirrored() {
+    return monitor == null ? () -> {} : monitor.onMirrored();
+  }
+
+  /** Completes when capturing has ended. REQUIRES: {@link #start} returned true. */
+  synchronized CompletableFuture<Void> end() {
+    return monitor.end();
+  }
+
+  /** Returns true if the monitors were killed. REQUIRES: {@link #start} returned true. */
+  synchronized boolean killed() {
+    return monitor.killed();
+  }
+
+  /** Asks the monitors to flush and end, now or as soon as they have started. Idempotent. */
+  synchronized void stop() {
+    if (stopRequested) {
+      return;
+    }
+    stopRequested = true;
+    if (monitor != null) {
+      monitor.stop();
+      killLater();
+    }
+  }
+
+  synchronized boolean isStopRequested() {
+    return stopRequested;
+  }
+
+  /** Kills monitors that have nothing more to do, unless they end in time. */
+  synchronized void killLater() {
+    CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
+  }
+
+  /** Ends everything at once. */
+  void close() {
+    SamplingWatch watch;
+    QueryMonitor started;
+    synchronized (this) {
+      watch = sampling;
+      started = monitor;
+    }
+    if (watch != null) {
+      watch.close();
+    }
+    if (started != null) {
+      started.kill();
+    }
+  }
+
+  /** An agent of this host sees its own interface, whatever the network mirrors. */
+  @Override
+  public Optional<Map<String, Match>> current() {
+    return start.source().local() ? Optional.empty() : environment.placements().parts(query.id());
+  }
+
+  @Override
+  public Optional<Map<String, Match>> without(String host) {
+    start
+        .source()
+        .networkHosts()
+        .ifPresent(hosts -> environment.placements().close(host, PartPlans.up(hosts)));
+    return current();
+  }
+
+  @Override
+  public boolean narrow(int zeros) {
+    return environment.placements().narrow(query.id(), zeros);
+  }
+
+  @Override
+  public boolean isMirrored() {
+    return environment.placements().isMirrored(query.id());
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(Set<String> hosts) {
+    return current().isPresent()
+        ? environment.accounting().settled(hosts)
+        : CompletableFuture.completedFuture(null);
+  }
+
+  @Override
+  public void record(List<Plan> parts) throws IOException {
+    QueryRecord moved = query.move(parts);
+    try {
+      environment.topics().move(moved.plan().getTopic(), moved.hosts());
+    } catch (PipelineException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+}

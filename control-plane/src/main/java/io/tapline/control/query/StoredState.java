@@ -1,0 +1,48 @@
+package io.tapline.control.query;
+
+/**
+ * A query's state as records have it: the state that users see, and how far the query has advanced.
+ * Its names are part of the stored format.
+ *
+ * @param shown the state that users see; once the query ends, how it ends
+ */
+record StoredState(QueryState shown, Step step) {
+  /** How far a query has advanced. */
+  enum Step {
+    SUBMITTED,
+    PLACED,
+    MIRRORING,
+    RUNNING,
+    /** Its end is recorded; what it used is being cleaned up. */
+    ENDING
+  }
+
+  static StoredState of(QueryState state) {
+    Step step =
+        switch (state) {
+          case SUBMITTED, STARTING -> Step.SUBMITTED;
+          case PLACED -> Step.PLACED;
+          case MIRRORING -> Step.MIRRORING;
+          case RUNNING -> Step.RUNNING;
+          case FINISHED, STOPPED, FAILED -> Step.ENDING;
+        };
+    return new StoredState(state.shown(), step);
+  }
+
+  /**
+   * Returns the state. Earlier versions stored a new step before the new state: the query has then
+   * not yet entered it. A query that ends, but not in a known way, has failed.
+   */
+  QueryState state() {
+    if (step == Step.ENDING && !shown.ended()) {
+      return QueryState.FAILED;
+    }
+    return shown != QueryState.STARTING
+        ? shown
+        : switch (step) {
+          case SUBMITTED -> QueryState.STARTING;
+          case PLACED -> QueryState.PLACED;
+          default -> QueryState.MIRRORING;
+        };
+  }
+}

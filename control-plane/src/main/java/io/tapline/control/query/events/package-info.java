@@ -1,0 +1,2 @@
+/** Events of queries: from the hosts' agents to clients within milliseconds. */
+package io.tapline.control.query.events;

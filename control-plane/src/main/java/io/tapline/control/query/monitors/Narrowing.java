@@ -1,0 +1,108 @@
+package io.tapline.control.query.monitors;
+
+import io.tapline.network.rules.MirrorPlanner;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
+
+/**
+ * Makes switches skip flows that a query's sampling rate discards anyway (NetAlytics §4.2: sampling
+ * at the switch). Switches copy all, a half, a quarter, … of the connections, selected by zero bits
+ * in the far port, by which monitors sample, too (Sampling.by_port).
+ *
+ * <pre>
+ *   rate low for long, and monitors keep no more    then switches copy half of what they did
+ *   rate grows beyond what switches copy            switches copy more, and once they say so
+ *                                                   monitors may keep more
+ * </pre>
+ *
+ * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: a
+ * share of the flows, of known size. Called once a second or so; not thread-safe.
+ */
+final class Narrowing {
+  /**
+   * Hysteresis: narrower switches must leave this much headroom above the query's rate, or they
+   * would be widened again at once.
+   */
+  private static final double ROOM = 0.8;
+
+  /** Switches are widened when the rate exceeds this share of what they copy. */
+  private static final double FULL = 0.95;
+
+  /**
+   * How long the rate must be low first; a new rate takes effect in a monitor a second and a half
+   * after it has arrived.
+   */
+  private static final long LOW_FOR_NS = 5_000_000_000L;
+
+  private final IntPredicate narrow;
+  private final BooleanSupplier mirrored;
+
+  /**
+   * The largest number of zeros that may be in force, and the number that switches were sent last.
+   */
+  private int zeros;
+
+  private int told;
+
+  /** When the rate became low enough for fewer copies; 0 if it is not. */
+  private long lowSinceNs;
+
+  /**
+   * @param narrow sends switches the number of zeros; returns false if that is impossible
+   * @param mirrored whether switches have applied what they were sent last
+   * @param inherited whether an earlier control plane may have narrowed the switches: they must
+   *     then confirm first that they copy everything again
+   */
+  Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
+    this.narrow = narrow;
+    this.mirrored = mirrored;
+    this.zeros = inherited ? MirrorPlanner.MOST_ZEROS : 0;
+  }
+
+  /**
+   * Takes one look.
+   *
+   * @param wanted share of the flows that can be processed
+   * @param kept the highest share that any monitor may still keep
+   * @return the share that monitors may keep now
+   */
+  double next(double wanted, double kept, long nowNs) {
+    if (told < zeros && mirrored.getAsBoolean()) {
+      zeros = told;
+    }
+    if (wanted > FULL * copied(told)) {
+      widen(wanted);
+    } else {
+      narrowWhereLow(Math.max(wanted / ROOM, kept), nowNs);
+    }
+    return Math.min(wanted, copied(zeros));
+  }
+
+  private void widen(double wanted) {
+    lowSinceNs = 0;
+    int next = told;
+    while (next > 0 && wanted > ROOM * copied(next)) {
+      next--;
+    }
+    if (next < told && narrow.test(next)) {
+      told = next;
+    }
+  }
+
+  private void narrowWhereLow(double needed, long nowNs) {
+    boolean settled = told == zeros && zeros < MirrorPlanner.MOST_ZEROS;
+    if (!settled || needed > copied(zeros + 1)) {
+      lowSinceNs = 0;
+    } else if (lowSinceNs == 0) {
+      lowSinceNs = nowNs;
+    } else if (nowNs - lowSinceNs >= LOW_FOR_NS && narrow.test(zeros + 1)) {
+      zeros++;
+      told = zeros;
+      lowSinceNs = 0;
+    }
+  }
+
+  private static double copied(int zeros) {
+    return 1.0 / (1 << zeros);
+  }
+}

@@ -1,0 +1,163 @@
+package io.tapline.control.query.monitors;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Divides LIMIT Np among the parts of a query. Parts are granted packets and take them without
+ * asking; they report when few are left.
+ *
+ * <pre>
+ * taken ≤ granted for each part,  Σ granted ≤ N at any time
+ * </pre>
+ *
+ * <p>Hence never more than N are taken, whatever fails. A part gets half of its even share of the
+ * free packets; when none are free and a part refuses packets, the others return what they have
+ * left. Packets that a failed part had not reported count as taken. Pure; not thread-safe.
+ */
+final class PacketPool {
+  /** A smaller grant is not worth a round trip, unless no more packets are free. */
+  private static final long LEAST = 100;
+
+  /**
+   * A grant to a part.
+   *
+   * @param packets total that it may take since the query began; 0 asks it to return what it has
+   *     left
+   */
+  record Grant(int part, long packets, long version) {}
+
+  /**
+   * A part's report.
+   *
+   * @param version version of the last grant that it received
+   * @param granted total granted to it since the query began, as {@code taken} is the total taken
+   * @param wanting whether few packets are left
+   * @param refused whether it had to refuse a packet
+   */
+  record Report(long version, long granted, long taken, boolean wanting, boolean refused) {}
+
+  private static final class Part {
+    long granted;
+    long taken;
+    long version;
+    boolean wanting;
+    boolean refused;
+    boolean returning;
+  }
+
+  private final long limit;
+  private final List<Part> parts = new ArrayList<>();
+
+  /**
+   * A pool whose parts already hold these grants.
+   *
+   * @param granted total by part; how much of it each has taken is not known
+   * @param version lower than all versions that these parts will receive
+   */
+  PacketPool(long limit, List<Long> granted, long version) {
+    this.limit = limit;
+    for (long each : granted) {
+      Part part = new Part();
+      part.granted = each;
+      part.version = version;
+      parts.add(part);
+    }
+  }
+
+  /** Returns the initial grant of each part, before any has reported. */
+  static List<Long> shares(long limit, int parts) {
+    List<Long> shares = new ArrayList<>();
+    long free = limit;
+    for (int i = 0; i < parts; i++) {
+      shares.add(Math.min(free, half(limit, parts)));
+      free -= shares.get(i);
+    }
+    return shares;
+  }
+
+  /** Returns half of an even share, at least one. */
+  private static long half(long packets, int parts) {
+    return (packets + 2L * parts - 1) / (2L * parts);
+  }
+
+  long granted(int part) {
+    return parts.get(part).granted;
+  }
+
+  /** Returns true if all N packets are taken. */
+  boolean used() {
+    return parts.stream().mapToLong(part -> part.taken).sum() >= limit;
+  }
+
+  /** Returns a part's last grant, to be sent again: the part answers with its report. */
+  Grant again(int index) {
+    Part part = parts.get(index);
+    return new Grant(index, part.returning ? 0 : part.granted, part.version);
+  }
+
+  /** Returns the grants that follow from a part's report. */
+  List<Grant> heard(int index, Report report) {
+    Part part = parts.get(index);
+    part.taken = Math.max(part.taken, report.taken());
+    if (report.version() != part.version) {
+      part.granted = Math.max(part.granted, part.taken);
+      return report.wanting() ? List.of(again(index)) : List.of();
+    }
+    part.granted = Math.max(part.taken, report.granted());
+    part.returning = false;
+    part.wanting = report.wanting();
+    part.refused = report.refused();
+    return decide();
+  }
+
+  /** Writes off a part together with its grant. */
+  List<Grant> lost(int index) {
+    Part part = parts.get(index);
+    part.taken = part.granted;
+    part.returning = false;
+    part.wanting = false;
+    part.refused = false;
+    return decide();
+  }
+
+  private List<Grant> decide() {
+    List<Grant> grants = new ArrayList<>();
+    give(grants, true);
+    give(grants, false);
+    if (parts.stream().anyMatch(part -> part.refused)) {
+      takeBack(grants);
+    }
+    return grants;
+  }
+
+  private long free() {
+    return limit - parts.stream().mapToLong(part -> part.granted).sum();
+  }
+
+  /** Parts that refuse packets come first. */
+  private void give(List<Grant> grants, boolean refused) {
+    for (int i = 0; i < parts.size(); i++) {
+      Part part = parts.get(i);
+      long free = free();
+      if (free > 0 && part.wanting && part.refused == refused && !part.returning) {
+        part.granted += Math.max(half(free, parts.size()), Math.min(free, LEAST));
+        part.wanting = false;
+        part.refused = false;
+        part.version++;
+        grants.add(again(i));
+      }
+    }
+  }
+
+  private void takeBack(List<Grant> grants) {
+    for (int i = 0; i < parts.size(); i++) {
+      Part part = parts.get(i);
+      if (part.granted > part.taken && !part.refused && !part.returning) {
+        part.returning = true;
+        part.version++;
+        grants.add(again(i));
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package io.tapline.control.query.monitors;
+
+import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
+import io.tapline.network.rules.MirrorPlanner;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Sampling;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The plans of a query's parts: which host has a monitor, and what each monitor counts. */
+public final class PartPlans {
+  /** Packets have as many bits for queries (monitors/plan/query_spec.h). */
+  private static final int QUERIES_PER_MONITOR = 64;
+
+  private PartPlans() {}
+
+  /**
+   * Returns the plan with a monitor for each host whose agent is up; each counts what its host
+   * sees.
+   */
+  public static Plan everywhere(Plan plan, AgentRegistry registry) {
+    Plan.Builder placed = plan.toBuilder().clearMonitors();
+    up(registry).forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
+    return placed.build();
+  }
+
+  /**
+   * Returns the plan with one monitor: of the first agent that has room, or else of the last one,
+   * which will say so. All agents watch the same interface.
+   */
+  public static Plan local(Plan plan, AgentRegistry registry) {
+    List<AgentState> agents = registry.states();
+    String agent =
+        agents.stream()
+            .filter(each -> each.queries().size() < QUERIES_PER_MONITOR)
+            .findFirst()
+            .orElse(agents.get(agents.size() - 1))
+            .name();
+    return plan.toBuilder().clearMonitors().addMonitors(part(agent, 0)).build();
+  }
+
+  /** Returns the plan with a monitor for each host that receives mirrored packets. */
+  public static Plan placed(Plan plan, NetworkPlan network) {
+    Plan.Builder placed = plan.toBuilder().clearMonitors();
+    placed.clearRules().addAllRules(network.placed().rules());
+    if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
+      placed.getSamplingBuilder().setByPort(MirrorPlanner.canBeNarrowed(plan.getMatch()));
+    }
+    network
+        .parts()
+        .keySet()
+        .forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
+    return placed.build();
+  }
+
+  private static Monitor part(String host, int partition) {
+    return Monitor.newBuilder().setId(host).setHost(host).setPartition(partition).build();
+  }
+
+  /**
+   * Returns one plan per monitor of a plan.
+   *
+   * @param matches by host, what its monitor counts; the whole match for hosts that are missing
+   */
+  public static List<Plan> parts(Plan plan, Map<String, Match> matches) {
+    long packets = Integer.toUnsignedLong(plan.getLimit().getPackets());
+    List<Long> shares = PacketPool.shares(packets, plan.getMonitorsCount());
+    List<Plan> parts = new ArrayList<>();
+    for (Monitor part : plan.getMonitorsList()) {
+      Plan.Builder each = plan.toBuilder().clearStream().clearMonitors().addMonitors(part);
+      each.setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()));
+      if (packets > 0) {
+        each.getLimitBuilder().setLeased(true).setPackets(shares.get(parts.size()).intValue());
+      }
+      parts.add(each.build());
+    }
+    return parts;
+  }
+
+  /** Returns the hosts whose agents hold a lease. */
+  public static Set<String> up(AgentRegistry registry) {
+    Set<String> hosts = new TreeSet<>();
+    registry.states().stream().filter(AgentState::up).forEach(agent -> hosts.add(agent.name()));
+    return hosts;
+  }
+}

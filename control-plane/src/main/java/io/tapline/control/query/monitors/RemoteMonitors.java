@@ -1,0 +1,406 @@
+package io.tapline.control.query.monitors;
+
+import com.google.protobuf.TextFormat;
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.WallClock;
+import io.tapline.control.registry.AssignmentEvents;
+import io.tapline.control.registry.Assignments;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.QueryAccounting;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A query's monitors on hosts, run by the hosts' agents. They are ready once all of them capture,
+ * and have ended once all have.
+ *
+ * <p>A part whose host has restarted is assigned to it again; a part whose host is gone, to another
+ * host that can see the same packets; each time with a higher epoch. If no host can take a part
+ * over, the query fails with an error that names the host. Thread-safe.
+ */
+public final class RemoteMonitors implements QueryMonitor {
+  private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);
+
+  private final Assignments registry;
+  private final String query;
+  private final boolean inherited;
+  private final PartPlacement placement;
+  private final Runnable onReady;
+  private final CompletableFuture<Void> end = new CompletableFuture<>();
+  private final List<RemotePart> parts = new ArrayList<>();
+
+  /** Lock that serializes moves of parts. */
+  private final Object moving = new Object();
+
+  /** Null if the query is not sampled by port. */
+  private final Narrowing narrowing;
+
+  /** Null if the query has no LIMIT Np. Guarded by {@link #moving}. */
+  private final SharedLimit limit;
+
+  private boolean stopping;
+
+  /** Null until the query is asked to stop. */
+  private CompletableFuture<Void> settled;
+
+  private volatile boolean killed;
+
+  /**
+   * Limits that end a query automatically.
+   *
+   * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
+   * @param packets total that its parts may take; 0 for no limit
+   */
+  public record Bounds(OptionalLong endsAtNs, long packets) {}
+
+  private RemoteMonitors(
+      Assignments registry,
+      String query,
+      List<Plan> plans,
+      boolean inherited,
+      Bounds bounds,
+      PartPlacement placement,
+      Runnable onReady) {
+    this.registry = registry;
+    this.inherited = inherited;
+    this.query = query;
+    this.placement = placement;
+    this.onReady = onReady;
+    plans.forEach(plan -> parts.add(new RemotePart(plan, bounds.endsAtNs())));
+    boolean byPort = plans.stream().anyMatch(plan -> plan.getSampling().getByPort());
+    narrowing = byPort ? new Narrowing(placement::narrow, placement::isMirrored, inherited) : null;
+    limit =
+        bounds.packets() == 0
+            ? null
+            : new SharedLimit(bounds.packets(), parts, WallClock.nowNs(), new LimitOutlet());
+  }
+
+  private final class LimitOutlet implements SharedLimit.Outlet {
+    @Override
+    public void keep(List<Plan> plans) throws IOException {
+      placement.record(plans);
+    }
+
+    @Override
+    public void credit(String host, long packets, long version) {
+      registry.credit(host, query, packets, version);
+    }
+
+    @Override
+    public void used() {
+      stop();
+    }
+  }
+
+  /**
+   * Assigns each part to the agent of its host.
+   *
+   * @param inherited whether an earlier control plane has already assigned them
+   * @param onReady called once all parts capture, and again when a part that moved does
+   */
+  public static RemoteMonitors start(
+      Assignments registry,
+      String query,
+      List<Plan> plans,
+      boolean inherited,
+      Bounds bounds,
+      PartPlacement placement,
+      Runnable onReady) {
+    RemoteMonitors monitors =
+        new RemoteMonitors(registry, query, plans, inherited, bounds, placement, onReady);
+    if (plans.isEmpty()) {
+      monitors.end.completeExceptionally(
+          new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
+    }
+    for (RemotePart part : monitors.parts) {
+      AssignmentEvents events = monitors.new Events(part);
+      if (inherited) {
+        registry.inherit(part.host(), query, part.epoch(), part.plan(), events);
+      } else {
+        registry.assign(part.host(), query, part.epoch(), part.plan(), events);
+      }
+    }
+    return monitors;
+  }
+
+  /** Events of a part; ignored if the part has moved since. */
+  private final class Events implements AssignmentEvents {
+    private final RemotePart part;
+    private final int epoch;
+
+    Events(RemotePart part) {
+      this.part = part;
+      this.epoch = part.epoch();
+    }
+
+    private boolean isPast() {
+      synchronized (parts) {
+        return part.epoch() != epoch;
+      }
+    }
+
+    /** Updates LIMIT Np, outside the registry's thread and one update at a time. */
+    private void count(Runnable change) {
+      if (limit == null) {
+        return;
+      }
+      later(
+          () -> {
+            synchronized (moving) {
+              if (!isPast()) {
+                change.run();
+              }
+            }
+          });
+    }
+
+    @Override
+    public void credits(MonitorStatus.Credits usage) {
+      count(() -> limit.heard(part, usage));
+    }
+
+    @Override
+    public void limited(double rate) {
+      synchronized (parts) {
+        if (!isPast()) {
+          part.limited(rate);
+        }
+      }
+    }
+
+    @Override
+    public void running() {
+      count(() -> limit.began(part));
+      synchronized (parts) {
+        if (isPast() || !part.becomesReady()) {
+          return;
+        }
+        if (!parts.stream().allMatch(RemotePart::isReady)) {
+          return;
+        }
+      }
+      later(onReady);
+    }
+
+    @Override
+    public void ended(QueryAccounting accounting) {
+      String counts = TextFormat.printer().shortDebugString(accounting);
+      LOG.info("{} has ended on {}: {}", query, part.host(), counts);
+      partEnded();
+    }
+
+    private void partEnded() {
+      count(() -> limit.lost(part));
+      synchronized (parts) {
+        if (isPast()) {
+          return;
+        }
+        part.ends();
+        if (!parts.stream().allMatch(RemotePart::hasEnded)) {
+          return;
+        }
+      }
+      end.complete(null);
+    }
+
+    @Override
+    public void failed(String kind, String reason) {
+      Kind whose =
+          switch (kind) {
+            case "user" -> Kind.USER;
+            case "resources" -> Kind.RESOURCES;
+            default -> Kind.INTERNAL;
+          };
+      if (!isPast()) {
+        end.completeExceptionally(new PipelineException(whose, reason));
+      }
+    }
+
+    @Override
+    public void lost(String reason) {
+      synchronized (parts) {
+        if (stopping && inherited) {
+          // The agent may have reported its end to the control plane that failed.
+          partEnded();
+          return;
+        } else if (stopping) {
+          failed("resources", reason);
+          return;
+        }
+      }
+      LOG.warn("{}: {}", query, reason);
+      later(() -> resume(part, epoch, placement.current()));
+    }
+
+    @Override
+    public void away() {
+      later(() -> moveAway(part, epoch));
+    }
+
+    @Override
+    public void warning(String message) {
+      LOG.warn("{}: {}", query, message);
+    }
+  }
+
+  /** Runs a task outside the registry's thread, which must not block on it. */
+  private void later(Runnable task) {
+    CompletableFuture.runAsync(task)
+        .exceptionally(
+            fault -> {
+              LOG.error("cannot process further events of {}", query, fault);
+              return null;
+            });
+  }
+
+  private void moveAway(RemotePart part, int epoch) {
+    Optional<Map<String, Match>> now = placement.without(part.host());
+    if (now.isEmpty() || now.get().containsKey(part.host())) {
+      LOG.warn("{}: no other host can take over from {}, which is awaited", query, part.host());
+    } else {
+      resume(part, epoch, now);
+    }
+  }
+
+  /**
+   * Resumes a part where its packets are now: on its own host, else on the host that has no other
+   * part.
+   */
+  private void resume(RemotePart part, int epoch, Optional<Map<String, Match>> now) {
+    if (now.isEmpty()) {
+      reassign(part, epoch, part.host(), part.plan().getMatch());
+      return;
+    }
+    String to = part.host();
+    if (!now.get().containsKey(to)) {
+      Set<String> free = new TreeSet<>(now.get().keySet());
+      hosts().forEach(free::remove);
+      if (free.isEmpty()) {
+        return;
+      }
+      to = free.iterator().next();
+      LOG.warn("{} resumes on {} in place of {}, which is gone", query, to, part.host());
+    }
+    reassign(part, epoch, to, now.get().get(to));
+  }
+
+  /** Assigns a part again, with the next epoch. */
+  private void reassign(RemotePart part, int epoch, String host, Match match) {
+    synchronized (moving) {
+      String from = part.host();
+      Plan next = part.next(host, match);
+      synchronized (parts) {
+        if (part.epoch() != epoch || stopping || end.isDone()) {
+          return;
+        }
+      }
+      try {
+        placement.record(parts.stream().map(each -> each == part ? next : each.plan()).toList());
+      } catch (IOException e) {
+        LOG.error("{} stays where it was: {}", query, e.getMessage());
+        return;
+      }
+      synchronized (parts) {
+        part.becomes(next);
+      }
+      if (limit != null) {
+        limit.lost(part);
+      }
+      registry.move(from, host, query, part.epoch(), next, new Events(part));
+      synchronized (parts) {
+        if (stopping) {
+          registry.end(host, query);
+        }
+      }
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> end() {
+    return end;
+  }
+
+  private List<String> hosts() {
+    synchronized (parts) {
+      return parts.stream().map(RemotePart::host).toList();
+    }
+  }
+
+  @Override
+  public double limit(double rate) {
+    double told = narrowing == null ? rate : narrowing.next(rate, mostRate(), System.nanoTime());
+    synchronized (parts) {
+      parts.forEach(part -> part.limit(told));
+    }
+    hosts().forEach(host -> registry.limit(host, query, told));
+    return told;
+  }
+
+  /** Parts that move meanwhile have a new epoch, for which their agents must be notified again. */
+  @Override
+  public Runnable onMirrored() {
+    List<Plan> watching;
+    synchronized (parts) {
+      watching =
+          parts.stream()
+              .filter(RemotePart::isReady)
+              .map(RemotePart::plan)
+              .filter(plan -> plan.getRulesCount() > 0)
+              .toList();
+    }
+    return () ->
+        watching.forEach(
+            plan -> registry.mirrored(plan.getMonitors(0).getHost(), query, plan.getEpoch()));
+  }
+
+  /** Returns the highest rate that any part may still keep. */
+  private double mostRate() {
+    synchronized (parts) {
+      return parts.stream().mapToDouble(RemotePart::mostRate).max().orElse(1);
+    }
+  }
+
+  @Override
+  public void stop() {
+    CompletableFuture<Void> last;
+    synchronized (parts) {
+      stopping = true;
+      if (settled == null) {
+        settled = placement.settled(Set.copyOf(hosts()));
+      }
+      last = settled;
+    }
+    last.whenComplete((none, fault) -> hosts().forEach(host -> registry.end(host, query)));
+  }
+
+  /** Agents end whatever they still have of the query, even if they reconnect later. */
+  @Override
+  public void kill() {
+    synchronized (parts) {
+      stopping = true;
+    }
+    hosts().forEach(host -> registry.forget(host, query));
+    if (!end.isDone()) {
+      killed = true;
+      end.completeExceptionally(
+          new PipelineException(Kind.RESOURCES, "the monitors do not end the query"));
+    }
+  }
+
+  @Override
+  public boolean killed() {
+    return killed;
+  }
+}

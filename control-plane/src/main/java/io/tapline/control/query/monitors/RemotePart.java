@@ -1,0 +1,151 @@
+package io.tapline.control.query.monitors;
+
+import com.google.protobuf.Duration;
+import io.tapline.schema.proto.Limit;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import java.util.OptionalLong;
+
+/**
+ * One monitor's part of a query: its host, its epoch and its progress. The stream job knows its ID
+ * and partition, which stay the same when it moves. Guarded by its owner's lock.
+ */
+public final class RemotePart {
+  private static final long SECOND_NS = 1_000_000_000L;
+
+  private volatile Plan plan;
+  private boolean ready;
+  private boolean ended;
+
+  /**
+   * For SAMPLE auto: the rate that was sent last, and the highest that the monitor may still keep.
+   */
+  private double toldRate = 1;
+
+  private double mostRate = 1;
+
+  /** When a LIMIT's time is over, of System.nanoTime; empty before the part is ready. */
+  private OptionalLong endsAtNs;
+
+  /**
+   * @param endsAtNs when a LIMIT's time is over, if it has begun
+   */
+  RemotePart(Plan plan, OptionalLong endsAtNs) {
+    this.plan = plan;
+    this.endsAtNs = endsAtNs;
+  }
+
+  /**
+   * Returns when a LIMIT's time is over, of System.nanoTime; empty if there is none or it has not
+   * begun.
+   *
+   * @param startedNs when it began, since the epoch; 0 if it has not
+   */
+  public static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
+    return limit.hasDuration() && startedNs != 0
+        ? OptionalLong.of(System.nanoTime() + startedNs + wholeNs(limit) - nowNs)
+        : OptionalLong.empty();
+  }
+
+  private static long wholeNs(Limit limit) {
+    return limit.getDuration().getSeconds() * SECOND_NS + limit.getDuration().getNanos();
+  }
+
+  Plan plan() {
+    return plan;
+  }
+
+  String host() {
+    return plan.getMonitors(0).getHost();
+  }
+
+  int epoch() {
+    return plan.getEpoch();
+  }
+
+  /** Returns its grant of LIMIT Np since the query began. */
+  long granted() {
+    return Integer.toUnsignedLong(plan.getLimit().getPackets());
+  }
+
+  /** Sets the grant; returns true if it has changed. */
+  boolean grant(long packets) {
+    if (packets == granted()) {
+      return false;
+    }
+    Plan.Builder next = plan.toBuilder();
+    next.getLimitBuilder().setPackets((int) packets);
+    plan = next.build();
+    return true;
+  }
+
+  /** Notes that the monitor was asked to keep this share of the flows. */
+  void limit(double rate) {
+    toldRate = rate;
+    mostRate = Math.max(mostRate, rate);
+  }
+
+  /** Notes that the monitor now keeps this share. */
+  void limited(double rate) {
+    mostRate = rate == toldRate ? rate : mostRate;
+  }
+
+  /** Returns the highest rate that the monitor may still keep. */
+  double mostRate() {
+    return mostRate;
+  }
+
+  /** Marks the part as ready; returns false if it already was. */
+  boolean becomesReady() {
+    boolean before = ready;
+    ready = true;
+    if (endsAtNs.isEmpty() && plan.getLimit().hasDuration()) {
+      endsAtNs = OptionalLong.of(System.nanoTime() + wholeNs(plan.getLimit()));
+    }
+    return !before;
+  }
+
+  boolean isReady() {
+    return ready;
+  }
+
+  void ends() {
+    ended = true;
+  }
+
+  boolean hasEnded() {
+    return ended;
+  }
+
+  /**
+   * Returns the plan for another host, or the same one after a restart: it has what is left of a
+   * LIMIT's time, and none of the packets that were granted before.
+   */
+  Plan next(String host, Match match) {
+    Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();
+    Plan.Builder next =
+        plan.toBuilder().setEpoch(plan.getEpoch() + 1).setMatch(match).setMonitors(0, monitor);
+    if (toldRate < 1) {
+      next.getSamplingBuilder().setLimit(toldRate);
+    }
+    if (plan.getLimit().getLeased()) {
+      next.getLimitBuilder().setSpent(plan.getLimit().getPackets());
+    }
+    if (endsAtNs.isPresent()) {
+      long leftNs = Math.max(1, endsAtNs.getAsLong() - System.nanoTime());
+      next.getLimitBuilder()
+          .setDuration(
+              Duration.newBuilder()
+                  .setSeconds(leftNs / SECOND_NS)
+                  .setNanos((int) (leftNs % SECOND_NS)));
+    }
+    return next.build();
+  }
+
+  void becomes(Plan next) {
+    plan = next;
+    ready = false;
+    mostRate = toldRate;
+  }
+}

@@ -1,0 +1,96 @@
+package io.tapline.control.query.monitors;
+
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.rpc.MonitorStatus;
+import java.io.IOException;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Grants the packets of LIMIT Np to the parts of a query and keeps the parts' plans up to date: a
+ * grant is recorded before it is sent to a host, so that a control plane that resumes the query
+ * knows it. Guarded by its owner's lock.
+ */
+final class SharedLimit {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedLimit.class);
+
+  /** Receives the decisions. */
+  interface Outlet {
+    void keep(List<Plan> parts) throws IOException;
+
+    void credit(String host, long packets, long version);
+
+    /** All packets are taken. Called again if a component may have missed it. */
+    void used();
+  }
+
+  private final List<RemotePart> parts;
+  private final PacketPool pool;
+  private final Outlet outlet;
+
+  /** True if a grant is not recorded yet. */
+  private boolean changed;
+
+  /**
+   * A limit whose parts' plans contain their grants.
+   *
+   * @param packets N
+   * @param version higher than all that an earlier control plane can have used
+   */
+  SharedLimit(long packets, List<RemotePart> parts, long version, Outlet outlet) {
+    this.parts = parts;
+    this.outlet = outlet;
+    List<Long> granted = parts.stream().map(RemotePart::granted).toList();
+    this.pool = new PacketPool(packets, granted, version);
+  }
+
+  /** A part is running: asks it for a report. */
+  void began(RemotePart part) {
+    obey(List.of(pool.again(parts.indexOf(part))));
+  }
+
+  /** Handles a monitor's report (schema/monitor.proto). */
+  void heard(RemotePart part, MonitorStatus.Credits said) {
+    obey(
+        pool.heard(
+            parts.indexOf(part),
+            new PacketPool.Report(
+                said.getVersion(),
+                said.getGranted(),
+                said.getTaken(),
+                said.getWanting(),
+                said.getRefused())));
+  }
+
+  /** A part ends, or moves to another host, where it starts with nothing. */
+  void lost(RemotePart part) {
+    obey(pool.lost(parts.indexOf(part)));
+  }
+
+  private void obey(List<PacketPool.Grant> grants) {
+    for (int i = 0; i < parts.size(); i++) {
+      changed |= parts.get(i).grant(pool.granted(i));
+    }
+    if (pool.used()) {
+      outlet.used();
+    } else if (!grants.isEmpty() && kept()) {
+      grants.forEach(
+          grant -> outlet.credit(parts.get(grant.part()).host(), grant.packets(), grant.version()));
+    }
+  }
+
+  /** Grants that can't be recorded are not sent: parts that wait for them ask again. */
+  private boolean kept() {
+    try {
+      if (changed) {
+        outlet.keep(parts.stream().map(RemotePart::plan).toList());
+        changed = false;
+      }
+      return true;
+    } catch (IOException e) {
+      LOG.error("no packets of LIMIT are granted: {}", e.getMessage());
+      return false;
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package io.tapline.control.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
+import io.tapline.control.registry.LeaseListener;
+import io.tapline.control.registry.RegistryOptions;
+import io.tapline.control.testing.Await;
+import io.tapline.control.testing.FreePort;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Real agents, at a real registry, without queries. */
+class LocalAgentsTest {
+  private static final Path PROGRAMS =
+      Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private AgentRegistry registry;
+
+  @BeforeEach
+  void open() throws Exception {
+    registry =
+        AgentRegistry.start(
+            RegistryOptions.usual(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                "127.0.0.1:" + FreePort.any()),
+            LeaseListener.NOBODY);
+  }
+
+  @AfterEach
+  void close() {
+    registry.close();
+  }
+
+  private LocalAgents start(Path program, String... names) throws IOException {
+    return LocalAgents.start(
+        new LocalAgents.Settings(program, "lo", List.of(), TlsFiles.NONE),
+        List.of(names),
+        registry);
+  }
+
+  private static List<ProcessHandle> agents() {
+    return ProcessHandle.current()
+        .descendants()
+        .filter(child -> child.info().command().orElse("").endsWith("tapline-agent"))
+        .toList();
+  }
+
+  private List<String> up() {
+    return registry.states().stream().filter(AgentState::up).map(AgentState::name).toList();
+  }
+
+  @Test
+  void thereIsOneAgentForAsManyQueriesAsAMonitorTakes() {
+    assertThat(LocalAgents.names(1)).containsExactly("local-0");
+    assertThat(LocalAgents.names(64)).containsExactly("local-0");
+    assertThat(LocalAgents.names(65)).containsExactly("local-0", "local-1");
+  }
+
+  @Test
+  void theyHoldLeasesUntilTheyAreClosed() throws Exception {
+    try (LocalAgents agents = start(PROGRAMS.resolve("tapline-agent"), "local-0", "local-1")) {
+      assertThat(up()).containsExactly("local-0", "local-1");
+      assertThat(registry.states().get(0).networkInterface()).isEqualTo("lo");
+    }
+    assertThat(agents()).isEmpty();
+  }
+
+  @Test
+  void oneThatIsKilledComesBack() throws Exception {
+    try (LocalAgents agents = start(PROGRAMS.resolve("tapline-agent"), "local-0")) {
+      for (int i = 0; i < 2; i++) {
+        List<ProcessHandle> before = agents();
+        long sinceNs = registry.states().get(0).sinceNs();
+        assertThat(before).hasSize(1);
+        before.get(0).destroyForcibly();
+        Await.until(
+            "another holds the lease",
+            PATIENCE,
+            () -> registry.states().get(0).sinceNs() != sinceNs && !up().isEmpty());
+        assertThat(agents()).hasSize(1).isNotEqualTo(before);
+      }
+    }
+  }
+
+  @Test
+  void oneThatDoesNotStartIsAnErrorInItsWords() {
+    assertThatThrownBy(() -> start(PROGRAMS.resolve("no-such-program"), "local-0"))
+        .hasMessageContaining("tapline-agent does not start")
+        .hasMessageContaining("no-such-program");
+    assertThatThrownBy(() -> start(PROGRAMS.resolve("tapline-agent"), "No Name"))
+        .hasMessageContaining("is not a host's name");
+    assertThat(agents()).isEmpty();
+  }
+}

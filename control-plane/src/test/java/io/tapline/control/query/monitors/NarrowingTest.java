@@ -1,0 +1,122 @@
+package io.tapline.control.query.monitors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class NarrowingTest {
+  private static final long SECOND_NS = 1_000_000_000L;
+
+  /** The zeros that switches were sent, and whether they have applied them. */
+  private int told;
+
+  /** The most that some switch may still hold. */
+  private int most;
+
+  private boolean there = true;
+  private boolean willing = true;
+  private double kept = 1;
+  private long nowNs = SECOND_NS;
+  private final Narrowing narrowing = new Narrowing(this::narrow, this::mirrored, false);
+
+  private boolean narrow(int zeros) {
+    if (willing) {
+      assertThat(kept).as("what monitors keep is copied").isLessThanOrEqualTo(copied(zeros));
+      told = zeros;
+      most = Math.max(most, zeros);
+    }
+    return willing;
+  }
+
+  private boolean mirrored() {
+    most = there ? told : most;
+    return there;
+  }
+
+  private static double copied(int zeros) {
+    return 1.0 / (1 << zeros);
+  }
+
+  /** A second, in which monitors hear what they may keep. */
+  private double look(double wanted) {
+    double rate = narrowing.next(wanted, kept, nowNs);
+    nowNs += SECOND_NS;
+    kept = rate;
+    return rate;
+  }
+
+  private void looks(int seconds, double wanted) {
+    for (int i = 0; i < seconds; i++) {
+      look(wanted);
+    }
+  }
+
+  @Test
+  void switchesFollowALowRateAndAreWideAgainBeforeItGrows() {
+    looks(3, 0.2);
+    assertThat(told).as("a short while").isZero();
+    looks(20, 0.2);
+    assertThat(told).isEqualTo(2);
+    there = false;
+    assertThat(look(1)).as("while switches copy a quarter").isEqualTo(0.25);
+    assertThat(told).isZero();
+    assertThat(look(1)).isEqualTo(0.25);
+    there = true;
+    assertThat(look(1)).isEqualTo(1);
+  }
+
+  @Test
+  void whatAnEarlierControlPlaneToldSwitchesIsAssumedUntilTheyCopyAll() {
+    there = false;
+    Narrowing next = new Narrowing(this::narrow, this::mirrored, true);
+    assertThat(next.next(1, 1, nowNs)).isEqualTo(1.0 / 64);
+    assertThat(next.next(0.01, 1, nowNs)).isEqualTo(0.01);
+    there = true;
+    assertThat(next.next(1, 1, nowNs)).isEqualTo(1);
+  }
+
+  @Test
+  void aMonitorThatHasNotHeardKeepsSwitchesWide() {
+    for (int i = 0; i < 60; i++) {
+      narrowing.next(0.1, 1, i * SECOND_NS);
+    }
+    assertThat(told).isZero();
+  }
+
+  @Test
+  void aRateThatSwingsALittleDoesNotMoveRules() {
+    looks(30, 0.2);
+    for (int i = 0; i < 60; i++) {
+      look(i % 2 == 0 ? 0.17 : 0.235);
+      assertThat(told).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void switchesThatCantBeToldCostNothing() {
+    willing = false;
+    for (int i = 0; i < 60; i++) {
+      assertThat(look(0.01 + 0.01 * i)).isEqualTo(0.01 + 0.01 * i);
+    }
+  }
+
+  @Test
+  void monitorsNeverKeepMoreThanAnySwitchCopies() {
+    Random random = new Random(4);
+    double wanted = 1;
+    int narrowest = 0;
+    for (int i = 0; i < 100_000; i++) {
+      if (random.nextInt(30) == 0) {
+        wanted = Math.pow(2, -8 * random.nextDouble());
+      }
+      there = random.nextInt(3) > 0;
+      double rate = narrowing.next(wanted, kept, nowNs);
+      nowNs += SECOND_NS;
+      assertThat(rate).isLessThanOrEqualTo(copied(most));
+      kept = random.nextInt(4) > 0 ? rate : Math.max(kept, rate);
+      narrowest = Math.max(narrowest, told);
+    }
+    assertThat(narrowest).isEqualTo(6);
+  }
+}

@@ -1,0 +1,315 @@
+package io.tapline.control.query.monitors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.registry.AssignmentEvents;
+import io.tapline.control.registry.Assignments;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.rpc.QueryAccounting;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The test is the hosts: it says what becomes of the parts that they are assigned. */
+class RemoteMonitorsTest {
+  private static final QueryAccounting DONE = QueryAccounting.getDefaultInstance();
+  private static final Match MATCH = Match.getDefaultInstance();
+
+  /** One assignment, and where its host reports. */
+  private record Told(String how, String host, int epoch, AssignmentEvents events) {}
+
+  /** Records what hosts are sent. */
+  private static final class Hosts implements Assignments {
+    final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> orders = new LinkedBlockingQueue<>();
+
+    Told next() throws InterruptedException {
+      Told next = told.poll(30, TimeUnit.SECONDS);
+      assertThat(next).as("an assignment").isNotNull();
+      return next;
+    }
+
+    private boolean add(String how, String host, int epoch, Plan plan, AssignmentEvents events) {
+      assertThat(plan.getEpoch()).isEqualTo(epoch);
+      assertThat(plan.getMonitors(0).getHost()).isEqualTo(host);
+      return told.add(new Told(how, host, epoch, events));
+    }
+
+    @Override
+    public boolean assign(
+        String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
+      return add("assign", agent, epoch, plan, events);
+    }
+
+    @Override
+    public boolean inherit(
+        String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
+      return add("inherit", agent, epoch, plan, events);
+    }
+
+    @Override
+    public void move(
+        String from, String to, String query, int epoch, Plan plan, AssignmentEvents events) {
+      add("move from " + from, to, epoch, plan, events);
+    }
+
+    @Override
+    public void end(String agent, String query) {
+      orders.add("end " + agent);
+    }
+
+    @Override
+    public void forget(String agent, String query) {
+      orders.add("forget " + agent);
+    }
+
+    @Override
+    public void limit(String agent, String query, double rate) {
+      orders.add("limit " + agent + " " + rate);
+    }
+
+    @Override
+    public void credit(String agent, String query, long packets, long version) {
+      orders.add("credit " + agent);
+    }
+
+    @Override
+    public void mirrored(String agent, String query, int epoch) {}
+  }
+
+  /** A network in which packets are seen at the hosts given. */
+  private static final class Network implements PartPlacement {
+    volatile List<String> present = List.of("h1", "h2");
+    volatile boolean unwritable;
+    final BlockingQueue<List<String>> moved = new LinkedBlockingQueue<>();
+    final CompletableFuture<Void> settled = new CompletableFuture<>();
+
+    @Override
+    public Optional<Map<String, Match>> current() {
+      return Optional.of(Map.of(present.get(0), MATCH, present.get(1), MATCH));
+    }
+
+    @Override
+    public Optional<Map<String, Match>> without(String host) {
+      return current();
+    }
+
+    @Override
+    public boolean narrow(int zeros) {
+      return false;
+    }
+
+    @Override
+    public boolean isMirrored() {
+      return true;
+    }
+
+    @Override
+    public CompletableFuture<Void> settled(Set<String> hosts) {
+      return settled;
+    }
+
+    @Override
+    public void record(List<Plan> parts) throws IOException {
+      boolean fails = unwritable;
+      moved.add(
+          parts.stream()
+              .map(part -> part.getMonitors(0).getHost() + " epoch " + part.getEpoch())
+              .toList());
+      if (fails) {
+        throw new IOException("the store is away");
+      }
+    }
+  }
+
+  private final Hosts hosts = new Hosts();
+  private final Network network = new Network();
+  private final BlockingQueue<String> ready = new LinkedBlockingQueue<>();
+  private RemoteMonitors monitors;
+  private Told first;
+  private Told second;
+
+  private static Plan part(String host, int partition) {
+    return Plan.newBuilder()
+        .setEpoch(1)
+        .addMonitors(Monitor.newBuilder().setId(host).setHost(host).setPartition(partition))
+        .build();
+  }
+
+  private void start(boolean inherited) throws Exception {
+    List<Plan> parts = new ArrayList<>(List.of(part("h1", 0), part("h2", 1)));
+    monitors =
+        RemoteMonitors.start(
+            hosts,
+            "q",
+            parts,
+            inherited,
+            new RemoteMonitors.Bounds(OptionalLong.empty(), 0),
+            network,
+            () -> ready.add("ready"));
+    first = hosts.next();
+    second = hosts.next();
+  }
+
+  private PipelineException failure() throws Exception {
+    try {
+      monitors.end().get(30, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      return (PipelineException) e.getCause();
+    }
+    throw new AssertionError("it has ended well");
+  }
+
+  @Test
+  void itWatchesOnceAllPartsDo() throws Exception {
+    start(false);
+    assertThat(List.of(first.how(), first.host(), second.host()))
+        .containsExactly("assign", "h1", "h2");
+    first.events().running();
+    first.events().running();
+    second.events().running();
+    assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
+    second.events().running();
+    assertThat(ready.poll(500, TimeUnit.MILLISECONDS)).as("once").isNull();
+  }
+
+  @Test
+  void itHasEndedOnceAllPartsHave() throws Exception {
+    start(false);
+    first.events().ended(DONE);
+    first.events().ended(DONE);
+    assertThat(monitors.end()).isNotDone();
+    second.events().ended(DONE);
+    assertThat(monitors.end()).isCompleted();
+  }
+
+  /** A host has restarted, and its part begins there again. Reports of its past are void. */
+  @Test
+  void reportsOfAnOlderEpochAreNotTaken() throws Exception {
+    start(false);
+    first.events().lost("started anew");
+    Told again = hosts.next();
+    assertThat(again.how()).isEqualTo("move from h1");
+    assertThat(again.host()).isEqualTo("h1");
+    assertThat(again.epoch()).isEqualTo(2);
+    assertThat(network.moved.poll()).containsExactly("h1 epoch 2", "h2 epoch 1");
+
+    second.events().ended(DONE);
+    first.events().ended(DONE);
+    assertThat(monitors.end()).as("the part's new monitor goes on").isNotDone();
+    first.events().failed("user", "of the past");
+    assertThat(monitors.end()).isNotDone();
+    again.events().ended(DONE);
+    assertThat(monitors.end()).isCompleted();
+  }
+
+  @Test
+  void aPartThatRunsElsewhereIsAwaitedThere() throws Exception {
+    start(false);
+    network.present = List.of("h2", "h3");
+    first.events().away();
+    Told again = hosts.next();
+    assertThat(again.how()).isEqualTo("move from h1");
+    assertThat(again.host()).isEqualTo("h3");
+    assertThat(network.moved.poll()).containsExactly("h3 epoch 2", "h2 epoch 1");
+    first.events().running();
+    second.events().running();
+    again.events().running();
+    assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
+    assertThat(monitors.limit(0.5)).isEqualTo(0.5);
+    assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
+  }
+
+  /** What could not be recorded is not sent either; the next loss begins with the same epoch. */
+  @Test
+  void whatCannotBeNotedIsNotTold() throws Exception {
+    start(false);
+    network.unwritable = true;
+    first.events().lost("started anew");
+    assertThat(network.moved.poll(30, TimeUnit.SECONDS)).contains("h1 epoch 2");
+    network.unwritable = false;
+    first.events().lost("once more");
+    Told again = hosts.next();
+    assertThat(again.epoch()).isEqualTo(2);
+    assertThat(network.moved.poll()).as("noted at last").contains("h1 epoch 2");
+    assertThat(hosts.told).isEmpty();
+  }
+
+  @Test
+  void whatIsOnItsWayIsAwaitedBeforeHostsEnd() throws Exception {
+    start(false);
+    monitors.stop();
+    monitors.stop();
+    assertThat(hosts.orders).isEmpty();
+    network.settled.complete(null);
+    assertThat(hosts.orders).containsOnly("end h1", "end h2");
+    second.events().ended(DONE);
+    // It can't begin again: that would be after the end.
+    first.events().lost("started anew");
+    assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
+    assertThat(hosts.told).isEmpty();
+  }
+
+  /** Its end may have been reported to the previous control plane. */
+  @Test
+  void anInheritedPartThatIsGoneAtTheStopHasEnded() throws Exception {
+    start(true);
+    assertThat(first.how()).isEqualTo("inherit");
+    monitors.stop();
+    first.events().lost("not there");
+    assertThat(monitors.end()).isNotDone();
+    second.events().lost("not there");
+    assertThat(monitors.end()).isCompleted();
+  }
+
+  @Test
+  void whoseFaultAFailureIsIsPassedOn() throws Exception {
+    for (Map.Entry<String, Kind> each :
+        Map.of("user", Kind.USER, "resources", Kind.RESOURCES, "internal", Kind.INTERNAL)
+            .entrySet()) {
+      start(false);
+      second.events().failed(each.getKey(), "why");
+      assertThat(failure().kind()).isEqualTo(each.getValue());
+      assertThat(failure()).hasMessage("why");
+    }
+  }
+
+  @Test
+  void killedPartsAreForgotten() throws Exception {
+    start(false);
+    monitors.kill();
+    assertThat(hosts.orders).containsExactly("forget h1", "forget h2");
+    assertThat(monitors.killed()).isTrue();
+    assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
+    first.events().lost("started anew");
+    assertThat(hosts.told).isEmpty();
+  }
+
+  @Test
+  void withoutHostsThereIsNoQuery() throws Exception {
+    monitors =
+        RemoteMonitors.start(
+            hosts,
+            "q",
+            List.of(),
+            false,
+            new RemoteMonitors.Bounds(OptionalLong.empty(), 0),
+            network,
+            () -> {});
+    assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
+  }
+}

@@ -1,0 +1,84 @@
+#include "monitors/agent/event_outbox.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tapline {
+namespace {
+
+v1::EventBatch BatchOf(const std::string& query, uint64_t incarnation, uint64_t first, int events) {
+  v1::EventBatch batch;
+  batch.set_query(query);
+  batch.set_incarnation(incarnation);
+  batch.set_first(first);
+  for (int i = 0; i < events; ++i) batch.add_events()->set_parser("p");
+  return batch;
+}
+
+// What is sent, "query first".
+std::vector<std::string> SentOf(EventOutbox* outbox, size_t at_most = SIZE_MAX) {
+  std::vector<std::string> sent;
+  outbox->Send([&](const v1::EventBatch& batch) {
+    if (sent.size() == at_most) return false;
+    sent.push_back(batch.query() + " " + std::to_string(batch.first()));
+    return true;
+  });
+  return sent;
+}
+
+using Sent = std::vector<std::string>;
+
+TEST(EventOutbox, EachBatchIsSentOnceOnALease) {
+  EventOutbox outbox;
+  outbox.Add(BatchOf("a", 1, 0, 2));
+  outbox.Add(BatchOf("a", 1, 2, 2));
+  outbox.Add(BatchOf("b", 1, 0, 1));
+  EXPECT_EQ(SentOf(&outbox, 1), (Sent{"a 0"}));
+  EXPECT_EQ(SentOf(&outbox), (Sent{"a 2", "b 0"}));
+  EXPECT_EQ(SentOf(&outbox), Sent{});
+  outbox.Acknowledge("a", 1, 2);
+  outbox.Add(BatchOf("a", 1, 4, 1));
+  EXPECT_EQ(SentOf(&outbox), (Sent{"a 4"}));
+}
+
+TEST(EventOutbox, AnotherControlPlaneGetsWhatWasNotAcknowledged) {
+  EventOutbox outbox;
+  for (uint64_t first : {0, 2, 4}) outbox.Add(BatchOf("a", 1, first, 2));
+  SentOf(&outbox);
+  outbox.Acknowledge("a", 1, 3);  // in the middle of a batch: it is sent again
+  outbox.Resend();
+  EXPECT_EQ(SentOf(&outbox), (Sent{"a 2", "a 4"}));
+  outbox.Acknowledge("a", 1, 6);
+  outbox.Resend();
+  EXPECT_EQ(SentOf(&outbox), Sent{});
+  EXPECT_EQ(outbox.bytes(), 0u);
+}
+
+TEST(EventOutbox, AcknowledgementsAreOfOneLifeOfTheMonitor) {
+  EventOutbox outbox;
+  outbox.Add(BatchOf("a", 1, 7, 1));
+  outbox.Add(BatchOf("a", 2, 0, 1));
+  outbox.Acknowledge("a", 1, 7);
+  outbox.Acknowledge("none", 9, 9);
+  EXPECT_EQ(SentOf(&outbox), (Sent{"a 7", "a 0"}));
+  outbox.Acknowledge("a", 2, 0);
+  outbox.Resend();
+  EXPECT_EQ(SentOf(&outbox), (Sent{"a 0"}));
+}
+
+TEST(EventOutbox, IsBounded) {
+  EventOutbox outbox;
+  uint64_t first = 0;
+  const int events = 1000;
+  while (outbox.Add(BatchOf("a", 1, first, events))) first += events;
+  EXPECT_LE(outbox.bytes(), EventOutbox::kMaxBytes);
+  EXPECT_GT(first, 100'000u);
+  EXPECT_TRUE(outbox.Add(BatchOf("a", 1, first, 0))) << "how many there were is still told";
+  outbox.Acknowledge("a", 1, events);
+  EXPECT_TRUE(outbox.Add(BatchOf("a", 1, first, events)));
+}
+
+}  // namespace
+}  // namespace tapline

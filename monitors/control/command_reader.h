@@ -1,0 +1,39 @@
+// Reads a monitor's commands: packets of a message socket, or lines of JSON from anything else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "monitors/messages/message_socket.h"
+#include "packet_io/base/status.h"
+#include "schema/monitor.pb.h"
+
+namespace tapline {
+
+class CommandReader {
+ public:
+  // A command, or why it can't be read.
+  using Command = Result<v1::MonitorCommand>;
+
+  // A plan is a few kilobytes.
+  static constexpr size_t kMaxLineBytes = 1 << 20;
+
+  // Reads from a descriptor that the caller still owns.
+  explicit CommandReader(int fd) : socket_(fd), is_socket_(MessageSocket::Is(fd)) {}
+
+  int fd() const { return socket_.fd(); }
+  // Appends the commands that have come. Returns false at the end of the input, which a line beyond the bound is, too.
+  // Call it when the descriptor is readable.
+  bool Read(std::vector<Command>* commands);
+
+ private:
+  bool ReadMessages(std::vector<Command>* commands);
+  bool ReadLines(std::vector<Command>* commands);
+
+  MessageSocket socket_;
+  const bool is_socket_;
+  std::string unread_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,148 @@
+#include "monitors/control/message_reporter.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "monitors/messages/event_json.h"
+#include "parsers/api/text.h"
+
+namespace tapline {
+namespace {
+
+constexpr int kLastWordMs = 1000;
+
+// Strings of a message are UTF-8; what else is in a text has replacement characters.
+std::string Utf8(const std::string& text) {
+  using nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
+bool IsReplacedByTheNext(const v1::MonitorStatus& event) { return event.has_progress() || event.has_copies(); }
+
+}  // namespace
+
+MessageReporter::MessageReporter(int socket, Format format) : Reporter(STDERR_FILENO, format) {
+  if (MessageSocket::Is(socket)) socket_.emplace(socket);
+}
+
+MessageReporter::~MessageReporter() {
+  if (!socket_) return;
+  pollfd writable = {socket_->fd(), POLLOUT, 0};
+  while (socket_->has_unsent() && poll(&writable, 1, kLastWordMs) > 0) socket_->Flush();
+}
+
+void MessageReporter::Report(const v1::MonitorStatus& event, const std::string& text) {
+  if (socket_) return Send(event);
+  if (format() == Format::kJson) return Write(EventJson(event) + "\n");
+  if (!text.empty()) Say(text);
+}
+
+void MessageReporter::Send(const v1::MonitorStatus& event) {
+  const std::lock_guard lock(mutex_);
+  socket_->Flush();
+  if (IsReplacedByTheNext(event) && socket_->has_unsent()) return;
+  // Not before there is room for more than this report: otherwise the next event would be lost again.
+  if (lost_ > 0 && socket_->is_half_empty()) {
+    v1::MonitorStatus gap;
+    gap.mutable_events_lost()->set_events(lost_);
+    if (socket_->Send(gap)) lost_ = 0;
+  }
+  if (lost_ > 0 || !socket_->Send(event)) ++lost_;
+}
+
+void MessageReporter::Ready() {
+  v1::MonitorStatus event;
+  event.mutable_ready();
+  Report(event, "");
+}
+
+void MessageReporter::Restarted(uint32_t restarts, int64_t took_ms) {
+  v1::MonitorStatus event;
+  event.mutable_restarted()->set_restarts(restarts);
+  event.mutable_restarted()->set_took_ms(took_ms);
+  Report(event, "");
+}
+
+void MessageReporter::Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction) {
+  v1::MonitorStatus event;
+  event.mutable_progress()->set_packets(packets);
+  event.mutable_progress()->set_bytes(bytes);
+  if (fraction) event.mutable_progress()->set_fraction(*fraction);
+  Report(event, "");
+}
+
+void MessageReporter::Warning(const std::string& message) {
+  v1::MonitorStatus event;
+  event.mutable_warning()->set_message(Utf8(message));
+  Report(event, "warning: " + message);
+}
+
+void MessageReporter::Error(const Status& status) {
+  v1::MonitorStatus event;
+  event.mutable_error()->set_message(Utf8(status.Sentence()));
+  event.mutable_error()->set_kind(status.kind());
+  Report(event, "error: " + status.Sentence());
+}
+
+void MessageReporter::QueryAdded(const std::string& query) {
+  v1::MonitorStatus event;
+  event.mutable_query_added()->set_query(query);
+  Report(event, "query " + query + " was added");
+}
+
+void MessageReporter::QueryRefused(const std::string& query, const Status& status) {
+  v1::MonitorStatus event;
+  event.mutable_query_refused()->set_query(query);
+  event.mutable_query_refused()->set_message(Utf8(status.Sentence()));
+  event.mutable_query_refused()->set_kind(status.kind());
+  Report(event, "refused: " + status.Sentence());
+}
+
+void MessageReporter::QueryEnded(const std::string& query, v1::QueryAccounting accounting) {
+  v1::MonitorStatus event;
+  event.mutable_query_ended()->set_query(query);
+  *event.mutable_query_ended()->mutable_accounting() = std::move(accounting);
+  Report(event, "query " + query + " has ended");
+}
+
+void MessageReporter::Credits(v1::MonitorStatus::Credits credits) {
+  v1::MonitorStatus event;
+  *event.mutable_credits() = std::move(credits);
+  Report(event, "");
+}
+
+void MessageReporter::Limited(const std::string& query, double rate) {
+  v1::MonitorStatus event;
+  event.mutable_limited()->set_query(query);
+  event.mutable_limited()->set_rate(rate);
+  Report(event, "");
+}
+
+void MessageReporter::Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
+  v1::MonitorStatus event;
+  event.mutable_copies()->set_incarnation(incarnation);
+  event.mutable_copies()->set_packets(packets);
+  event.mutable_copies()->set_until_ns(until_ns);
+  Report(event, "");
+}
+
+bool MessageReporter::Events(const v1::EventBatch& batch) {
+  if (!socket_) return true;
+  v1::MonitorStatus event;
+  *event.mutable_events() = batch;
+  const std::lock_guard lock(mutex_);
+  socket_->Flush();
+  return socket_->is_half_empty() && socket_->Send(event);
+}
+
+void MessageReporter::End(v1::RunAccounting accounting, const std::string& summary) {
+  v1::MonitorStatus event;
+  *event.mutable_end()->mutable_accounting() = std::move(accounting);
+  Report(event, "");
+  if (!socket_ && format() == Format::kText) Write(readable_lines(summary));
+}
+
+}  // namespace tapline

@@ -1,0 +1,58 @@
+// Reports the events of a monitor (schema/monitor.proto): as messages to the agent that started it, as lines of JSON to
+// programs, or as text to people. Never called from the packet path.
+//
+// Towards an agent nothing blocks. While it does not read, events wait in a bounded queue; progress and arrivals, whose
+// next report replaces them, do not wait. Events that find no room are counted, and reported as `events_lost` once
+// there is room. Safe to call from several threads. After a fork each process makes its own reporter.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "monitors/messages/message_socket.h"
+#include "packet_io/base/reporter.h"
+#include "schema/monitor.pb.h"
+
+namespace tapline {
+
+class MessageReporter final : public Reporter {
+ public:
+  // Reports to the agent at `socket` if that is a message socket, else on standard error in this format. The caller
+  // owns the socket.
+  MessageReporter(int socket, Format format);
+  // Gives the agent a second to take what is queued.
+  ~MessageReporter() override;
+
+  void Ready() override;
+  void Warning(const std::string& message) override;
+  void Error(const Status& status) override;
+  // A new process took over from one that died: `restarts` so far, `took_ms` since the death was noticed.
+  void Restarted(uint32_t restarts, int64_t took_ms);
+  // `fraction` of the input, if it is known.
+  void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
+  void QueryAdded(const std::string& query);
+  void QueryRefused(const std::string& query, const Status& status);
+  void QueryEnded(const std::string& query, v1::QueryAccounting accounting);
+  void Credits(v1::MonitorStatus::Credits credits);
+  void Limited(const std::string& query, double rate);
+  // Packets that arrived in this life of the process up to `until_ns`, whichever query wanted them.
+  void Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
+  // Events of a query (schema/event.proto). Returns false if they are lost, since statuses need the room that is left.
+  // Writes nothing but to an agent.
+  bool Events(const v1::EventBatch& batch);
+  // The accounting of the whole run: `summary`, of several lines, is for people.
+  void End(v1::RunAccounting accounting, const std::string& summary);
+
+ private:
+  // `text` is for people; empty: they are not told.
+  void Report(const v1::MonitorStatus& event, const std::string& text);
+  void Send(const v1::MonitorStatus& event);
+
+  std::mutex mutex_;
+  std::optional<MessageSocket> socket_;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace tapline

@@ -1,0 +1,73 @@
+#include "monitors/control/message_reporter.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+namespace tapline {
+namespace {
+
+using Received = MessageSocket::Received;
+
+struct MessageReporterTest : testing::Test {
+  void SetUp() override { ASSERT_TRUE(MessageSocket::MakePair(&ends[0], &ends[1]).ok()); }
+  void TearDown() override {
+    for (const int end : ends) close(end);
+  }
+  int ends[2] = {-1, -1};
+};
+
+TEST_F(MessageReporterTest, EventsAreMessages) {
+  MessageReporter reporter(ends[0], Reporter::Format::kText);
+  MessageSocket agent(ends[1]);
+  reporter.Ready();
+  reporter.Progress(3, 4, std::nullopt);
+  reporter.QueryRefused("q", Status::Resources("no \xff room"));
+  v1::MonitorStatus got;
+  ASSERT_EQ(agent.Receive(&got), Received::kMessage);
+  EXPECT_TRUE(got.has_ready());
+  ASSERT_EQ(agent.Receive(&got), Received::kMessage);
+  EXPECT_EQ(got.progress().packets(), 3u);
+  EXPECT_FALSE(got.progress().has_fraction());
+  ASSERT_EQ(agent.Receive(&got), Received::kMessage) << "bytes that are not UTF-8 would make it unreadable";
+  EXPECT_EQ(got.query_refused().message(), "no \xEF\xBF\xBD room");
+  EXPECT_EQ(got.query_refused().kind(), "resources");
+}
+
+TEST_F(MessageReporterTest, AnAgentThatDoesNotReadHearsHowManyEventsItLost) {
+  MessageReporter reporter(ends[0], Reporter::Format::kText);
+  MessageSocket agent(ends[1]);
+  const uint64_t reported = 2000;
+  const std::string padding(10'000, 'x');
+  for (uint64_t i = 0; i < reported; i++) {
+    reporter.Warning(padding);
+    reporter.Progress(i, 0, std::nullopt);
+  }
+  uint64_t read = 0, lost = 0;
+  v1::MonitorStatus got;
+  // The queue moves on with each report.
+  for (int turn = 0; turn < 2000 && lost == 0; turn++) {
+    while (agent.Receive(&got) == Received::kMessage) {
+      read += got.has_warning();
+      lost += got.events_lost().events();
+    }
+    reporter.Progress(reported, 0, std::nullopt);
+  }
+  EXPECT_GT(lost, 0u);
+  EXPECT_EQ(read + lost, reported) << "progress is replaced by the next one and counts as neither";
+  reporter.QueryAdded("q");
+  bool added = false;
+  while (agent.Receive(&got) == Received::kMessage) added |= got.has_query_added();
+  EXPECT_TRUE(added) << "it reads again";
+}
+
+TEST_F(MessageReporterTest, AnAgentThatIsGoneHarmsNobody) {
+  MessageReporter reporter(ends[0], Reporter::Format::kText);
+  close(std::exchange(ends[1], -1));
+  for (int i = 0; i < 1000; i++) reporter.Warning(std::string(10'000, 'x'));
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,32 @@
+#include "monitors/events/event_bell.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace tapline {
+
+EventBell::EventBell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+EventBell::~EventBell() { close(fd_); }
+
+void EventBell::Ring() {
+  // Orders the event's publication before the look at armed_: either the sleeper sees the event, or it is seen armed.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!armed_.load(std::memory_order_relaxed) || !armed_.exchange(false, std::memory_order_acq_rel)) return;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);  // it is readable already if this fails
+}
+
+void EventBell::Disarm() {
+  armed_.store(false, std::memory_order_relaxed);
+  uint64_t rings;
+  [[maybe_unused]] const ssize_t drained = read(fd_, &rings, sizeof rings);
+}
+
+}  // namespace tapline

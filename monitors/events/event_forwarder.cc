@@ -1,0 +1,113 @@
+#include "monitors/events/event_forwarder.h"
+
+#include <utility>
+
+#include "parsers/api/bits.h"
+
+namespace tapline {
+namespace {
+
+// A message on the agent's socket is at most 192 KiB; the last event of a batch may be a long one.
+constexpr size_t kBatchBytes = 48 << 10;
+constexpr int kEventsPerRing = 4096;
+
+std::string BytesOf(const IpAddress& address) {
+  const auto bytes = address.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void Write(const Value& value, v1::EventValue* out) {
+  if (!value.present()) return;
+  switch (value.type()) {
+    case FieldType::kI64:
+      return out->set_integer(value.as_i64());
+    case FieldType::kF64:
+      return out->set_real(value.as_f64());
+    case FieldType::kBool:
+      return out->set_truth(value.as_bool());
+    case FieldType::kString:
+      return out->set_text(std::string(value.as_string()));
+    default:
+      return out->set_number(value.as_u64());
+  }
+}
+
+}  // namespace
+
+EventForwarder::EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries,
+                               std::string monitor, uint64_t incarnation, Send send)
+    : sources_(std::move(sources)),
+      queries_(queries),
+      monitor_(std::move(monitor)),
+      incarnation_(incarnation),
+      send_(std::move(send)) {}
+
+bool EventForwarder::Forward() {
+  bool more = false;
+  uint64_t seen = 0;
+  for (EventSource& source : sources_) {
+    RingEvent event;
+    int events = 0;
+    for (; events < kEventsPerRing && source.ring->Front(&event); ++events) {
+      seen |= uint64_t{1} << event.query;
+      Take(event, *source.schemas[event.parser]);
+      source.ring->Pop();
+    }
+    more |= events == kEventsPerRing;
+  }
+  for (uint32_t query : SetBits(std::exchange(filled_, 0))) Flush(query, false);
+  return more;
+}
+
+void EventForwarder::Take(const RingEvent& event, const Schema& schema) {
+  Stream& stream = streams_[event.query];
+  v1::Event* out = stream.batch.add_events();
+  const TupleHeader& header = event.header;
+  out->set_parser(schema.name);
+  out->set_time_ns(header.time_ns);
+  out->set_made_ns(event.made_ns);
+  out->set_flow_hash(header.flow_hash);
+  out->set_flow_incarnation(header.flow_incarnation);
+  out->set_src_ip(BytesOf(header.src_ip));
+  out->set_dst_ip(BytesOf(header.dst_ip));
+  out->set_src_port(header.src_port);
+  out->set_dst_port(header.dst_port);
+  for (const Value& value : event.values) Write(value, out->add_values());
+  stream.bytes += out->ByteSizeLong();
+  filled_ |= uint64_t{1} << event.query;
+  if (stream.bytes >= kBatchBytes) Flush(event.query, false);
+}
+
+uint64_t EventForwarder::LostInRings(uint32_t query) const {
+  uint64_t lost = 0;
+  for (const EventSource& source : sources_) lost += source.ring->lost(query);
+  return lost;
+}
+
+void EventForwarder::Flush(uint32_t query, bool last) {
+  Stream& stream = streams_[query];
+  const QuerySpec& spec = queries_[query];
+  stream.batch.set_query(spec.name);
+  stream.batch.set_monitor(spec.monitor.empty() ? monitor_ : spec.monitor);
+  stream.batch.set_incarnation(incarnation_);
+  // Lost events have the numbers before those of this batch.
+  const uint64_t lost = LostInRings(query);
+  stream.sent += lost - std::exchange(stream.lost, lost);
+  stream.batch.set_first(stream.sent);
+  stream.batch.set_last(last);
+  stream.sent += static_cast<uint64_t>(stream.batch.events_size());
+  send_(stream.batch);
+  stream.batch.Clear();
+  stream.bytes = 0;
+  filled_ &= ~(uint64_t{1} << query);
+}
+
+void EventForwarder::EndQuery(uint32_t query) {
+  while (Forward()) {
+  }
+  Stream& stream = streams_[query];
+  if (stream.sent > 0 || LostInRings(query) != stream.lost) Flush(query, true);
+  stream.sent = 0;
+}
+
+}  // namespace tapline

@@ -1,0 +1,60 @@
+// Collects the events of all parsing threads, numbers them by query, and passes them on in batches. One thread uses it.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/events/event_ring.h"
+#include "monitors/plan/query_spec.h"
+#include "parsers/api/schema.h"
+#include "schema/event.pb.h"
+
+namespace tapline {
+
+// The ring of one parsing thread, and what the numbers of its parsers mean.
+struct EventSource {
+  EventRing* ring = nullptr;
+  std::vector<const Schema*> schemas = {};
+};
+
+class EventForwarder {
+ public:
+  // Takes a batch; false: there is no room for it, and its events are lost.
+  using Send = std::function<bool(const v1::EventBatch& batch)>;
+
+  // `sources` and the query slots outlive it. `monitor` names the process in queries whose plan names no part.
+  EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
+                 uint64_t incarnation, Send send);
+
+  // Passes on the events that wait, up to a bound that keeps the caller responsive. Returns true if there may be more.
+  bool Forward();
+  // The query's lanes are done: passes on what is left, and how many events there were. Its slot may then be reused.
+  void EndQuery(uint32_t query);
+
+ private:
+  struct Stream {
+    uint64_t sent = 0;  // events that have a number, lost ones included
+    uint64_t lost = 0;  // as the rings counted them at the last look
+    v1::EventBatch batch;
+    size_t bytes = 0;
+  };
+
+  void Take(const RingEvent& event, const Schema& schema);
+  uint64_t LostInRings(uint32_t query) const;
+  void CountLost(uint32_t query);
+  void Flush(uint32_t query, bool last);
+
+  std::vector<EventSource> sources_;
+  std::span<const QuerySpec> queries_;
+  std::string monitor_;
+  uint64_t incarnation_;
+  Send send_;
+  std::array<Stream, kMostQueries> streams_;
+  uint64_t filled_ = 0;  // bits of the queries whose batch is not empty
+};
+
+}  // namespace tapline

@@ -1,0 +1,149 @@
+#include "monitors/events/event_ring.h"
+
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "packet_io/base/clock.h"
+
+namespace tapline {
+namespace {
+
+constexpr size_t kAlignment = 8;
+// In the first word of what is no record but the skipped rest of the ring.
+constexpr uint64_t kFiller = uint64_t{1} << 63;
+
+size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+// Followed by its values, then by the bytes of their strings.
+struct EventRing::Record {
+  uint64_t bytes;  // with all that follows, aligned
+  uint32_t query;
+  uint16_t parser;
+  uint16_t values;
+  int64_t made_ns;
+  TupleHeader header;
+};
+
+namespace {
+
+// A value at rest: of a string the length, since its bytes lie elsewhere.
+struct StoredValue {
+  uint8_t type;
+  uint8_t present;
+  uint32_t text_bytes;
+  uint64_t bits;
+};
+
+StoredValue Store(const Value& value) {
+  StoredValue stored = {static_cast<uint8_t>(value.type()), value.present(), 0, 0};
+  if (!value.present()) return stored;
+  if (value.type() == FieldType::kString) {
+    stored.text_bytes = static_cast<uint32_t>(value.as_string().size());
+  } else {
+    stored.bits = value.type() == FieldType::kF64 ? std::bit_cast<uint64_t>(value.as_f64()) : value.as_u64();
+  }
+  return stored;
+}
+
+Value Load(const StoredValue& stored, const char* text) {
+  const auto type = static_cast<FieldType>(stored.type);
+  if (!stored.present) return Value::absent(type);
+  switch (type) {
+    case FieldType::kI64:
+      return Value::i64(static_cast<int64_t>(stored.bits));
+    case FieldType::kF64:
+      return Value::f64(std::bit_cast<double>(stored.bits));
+    case FieldType::kBool:
+      return Value::boolean(stored.bits != 0);
+    case FieldType::kString:
+      return Value::string({text, stored.text_bytes});
+    default:
+      return Value::u64(stored.bits);
+  }
+}
+
+}  // namespace
+
+EventRing::EventRing(size_t bytes, EventBell* bell)
+    : bytes_(bytes), memory_(std::make_unique<uint8_t[]>(bytes)), bell_(bell) {
+  if (!std::has_single_bit(bytes) || bytes < 8 * sizeof(Record)) throw std::invalid_argument("size of an event ring");
+}
+
+// Returns room for one record, or null if there is none.
+uint8_t* EventRing::Reserve(size_t bytes) {
+  if (bytes > bytes_ / 8) return nullptr;
+  const uint64_t tail = tail_.load(std::memory_order_relaxed);
+  const size_t to_end = bytes_ - (tail & (bytes_ - 1));
+  const size_t skipped = bytes <= to_end ? 0 : to_end;
+  const uint64_t end = tail + skipped + bytes;
+  if (end - head_seen_ > bytes_) head_seen_ = head_.load(std::memory_order_acquire);
+  if (end - head_seen_ > bytes_) return nullptr;
+  if (skipped != 0) {
+    const uint64_t filler = kFiller | skipped;
+    std::memcpy(&memory_[tail & (bytes_ - 1)], &filler, sizeof filler);
+  }
+  return &memory_[(tail + skipped) & (bytes_ - 1)];
+}
+
+void EventRing::Push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  size_t text_bytes = 0;
+  for (const Value& value : values) text_bytes += Store(value).text_bytes;
+  const size_t bytes = Aligned(sizeof(Record) + values.size() * sizeof(StoredValue) + text_bytes);
+  uint8_t* const at = values.size() <= kMaxValues ? Reserve(bytes) : nullptr;
+  if (at == nullptr) {
+    lost_[query].fetch_add(1, std::memory_order_release);
+    return bell_->Ring();
+  }
+  const Record record = {bytes,    query, static_cast<uint16_t>(parser), static_cast<uint16_t>(values.size()),
+                         WallNs(), header};
+  std::memcpy(at, &record, sizeof record);
+  uint8_t* stored = at + sizeof record;
+  uint8_t* text = stored + values.size() * sizeof(StoredValue);
+  for (const Value& value : values) {
+    const StoredValue each = Store(value);
+    std::memcpy(stored, &each, sizeof each);
+    stored += sizeof each;
+    if (each.text_bytes == 0) continue;
+    std::memcpy(text, value.as_string().data(), each.text_bytes);
+    text += each.text_bytes;
+  }
+  const uint64_t tail = tail_.load(std::memory_order_relaxed);
+  const size_t begin = static_cast<size_t>(at - memory_.get());
+  const size_t skipped = (begin - (tail & (bytes_ - 1))) & (bytes_ - 1);
+  tail_.store(tail + skipped + bytes, std::memory_order_release);
+  bell_->Ring();
+}
+
+bool EventRing::Front(RingEvent* event) {
+  const uint64_t tail = tail_.load(std::memory_order_acquire);
+  uint64_t head = head_.load(std::memory_order_relaxed);
+  if (head == tail) return false;
+  uint64_t word;
+  std::memcpy(&word, &memory_[head & (bytes_ - 1)], sizeof word);
+  if ((word & kFiller) != 0) {
+    // A record follows: both are published together.
+    head += word & ~kFiller;
+    head_.store(head, std::memory_order_release);
+  }
+  const uint8_t* at = &memory_[head & (bytes_ - 1)];
+  Record record;
+  std::memcpy(&record, at, sizeof record);
+  const uint8_t* stored = at + sizeof record;
+  const char* text = reinterpret_cast<const char*>(stored + record.values * sizeof(StoredValue));
+  for (uint16_t i = 0; i < record.values; ++i) {
+    StoredValue each;
+    std::memcpy(&each, stored + i * sizeof each, sizeof each);
+    values_[i] = Load(each, text);
+    text += each.text_bytes;
+  }
+  *event = {record.query, record.parser, record.made_ns, record.header, {values_.data(), record.values}};
+  front_bytes_ = record.bytes;
+  return true;
+}
+
+void EventRing::Pop() { head_.store(head_.load(std::memory_order_relaxed) + front_bytes_, std::memory_order_release); }
+
+}  // namespace tapline

@@ -1,0 +1,62 @@
+// A bounded queue of events from one parsing thread to the monitor's control thread.
+//
+// The parsing thread never waits and, unless the other one sleeps, makes no system call: an event that finds no room is
+// counted for its query and forgotten. Records lie one after another in a ring of bytes; a record is never split, so
+// the rest of the ring before one that does not fit is skipped.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "monitors/events/event_bell.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// An event as the control thread reads it. Its strings are valid until EventRing::Pop().
+struct RingEvent {
+  uint32_t query = 0;
+  uint32_t parser = 0;
+  int64_t made_ns = 0;
+  TupleHeader header = {};
+  std::span<const Value> values = {};
+};
+
+class EventRing {
+ public:
+  static constexpr size_t kQueries = 64;
+  static constexpr size_t kMaxValues = 64;
+
+  // `bytes` is a power of two. A record takes at most an eighth of it. `bell` outlives the ring.
+  EventRing(size_t bytes, EventBell* bell);
+
+  // Parsing thread: one event of one query, with values as its stream gets them.
+  void Push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
+
+  // Control thread: the oldest event; false if there is none.
+  bool Front(RingEvent* event);
+  void Pop();
+
+  // Any thread: events of this query that found no room, since the start.
+  uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
+
+ private:
+  struct Record;
+
+  uint8_t* Reserve(size_t bytes);
+
+  const size_t bytes_;
+  std::unique_ptr<uint8_t[]> memory_;
+  EventBell* bell_;
+  std::atomic<uint64_t> lost_[kQueries] = {};
+  alignas(64) std::atomic<uint64_t> tail_{0};  // bytes written since the start; the parsing thread's
+  uint64_t head_seen_ = 0;
+  alignas(64) std::atomic<uint64_t> head_{0};  // bytes read since the start; the control thread's
+  uint64_t front_bytes_ = 0;
+  std::vector<Value> values_ = std::vector<Value>(kMaxValues, Value::u64(0));  // of the front
+};
+
+}  // namespace tapline

@@ -1,0 +1,73 @@
+#include "monitors/messages/event_json.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tapline {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using nlohmann::ordered_json;
+
+ordered_json Fields(const Message& message, ordered_json object = ordered_json::object());
+
+// The types of fields that events have.
+ordered_json ValueOf(const Message& message, const FieldDescriptor* field) {
+  const Reflection* read = message.GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return read->GetUInt64(message, field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return read->GetInt64(message, field);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return read->GetUInt32(message, field);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return read->GetDouble(message, field);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return read->GetBool(message, field);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return read->GetString(message, field);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Fields(read->GetMessage(message, field));
+    default:
+      return nullptr;
+  }
+}
+
+// A map is an object. Its entries are messages of a key, which is a string in events, and a value.
+ordered_json MapOf(const Message& message, const FieldDescriptor* field) {
+  ordered_json object = ordered_json::object();
+  const Reflection* read = message.GetReflection();
+  for (int i = 0; i < read->FieldSize(message, field); ++i) {
+    const Message& entry = read->GetRepeatedMessage(message, field, i);
+    const std::string key = entry.GetReflection()->GetString(entry, field->message_type()->map_key());
+    object[key] = ValueOf(entry, field->message_type()->map_value());
+  }
+  return object;
+}
+
+ordered_json Fields(const Message& message, ordered_json object) {
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (field->has_presence() && !message.GetReflection()->HasField(message, field)) continue;
+    object[field->name()] = field->is_map() ? MapOf(message, field) : ValueOf(message, field);
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string EventJson(const v1::MonitorStatus& status) {
+  if (status.has_json()) return status.json();
+  const FieldDescriptor* event =
+      status.GetReflection()->GetOneofFieldDescriptor(status, status.GetDescriptor()->FindOneofByName("event"));
+  if (event == nullptr) return "{}";
+  const ordered_json line = Fields(status.GetReflection()->GetMessage(status, event), {{"event", event->name()}});
+  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace tapline

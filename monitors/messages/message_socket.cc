@@ -1,0 +1,63 @@
+#include "monitors/messages/message_socket.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tapline {
+
+Status MessageSocket::MakePair(int* one, int* other) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Status::Resources(std::string("no socket pair: ") + std::strerror(errno));
+  // A packet must fit into the sender's buffer as a whole.
+  const int bytes = kMaxMessageBytes;
+  for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  *one = ends[0];
+  *other = ends[1];
+  return {};
+}
+
+bool MessageSocket::Is(int fd) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+bool MessageSocket::Send(const google::protobuf::MessageLite& message) {
+  const size_t bytes = message.ByteSizeLong();
+  if (bytes > kMaxMessageBytes || unsent_bytes_ + bytes > kMaxUnsentBytes) return false;
+  unsent_.push_back(message.SerializeAsString());
+  unsent_bytes_ += bytes;
+  Flush();
+  return true;
+}
+
+void MessageSocket::Flush() {
+  while (!unsent_.empty()) {
+    const std::string& next = unsent_.front();
+    const ssize_t sent = send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
+    // After any other error the peer is gone, which Receive() shows.
+    unsent_bytes_ -= next.size();
+    unsent_.pop_front();
+  }
+}
+
+// MSG_TRUNC makes the kernel return the packet's whole length.
+MessageSocket::Received MessageSocket::Receive(google::protobuf::MessageLite* message) {
+  buffer_.resize(kMaxMessageBytes);
+  const ssize_t got = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (got < 0) {
+    const bool empty = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    return empty ? Received::kNothing : Received::kClosed;
+  }
+  if (got == 0) return Received::kClosed;
+  if (static_cast<size_t>(got) > buffer_.size()) return Received::kTooLong;
+  return message->ParseFromArray(buffer_.data(), static_cast<int>(got)) ? Received::kMessage : Received::kMalformed;
+}
+
+}  // namespace tapline

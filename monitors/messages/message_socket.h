@@ -1,0 +1,56 @@
+// One end of a SOCK_SEQPACKET pair, on which each packet is one protobuf message. No call blocks: messages that the
+// socket has no room for wait in a bounded queue.
+//
+// One thread may send while another receives. The descriptor's flags, which other processes share, stay as they are.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+class MessageSocket {
+ public:
+  // Below the socket buffer that Linux grants without privileges (net.core.wmem_max, 208 KiB).
+  static constexpr size_t kMaxMessageBytes = 192 << 10;
+  static constexpr size_t kMaxUnsentBytes = 4 << 20;
+
+  enum class Received : uint8_t {
+    kMessage,
+    kNothing,    // so far
+    kTooLong,    // a packet beyond kMaxMessageBytes, which is skipped
+    kMalformed,  // a packet that is not such a message, which is skipped
+    kClosed,     // the peer has closed its end
+  };
+
+  // Makes both ends, closed on exec. The caller owns them.
+  static Status MakePair(int* one, int* other);
+  // Returns true if the descriptor is such an end.
+  static bool Is(int fd);
+
+  // Uses an end that the caller still owns.
+  explicit MessageSocket(int fd) : fd_(fd) {}
+
+  int fd() const { return fd_; }
+  // Sends or queues the message. Returns false, and does neither, if it is too long or the queue is full.
+  bool Send(const google::protobuf::MessageLite& message);
+  // Sends what is queued as far as there is room.
+  void Flush();
+  bool has_unsent() const { return !unsent_.empty(); }
+  bool is_half_empty() const { return unsent_bytes_ <= kMaxUnsentBytes / 2; }
+
+  Received Receive(google::protobuf::MessageLite* message);
+
+ private:
+  const int fd_;
+  std::deque<std::string> unsent_;
+  size_t unsent_bytes_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace tapline
