@@ -236,12 +236,22 @@ void Agent::Deliver() {
     if (monitor_ != nullptr) monitor_->Send(command);
   }
   // Without a lease nothing is sent: the next hello reports the state.
+  const bool has_lease = lease_ != nullptr && welcomed_;
+  const bool takes_events = has_lease && deployment_.protocol() > 0;
+  if (takes_events)
+    events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
+  std::vector<v1::MonitorStatus> held;
   for (v1::MonitorStatus& status : out.control_plane) {
-    if (lease_ != nullptr && welcomed_) lease_->Send(ForProtocol(deployment_.protocol(), std::move(status)));
+    if (!has_lease) break;
+    // The end of a query comes after its last event.
+    if (takes_events && status.has_query_ended() && events_.HasUnsent(status.query_ended().query())) {
+      held.push_back(std::move(status));
+    } else {
+      lease_->Send(ForProtocol(deployment_.protocol(), std::move(status)));
+    }
   }
   out = {};
-  if (lease_ == nullptr || !welcomed_ || deployment_.protocol() == 0) return;
-  events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
+  out.control_plane = std::move(held);
 }
 
 void Agent::Wait() {

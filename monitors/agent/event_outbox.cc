@@ -6,22 +6,30 @@ namespace tapline {
 
 bool EventOutbox::Add(v1::EventBatch batch) {
   const size_t bytes = batch.ByteSizeLong();
-  if (batch.events_size() > 0 && bytes_ + bytes > kMaxBytes) return false;
+  if (batch.count() > 0 && bytes_ + bytes > kMaxBytes) return false;
   bytes_ += bytes;
-  streams_[batch.query()].batches.push_back(std::move(batch));
+  streams_[batch.query()].batches.push_back({std::move(batch), bytes});
   return true;
 }
 
 void EventOutbox::Send(const std::function<bool(const v1::EventBatch& batch)>& send) {
   for (auto& [query, stream] : streams_) {
     for (; stream.sent < stream.batches.size(); ++stream.sent) {
-      if (!send(stream.batches[stream.sent])) return;
+      const Kept& next = stream.batches[stream.sent];
+      if (under_way_ >= kWindowBytes || !send(next.batch)) return;
+      under_way_ += next.bytes;
     }
   }
 }
 
+bool EventOutbox::HasUnsent(const std::string& query) const {
+  const auto found = streams_.find(query);
+  return found != streams_.end() && found->second.sent < found->second.batches.size();
+}
+
 void EventOutbox::Resend() {
   for (auto& [query, stream] : streams_) stream.sent = 0;
+  under_way_ = 0;
 }
 
 void EventOutbox::Acknowledge(const std::string& query, uint64_t incarnation, uint64_t next) {
@@ -30,12 +38,15 @@ void EventOutbox::Acknowledge(const std::string& query, uint64_t incarnation, ui
   Stream& stream = found->second;
   const auto is_done = [&](const v1::EventBatch& batch) {
     if (batch.incarnation() != incarnation) return batch.incarnation() < incarnation;
-    return batch.first() + static_cast<uint64_t>(batch.events_size()) <= next;
+    return batch.first() + batch.count() <= next;
   };
-  while (!stream.batches.empty() && is_done(stream.batches.front())) {
-    bytes_ -= stream.batches.front().ByteSizeLong();
+  while (!stream.batches.empty() && is_done(stream.batches.front().batch)) {
+    bytes_ -= stream.batches.front().bytes;
+    if (stream.sent > 0) {
+      --stream.sent;
+      under_way_ -= stream.batches.front().bytes;
+    }
     stream.batches.pop_front();
-    if (stream.sent > 0) --stream.sent;
   }
   if (stream.batches.empty()) streams_.erase(found);
 }

@@ -1,8 +1,9 @@
 // The events that a control plane has not acknowledged, by query.
 //
 // They are sent once on each lease: a control plane that takes over gets what the one before did not acknowledge, and
-// tells by the numbers what it has already. Bounded: a batch that finds no room is given up, and the numbers of the
-// next one show how many events are missing.
+// tells by the numbers what it has already. Only a window of them is on its way at a time, so that a control plane
+// whose log is slow never holds more than a window of each agent. Bounded: a batch that finds no room is given up, and
+// the numbers of the next one show how many events are missing.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,11 @@ namespace tapline {
 class EventOutbox {
  public:
   static constexpr size_t kMaxBytes = 8 << 20;
+  static constexpr size_t kWindowBytes = 512 << 10;
 
   // Returns false if there is no room for it. A batch that only tells of an end, or of missing events, always has room.
   bool Add(v1::EventBatch batch);
-  // Sends what was not sent on this lease, in order for each query, until `send` returns false.
+  // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
   void Send(const std::function<bool(const v1::EventBatch& batch)>& send);
   // A new lease begins: everything is to be sent on it.
   void Resend();
@@ -30,16 +32,24 @@ class EventOutbox {
   // them. Those of earlier lives go, too.
   void Acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
+  // Some of the query's events were not sent on this lease.
+  bool HasUnsent(const std::string& query) const;
+
   size_t bytes() const { return bytes_; }
 
  private:
+  struct Kept {
+    v1::EventBatch batch;
+    size_t bytes;
+  };
   struct Stream {
-    std::deque<v1::EventBatch> batches = {};
+    std::deque<Kept> batches = {};
     size_t sent = 0;  // of them, on this lease
   };
 
   std::map<std::string, Stream> streams_;
   size_t bytes_ = 0;
+  size_t under_way_ = 0;  // bytes that were sent on this lease and are not acknowledged
 };
 
 }  // namespace tapline

@@ -13,7 +13,8 @@ v1::EventBatch BatchOf(const std::string& query, uint64_t incarnation, uint64_t 
   batch.set_query(query);
   batch.set_incarnation(incarnation);
   batch.set_first(first);
-  for (int i = 0; i < events; ++i) batch.add_events()->set_parser("p");
+  batch.set_count(static_cast<uint32_t>(events));
+  batch.set_events(std::string(40 * static_cast<size_t>(events), 'e'));
   return batch;
 }
 
@@ -54,6 +55,22 @@ TEST(EventOutbox, AnotherControlPlaneGetsWhatWasNotAcknowledged) {
   outbox.Resend();
   EXPECT_EQ(SentOf(&outbox), Sent{});
   EXPECT_EQ(outbox.bytes(), 0u);
+}
+
+TEST(EventOutbox, OnlyAWindowIsUnderWay) {
+  EventOutbox outbox;
+  const int events = 1000;
+  for (uint64_t first = 0; first < 200'000; first += events) outbox.Add(BatchOf("a", 1, first, events));
+  const size_t window = SentOf(&outbox).size();
+  EXPECT_GT(window, 1u);
+  EXPECT_LT(window, 200u);
+  EXPECT_EQ(SentOf(&outbox), Sent{});
+  EXPECT_TRUE(outbox.HasUnsent("a"));
+  EXPECT_FALSE(outbox.HasUnsent("b"));
+  outbox.Acknowledge("a", 1, 2 * events);
+  EXPECT_EQ(SentOf(&outbox).size(), 2u);
+  outbox.Resend();
+  EXPECT_EQ(SentOf(&outbox).size(), window);
 }
 
 TEST(EventOutbox, AcknowledgementsAreOfOneLifeOfTheMonitor) {

@@ -1,5 +1,6 @@
 #include "monitors/events/event_forwarder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "parsers/api/bits.h"
@@ -59,11 +60,24 @@ bool EventForwarder::Forward() {
   return more;
 }
 
+// Returns the schema's index in the list, which has few.
+uint32_t EventForwarder::IndexOf(const Schema& schema, Stream* stream) {
+  const auto found = std::find(stream->schemas.begin(), stream->schemas.end(), &schema);
+  const auto index = static_cast<uint32_t>(found - stream->schemas.begin());
+  if (found != stream->schemas.end()) return index;
+  stream->schemas.push_back(&schema);
+  v1::EventSchema* out = stream->list.add_schemas();
+  out->set_parser(schema.name);
+  for (const Field& field : schema.fields) out->add_fields(field.name);
+  stream->bytes += out->ByteSizeLong();
+  return index;
+}
+
 void EventForwarder::Take(const RingEvent& event, const Schema& schema) {
   Stream& stream = streams_[event.query];
-  v1::Event* out = stream.batch.add_events();
+  v1::Event* out = stream.list.add_events();
   const TupleHeader& header = event.header;
-  out->set_parser(schema.name);
+  out->set_schema(IndexOf(schema, &stream));
   out->set_time_ns(header.time_ns);
   out->set_made_ns(event.made_ns);
   out->set_flow_hash(header.flow_hash);
@@ -87,17 +101,21 @@ uint64_t EventForwarder::LostInRings(uint32_t query) const {
 void EventForwarder::Flush(uint32_t query, bool last) {
   Stream& stream = streams_[query];
   const QuerySpec& spec = queries_[query];
-  stream.batch.set_query(spec.name);
-  stream.batch.set_monitor(spec.monitor.empty() ? monitor_ : spec.monitor);
-  stream.batch.set_incarnation(incarnation_);
+  v1::EventBatch batch;
+  batch.set_query(spec.name);
+  batch.set_monitor(spec.monitor.empty() ? monitor_ : spec.monitor);
+  batch.set_incarnation(incarnation_);
   // Lost events have the numbers before those of this batch.
   const uint64_t lost = LostInRings(query);
   stream.sent += lost - std::exchange(stream.lost, lost);
-  stream.batch.set_first(stream.sent);
-  stream.batch.set_last(last);
-  stream.sent += static_cast<uint64_t>(stream.batch.events_size());
-  send_(stream.batch);
-  stream.batch.Clear();
+  batch.set_first(stream.sent);
+  batch.set_last(last);
+  batch.set_count(static_cast<uint32_t>(stream.list.events_size()));
+  if (batch.count() > 0) stream.list.SerializeToString(batch.mutable_events());
+  stream.sent += batch.count();
+  send_(batch);
+  stream.list.Clear();
+  stream.schemas.clear();
   stream.bytes = 0;
   filled_ &= ~(uint64_t{1} << query);
 }

@@ -39,11 +39,13 @@ class EventForwarder {
   struct Stream {
     uint64_t sent = 0;  // events that have a number, lost ones included
     uint64_t lost = 0;  // as the rings counted them at the last look
-    v1::EventBatch batch;
+    v1::EventList list = {};
+    std::vector<const Schema*> schemas = {};  // of the list, in its order
     size_t bytes = 0;
   };
 
   void Take(const RingEvent& event, const Schema& schema);
+  static uint32_t IndexOf(const Schema& schema, Stream* stream);
   uint64_t LostInRings(uint32_t query) const;
   void CountLost(uint32_t query);
   void Flush(uint32_t query, bool last);

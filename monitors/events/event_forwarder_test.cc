@@ -11,6 +11,13 @@ const Schema& Numbers() {
   return schema;
 }
 
+v1::EventList ListOf(const v1::EventBatch& batch) {
+  v1::EventList list;
+  EXPECT_TRUE(list.ParseFromString(batch.events()));
+  EXPECT_EQ(static_cast<uint32_t>(list.events_size()), batch.count());
+  return list;
+}
+
 class EventForwarderTest : public testing::Test {
  protected:
   void Push(EventRing* ring, uint32_t query, uint64_t number) {
@@ -26,7 +33,7 @@ class EventForwarderTest : public testing::Test {
     std::vector<uint64_t> numbers;
     for (const v1::EventBatch& batch : batches_) {
       if (batch.query() != query) continue;
-      for (const v1::Event& event : batch.events()) numbers.push_back(event.values(0).number());
+      for (const v1::Event& event : ListOf(batch).events()) numbers.push_back(event.values(0).number());
     }
     return numbers;
   }
@@ -36,7 +43,7 @@ class EventForwarderTest : public testing::Test {
       if (batch.query() != query) continue;
       EXPECT_GE(batch.first(), next);
       missing += batch.first() - next;
-      next = batch.first() + static_cast<uint64_t>(batch.events_size());
+      next = batch.first() + batch.count();
     }
     return missing;
   }
@@ -64,8 +71,11 @@ TEST_F(EventForwarderTest, EventsAreNumberedByQuery) {
   EXPECT_EQ(batches_[0].monitor(), "part-0");
   EXPECT_EQ(batches_[1].monitor(), "m");
   EXPECT_EQ(batches_[0].incarnation(), 77u);
-  const v1::Event& event = batches_[0].events(0);
-  EXPECT_EQ(event.parser(), "numbers");
+  const v1::EventList list = ListOf(batches_[0]);
+  const v1::Event& event = list.events(0);
+  EXPECT_EQ(event.schema(), 0u);
+  EXPECT_EQ(list.schemas(0).parser(), "numbers");
+  EXPECT_EQ(list.schemas(0).fields(1), "text");
   EXPECT_EQ(event.time_ns(), 5);
   EXPECT_EQ(event.src_ip(), std::string("\x0a\x00\x00\x01", 4));
   EXPECT_EQ(event.values(1).value_case(), v1::EventValue::VALUE_NOT_SET);
@@ -78,8 +88,8 @@ TEST_F(EventForwarderTest, SentIsReceivedAndMissing) {
   constexpr uint64_t kSent = 1000;
   for (uint64_t i = 0; i < kSent; ++i) {
     Push(i % 3 == 0 ? &one_ : &other_, 0, i);
-    full_ = i % 10 == 0;
-    if (i % 50 == 0) forwarder_.Forward();
+    full_ = i % 100 == 0;
+    if (i % 20 == 0) forwarder_.Forward();
   }
   full_ = false;
   forwarder_.EndQuery(0);

@@ -1,10 +1,12 @@
 package io.tapline.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.bench.events.EventBenchmark;
 import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.options.Installation;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.sim.streams.AlertLatency;
 import io.tapline.sim.streams.AlertLatency.Outcome;
@@ -14,13 +16,14 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench alerts}: latency from a packet to its alert. */
+/** {@code tapline bench alerts}: latency from a packet to its event and to its alert. */
 @Command(
     name = "alerts",
     description =
-        "Latency of a network-wide trigger over windows of 10 ms: from the window's end to the message.")
+        "Latency of events, from a packet to a client of the server's stream, and of a network-wide trigger over windows of 10 ms through Kafka and Flink, from the window's end to the message. Events need root.")
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int WARM_UP_SECONDS = 30;
 
   private final Console console;
 
@@ -52,8 +55,25 @@ final class BenchAlertsCommand implements Callable<Integer> {
       description = "From one burst to the next, on average (default ${DEFAULT-VALUE}).")
   private int burstMs;
 
-  @Option(names = "--json", description = "Print the result as JSON.")
+  @Option(
+      names = "--rate",
+      paramLabel = "N",
+      split = ",",
+      defaultValue = "1000,100000",
+      description = "Events per second, one phase each (default ${DEFAULT-VALUE}).")
+  private List<Integer> rates;
+
+  @Option(names = "--json", description = "Print the result as JSON, a line for each path.")
   private boolean json;
+
+  @Option(names = "--only", paramLabel = "PATH", description = "Only this path: events or flink.")
+  private Path only;
+
+  /** The ways from a packet to people. */
+  enum Path {
+    events,
+    flink
+  }
 
   BenchAlertsCommand(Console console) {
     this.console = console;
@@ -61,10 +81,80 @@ final class BenchAlertsCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    if (seconds < 1 || flushMs < 1 || load < 0 || burstMs < 20) {
+    if (seconds < 1
+        || flushMs < 1
+        || load < 0
+        || burstMs < 20
+        || rates.stream().anyMatch(n -> n < 1)) {
       throw new UsageException(
-          "--seconds and --flush-ms are at least 1, --load 0 and --burst-ms 20");
+          "--seconds, --flush-ms and --rate are at least 1, --load 0 and --burst-ms 20");
     }
+    boolean complete = true;
+    if (only != Path.flink) {
+      complete &= events();
+    }
+    if (only != Path.events) {
+      complete &= alerts();
+    }
+    return complete ? 0 : 1;
+  }
+
+  /** Returns true if every event arrived or is known to be missing. */
+  private boolean events() throws Exception {
+    TextTable table =
+        TextTable.ofText(
+            "events/s", "sent", "arrived", "missing", "unseen", "p50 ms", "p99 ms", "most ms");
+    boolean complete = true;
+    try (EventBenchmark benchmark =
+        new EventBenchmark(Installation.current().home().resolve("bin/tapline"))) {
+      benchmark.measure(10_000, WARM_UP_SECONDS);
+      for (int rate : rates) {
+        console.hint("events: " + rate + " per second for " + seconds + " s");
+        EventBenchmark.Phase phase = benchmark.measure(rate, seconds);
+        complete &= phase.sent() == phase.received() + phase.missing() + phase.unseen();
+        if (json) {
+          console.line(json(rate, phase));
+        } else {
+          table.add(
+              List.of(
+                  "" + rate,
+                  "" + phase.sent(),
+                  "" + phase.received(),
+                  "" + phase.missing(),
+                  "" + phase.unseen(),
+                  fraction(phase.percentileMs(50)),
+                  fraction(phase.percentileMs(99)),
+                  fraction(phase.percentileMs(100))));
+        }
+      }
+    }
+    if (!json) {
+      console.line(table.render(""));
+    }
+    return complete;
+  }
+
+  private static String json(int rate, EventBenchmark.Phase phase) {
+    return MAPPER
+        .createObjectNode()
+        .put("path", "events")
+        .put("rate", rate)
+        .put("sent", phase.sent())
+        .put("arrived", phase.received())
+        .put("missing", phase.missing())
+        .put("unseen", phase.unseen())
+        .put("p50_ms", phase.percentileMs(50))
+        .put("p99_ms", phase.percentileMs(99))
+        .put("most_ms", phase.percentileMs(100))
+        .toString();
+  }
+
+  private static String fraction(double milliseconds) {
+    return String.format(Locale.ROOT, "%.2f", milliseconds);
+  }
+
+  /** Returns true if no burst was missed. */
+  private boolean alerts() throws Exception {
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {
       AlertLatency measured = new AlertLatency(seconds, flushMs, burstMs, load);
@@ -74,7 +164,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       throw new CommandException("no alert came of " + outcome.missed() + " bursts");
     }
     print(outcome);
-    return outcome.missed() == 0 ? 0 : 1;
+    return outcome.missed() == 0;
   }
 
   private void print(Outcome outcome) {
@@ -82,6 +172,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       console.line(
           MAPPER
               .createObjectNode()
+              .put("path", "flink")
               .put("alerts", outcome.latenciesMs().size())
               .put("missed", outcome.missed())
               .put("p50_ms", outcome.percentile(50))

@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import io.tapline.control.ChildProcesses;
+import io.tapline.control.query.monitors.PartPlans;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import io.tapline.flink.TlsFiles;
@@ -24,9 +25,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class LocalAgents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalAgents.class);
-
-  /** Maximum number of queries of a monitor (monitors/plan/query_spec.h). */
-  public static final int QUERIES_PER_AGENT = 64;
 
   private static final Duration READY = Duration.ofSeconds(30);
   private static final long POLL_MS = 10;
@@ -122,7 +120,8 @@ public final class LocalAgents implements AutoCloseable {
 
   /** Returns the agents' names for so many queries at once: local-0, and others once it is full. */
   public static List<String> names(int mostQueries) {
-    int agents = (mostQueries + QUERIES_PER_AGENT - 1) / QUERIES_PER_AGENT;
+    int each = PartPlans.QUERIES_PER_MONITOR;
+    int agents = (mostQueries + each - 1) / each;
     return IntStream.range(0, agents).mapToObj(i -> "local-" + i).toList();
   }
 

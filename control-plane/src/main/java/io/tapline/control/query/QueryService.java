@@ -49,7 +49,7 @@ public final class QueryService implements AutoCloseable {
   private final TopicKeeper topicKeeper;
   private final Services services;
   private final MirrorAccounting accounting = new MirrorAccounting();
-  private final EventHub events = new EventHub();
+  private final EventHub events;
   private final QueryEnvironment environment;
   private final Map<String, Query> running = new ConcurrentHashMap<>();
   private volatile StateStore state = new MemoryStateStore();
@@ -74,6 +74,7 @@ public final class QueryService implements AutoCloseable {
     this.backend = backend;
     this.placements = new QueryPlacements(network);
     this.store = new QueryStore(backend.endpoints().redis(), backend.jobKey());
+    this.events = new EventHub(store.events());
     this.topics = new Topics(backend.endpoints().kafka(), backend.access());
     this.sites = new StreamSites(network, topics, backend.flink());
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites, topics);
@@ -192,7 +193,7 @@ public final class QueryService implements AutoCloseable {
               new Query.Start(true, "", source),
               ProgressListener.SILENT);
       running.put(query.id(), query);
-      events.open(query.id());
+      events.open(query.id(), true);
       query.rewriteAs(record.info());
       if (record.stopping()) {
         query.stopHere();
@@ -224,6 +225,7 @@ public final class QueryService implements AutoCloseable {
       throw new TooManyQueries(rights.tenant(), most);
     }
     running.put(query.id(), query);
+    events.open(query.id(), false);
   }
 
   private void start(Query query) {
@@ -261,10 +263,21 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Removes the rules first, so that a query seen as ended has none. */
+  /**
+   * Removes the rules and logs the last events first, so that a query seen as ended has neither.
+   */
   private void ended(Query query, QueryState state, String error) {
     placements.release(query.id());
+    drainEvents();
     query.enter(state, error);
+  }
+
+  private void drainEvents() {
+    try {
+      events.drain();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** The store is not used after the end has completed: {@link #close} may be waiting for that. */
@@ -275,6 +288,7 @@ public final class QueryService implements AutoCloseable {
     } finally {
       placements.release(query.id());
       running.remove(query.id());
+      drainEvents();
       events.close(query.id());
       // If it is not written, the next leader records the end.
       if (written) {
@@ -438,6 +452,7 @@ public final class QueryService implements AutoCloseable {
     accounting.close();
     topicKeeper.close();
     topics.close();
+    events.close();
     store.close();
   }
 }

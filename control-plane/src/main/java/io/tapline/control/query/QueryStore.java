@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.JobKey;
 import io.tapline.control.PipelineException;
+import io.tapline.control.query.events.EventStore;
 import io.tapline.control.query.services.RedisAccess;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;
@@ -81,6 +82,11 @@ public final class QueryStore implements AutoCloseable {
   /** Returns what the queries' jobs write. */
   public QueryResults results() {
     return new QueryResults(pool);
+  }
+
+  /** Returns the logs of queries' events. */
+  public EventStore events() {
+    return new EventStore(pool);
   }
 
   public void add(QueryInfo query, String plan) {
@@ -182,7 +188,8 @@ public final class QueryStore implements AutoCloseable {
   /** Removes a query and all of its results. */
   public void remove(String id, int processors) {
     List<String> keys =
-        new ArrayList<>(List.of(key(id), QueryResults.windows(id), key(id) + ":totals"));
+        new ArrayList<>(
+            List.of(key(id), QueryResults.windows(id), EventStore.key(id), key(id) + ":totals"));
     for (int p = 0; p < processors; p++) {
       keys.addAll(
           List.of(

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,6 +45,7 @@ final class Agent {
   private final String name;
   private final RegistryOptions options;
   private final LeaseListener listener;
+  private final Executor later;
   private final Map<String, Assigned> assigned = new LinkedHashMap<>();
   private final ClockOffset clock = new ClockOffset();
   private AgentHello hello = AgentHello.getDefaultInstance();
@@ -89,10 +91,16 @@ final class Agent {
     }
   }
 
-  Agent(String name, RegistryOptions options, LeaseListener listener) {
+  /**
+   * An agent without a lease.
+   *
+   * @param later the registry's thread
+   */
+  Agent(String name, RegistryOptions options, LeaseListener listener, Executor later) {
     this.name = name;
     this.options = options;
     this.listener = listener;
+    this.later = later;
   }
 
   boolean up() {
@@ -406,7 +414,12 @@ final class Agent {
   }
 
   private void onEvents(EventBatch batch) {
-    long next = listener.events(name, batch);
+    if (!listener.events(name, batch, next -> later.execute(() -> taken(batch, next)))) {
+      taken(batch, batch.getFirst() + batch.getCount());
+    }
+  }
+
+  private void taken(EventBatch batch, long next) {
     send(
         command()
             .setEventsTaken(

@@ -269,7 +269,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   private Agent newAgent(String name) {
-    return new Agent(name, options, listener);
+    return new Agent(name, options, listener, this::run);
   }
 
   private final class Leases extends RegistryGrpc.RegistryImplBase {

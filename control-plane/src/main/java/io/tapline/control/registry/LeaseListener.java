@@ -1,6 +1,7 @@
 package io.tapline.control.registry;
 
 import io.tapline.schema.rpc.EventBatch;
+import java.util.function.LongConsumer;
 
 /** Receives events of hosts' leases in order, on the registry's thread, which it must not block. */
 public interface LeaseListener {
@@ -29,11 +30,12 @@ public interface LeaseListener {
   /**
    * A monitor reports events of a query.
    *
-   * @return number of the first event that is not here, for the agent, which sends it again if this
-   *     control plane is replaced
+   * @param taken is called on any thread once they are safe, with the number of the monitor's next
+   *     event; the agent sends all others again if this control plane is replaced
+   * @return whether it takes them; if nobody does, the agent need not keep them
    */
-  default long events(String agent, EventBatch batch) {
-    return batch.getFirst() + batch.getEventsCount();
+  default boolean events(String agent, EventBatch batch, LongConsumer taken) {
+    return false;
   }
 
   /** Returns a listener that notifies both, in this order. */
@@ -64,8 +66,8 @@ public interface LeaseListener {
       }
 
       @Override
-      public long events(String agent, EventBatch batch) {
-        return Math.min(first.events(agent, batch), second.events(agent, batch));
+      public boolean events(String agent, EventBatch batch, LongConsumer taken) {
+        return first.events(agent, batch, taken) || second.events(agent, batch, taken);
       }
     };
   }

@@ -36,9 +36,7 @@ public final class ControlPlane {
     try (Controller controller = controller();
         DrillService drill = settings.drill(true);
         PipelineSession session = session(keys);
-        AgentRegistry registry = registry(session, keys, listeners(session, drill));
-        RestServer server =
-            RestServer.start(session.queries(), source(registry), drill, settings.rest())) {
+        AgentRegistry registry = registry(session, keys, listeners(session, drill))) {
       terminal.onStop(stop::countDown);
       if (registry != null) {
         open(registry);
@@ -49,7 +47,10 @@ public final class ControlPlane {
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }
       session.failure().thenRun(stop::countDown);
-      try (LocalAgents local = localAgents(session, registry)) {
+      // Serves no request before the interface is watched.
+      try (LocalAgents local = localAgents(session, registry);
+          RestServer server =
+              RestServer.start(session.queries(), source(registry), drill, settings.rest())) {
         announce(server);
         stop.await();
         if (session.failure().isDone()) {

@@ -138,7 +138,7 @@ public final class StoredQueries implements AutoCloseable {
     return "http://127.0.0.1:" + server.port();
   }
 
-  QueryService queries() {
+  public QueryService queries() {
     return queries;
   }
 

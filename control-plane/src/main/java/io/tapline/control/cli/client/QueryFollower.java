@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Follows a query's events to its end; reconnects after a broken connection and resumes after the
- * last window seen.
+ * Follows a query to its end; reconnects after a broken connection and resumes after the last
+ * window and the last events seen.
  */
 public final class QueryFollower {
   private static final Set<String> ENDED = Set.of("finished", "failed", "stopped");
@@ -34,11 +34,17 @@ public final class QueryFollower {
    * @throws CommandException if the query failed, or the server is unreachable for long
    */
   public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
+    untilEnd(windows, reports -> {});
+  }
+
+  /** Does the same, and passes on what parsers report at once. */
+  public void untilEnd(Consumer<WindowResult> windows, Consumer<JsonNode> reports)
+      throws InterruptedException {
     Optional<JsonNode> end = Optional.empty();
     while (end.isEmpty()) {
       try (EventReader events =
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
-        end = read(events, windows);
+        end = read(events, windows, reports);
       } catch (IOException broken) {
         // Equivalent to an end of the stream before the end of the query.
       }
@@ -61,13 +67,18 @@ public final class QueryFollower {
   }
 
   /** Reads until the stream ends; returns the query's end if it was received. */
-  private Optional<JsonNode> read(EventReader events, Consumer<WindowResult> windows)
+  private Optional<JsonNode> read(
+      EventReader events, Consumer<WindowResult> windows, Consumer<JsonNode> reports)
       throws IOException {
     for (Optional<EventReader.Event> next = events.next(); next.isPresent(); next = events.next()) {
       EventReader.Event event = next.get();
       JsonNode data = parse(event.data());
       if (event.name().equals("window")) {
-        windows.accept(window(event.id(), data));
+        windows.accept(window(event.id().replaceFirst(",.*", ""), data));
+        lastEvent = event.id();
+        failures = 0;
+      } else if (event.name().equals("events")) {
+        reports.accept(data);
         lastEvent = event.id();
         failures = 0;
       } else if (event.name().equals("state") && ENDED.contains(data.path("state").asText())) {

@@ -6,6 +6,7 @@ import io.tapline.control.cli.client.QueryFollower;
 import io.tapline.control.cli.client.ServerOption;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.options.Installation;
+import io.tapline.control.cli.results.EventPrinter;
 import io.tapline.control.cli.results.HostNames;
 import io.tapline.control.cli.results.ResultTables;
 import io.tapline.control.cli.results.WindowPrinter;
@@ -17,7 +18,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code tapline query watch}. */
-@Command(name = "watch", description = "Prints a query's results while they come, until it ends.")
+@Command(
+    name = "watch",
+    description = "Prints a query's windows and events while they come, until it ends.")
 final class QueryWatchCommand implements Callable<Integer> {
   private final Console console;
 
@@ -32,7 +35,7 @@ final class QueryWatchCommand implements Callable<Integer> {
       description = "YAML file: show hosts by its names.")
   private Path inventoryFile;
 
-  @Option(names = "--json", description = "Print result rows as JSON lines.")
+  @Option(names = "--json", description = "Print result rows and events as JSON lines.")
   private boolean json;
 
   QueryWatchCommand(Console console) {
@@ -47,7 +50,9 @@ final class QueryWatchCommand implements Callable<Integer> {
     WindowPrinter printer =
         new WindowPrinter(
             console, new ResultTables(query.path("plan"), names, console.columns()), json);
-    new QueryFollower(client, id).untilEnd(printer::printNow);
+    EventPrinter events = new EventPrinter(console, names, json);
+    new QueryFollower(client, id).untilEnd(printer::printNow, events::print);
+    events.end();
     printer.end();
     return 0;
   }

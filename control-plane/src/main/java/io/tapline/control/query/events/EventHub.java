@@ -2,34 +2,194 @@ package io.tapline.control.query.events;
 
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.schema.rpc.EventBatch;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
+import redis.clients.jedis.exceptions.JedisException;
 
-/** The events of all running queries. Thread-safe. */
-public final class EventHub implements LeaseListener {
-  private final Map<String, EventFeed> feeds = new ConcurrentHashMap<>();
+/**
+ * The events of all running queries: each is logged in Redis, then passed on to clients, then
+ * acknowledged to its agent. So a control plane that takes over knows what clients have seen, and
+ * gets from the agents what is not logged. Thread-safe; one thread writes.
+ *
+ * <p>Agents send at most a window of events ahead of their acknowledgements, which bounds what
+ * waits here.
+ */
+public final class EventHub implements LeaseListener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EventHub.class);
+  private static final long RETRY_MS = 500;
+  private static final long DRAIN_SECONDS = 5;
+  private static final int MOST_AT_ONCE = 1024;
 
-  /** Events of this query are kept from now on. */
-  public void open(String query) {
-    feeds.putIfAbsent(query, new EventFeed());
+  private final EventStore store;
+  private final Map<String, EventLog> logs = new ConcurrentHashMap<>();
+  private final BlockingQueue<Work> inbox = new LinkedBlockingQueue<>();
+  private boolean refused;
+  private final Thread writer = new Thread(this::write, "events-writer");
+
+  /**
+   * A batch that waits for the writer, or a mark in their order.
+   *
+   * @param batch null for a mark
+   */
+  private record Work(EventBatch batch, LongConsumer taken) {}
+
+  /** Starts the writer. */
+  public EventHub(EventStore store) {
+    this.store = store;
+    writer.setDaemon(true);
+    writer.start();
   }
 
-  /** The query has ended: its events are forgotten. */
+  /**
+   * Events of this query are logged from now on.
+   *
+   * @param resumed an earlier control plane may have logged some
+   */
+  public void open(String query, boolean resumed) {
+    logs.putIfAbsent(query, new EventLog(query, resumed));
+  }
+
+  /** Waits until all events that have arrived are logged, but not for long. */
+  public void drain() throws InterruptedException {
+    CountDownLatch done = new CountDownLatch(1);
+    inbox.add(new Work(null, next -> done.countDown()));
+    if (!done.await(DRAIN_SECONDS, TimeUnit.SECONDS)) {
+      LOG.warn("events wait for Redis");
+    }
+  }
+
+  /** The query has ended: events that still come are not wanted. */
   public void close(String query) {
-    feeds.remove(query);
+    logs.remove(query);
   }
 
-  /** Returns the events of a running query. */
+  /** Returns the events of a running query; empty if it does not run. */
   public Optional<EventFeed> of(String query) {
-    return Optional.ofNullable(feeds.get(query));
+    return Optional.ofNullable(logs.get(query)).map(EventLog::feed);
   }
 
-  /** Takes a batch; the events of queries that do not run here are not wanted. */
+  /** Returns the logged events of all queries that are kept. */
+  public EventStore store() {
+    return store;
+  }
+
   @Override
-  public long events(String agent, EventBatch batch) {
-    EventFeed feed = feeds.get(batch.getQuery());
-    return feed == null ? LeaseListener.super.events(agent, batch) : feed.take(batch);
+  public boolean events(String agent, EventBatch batch, LongConsumer taken) {
+    inbox.add(new Work(batch, taken));
+    return true;
+  }
+
+  private void write() {
+    List<Work> work = new ArrayList<>();
+    try {
+      while (true) {
+        work.add(inbox.take());
+        inbox.drainTo(work, MOST_AT_ONCE);
+        attempt(work);
+        work.clear();
+      }
+    } catch (InterruptedException closed) {
+      LOG.debug("no event is logged any more");
+    }
+  }
+
+  private void attempt(List<Work> work) throws InterruptedException {
+    try {
+      write(work);
+    } catch (RuntimeException e) {
+      // Not acknowledged: the agents keep them for the next control plane.
+      LOG.error("events are not logged", e);
+    }
+  }
+
+  private void write(List<Work> work) throws InterruptedException {
+    List<EventStore.Write> writes = new ArrayList<>();
+    List<Runnable> acknowledgements = new ArrayList<>();
+    Map<EventLog, List<EventEntry>> news = new LinkedHashMap<>();
+    for (Work each : work) {
+      EventBatch batch = each.batch();
+      if (batch == null) {
+        acknowledgements.add(() -> each.taken().accept(0));
+        continue;
+      }
+      EventLog log = logs.get(batch.getQuery());
+      long next = batch.getFirst() + batch.getCount();
+      acknowledgements.add(() -> each.taken().accept(next));
+      if (log != null) {
+        retried(() -> log.restore(store));
+        log.take(batch)
+            .ifPresent(
+                write -> {
+                  writes.add(write);
+                  news.computeIfAbsent(log, any -> new ArrayList<>()).add(write.entry());
+                });
+      }
+    }
+    append(writes);
+    news.forEach((log, entries) -> log.feed().add(entries));
+    acknowledgements.forEach(Runnable::run);
+  }
+
+  private void append(List<EventStore.Write> writes) throws InterruptedException {
+    if (writes.isEmpty()) {
+      return;
+    }
+    List<EventStore.Write> left = new ArrayList<>(writes);
+    boolean[] again = {false};
+    retried(
+        () -> {
+          if (again[0]) {
+            left.removeIf(this::isWritten);
+          }
+          again[0] = true;
+          appendIfAllowed(left);
+        });
+  }
+
+  /** Clients get events that Redis does not let this user log, too. */
+  private void appendIfAllowed(List<EventStore.Write> writes) {
+    try {
+      store.append(writes);
+    } catch (JedisAccessControlException e) {
+      if (!refused) {
+        LOG.error("events are not logged, so clients can't resume: {}", e.getMessage());
+      }
+      refused = true;
+    }
+  }
+
+  /** Returns true if an attempt of which no answer came has written the entry. */
+  private boolean isWritten(EventStore.Write write) {
+    OptionalLong last = store.last(write.batch().getQuery());
+    return last.isPresent() && last.getAsLong() >= write.entry().number();
+  }
+
+  /** Does something until Redis lets it be done. */
+  private static void retried(Runnable work) throws InterruptedException {
+    for (boolean told = false; ; told = true) {
+      try {
+        work.run();
+        return;
+      } catch (JedisException e) {
+        if (!told) {
+          LOG.warn("events can't be logged, trying on: Redis: {}", e.getMessage());
+        }
+        Thread.sleep(RETRY_MS);
+      }
+    }
   }
 
   @Override
@@ -40,4 +200,10 @@ public final class EventHub implements LeaseListener {
 
   @Override
   public void forgotten(String agent) {}
+
+  /** Ends the writer; agents keep what is not acknowledged. */
+  @Override
+  public void close() {
+    writer.interrupt();
+  }
 }

@@ -17,7 +17,7 @@ import java.util.TreeSet;
 /** The plans of a query's parts: which host has a monitor, and what each monitor counts. */
 public final class PartPlans {
   /** Packets have as many bits for queries (monitors/plan/query_spec.h). */
-  private static final int QUERIES_PER_MONITOR = 64;
+  public static final int QUERIES_PER_MONITOR = 64;
 
   private PartPlans() {}
 

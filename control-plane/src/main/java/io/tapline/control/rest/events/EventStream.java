@@ -5,6 +5,7 @@ import io.tapline.control.access.Token;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueryState;
 import io.tapline.control.query.WindowResult;
+import io.tapline.control.query.events.EventEntry;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Entry;
 import io.tapline.control.rest.http.Revocation;
@@ -22,21 +23,25 @@ final class EventStream {
 
   private final QueryService queries;
   private final String query;
-  private final String after;
   private final Token token;
   private final HttpServletResponse out;
   private final Context ctx;
+  private StreamPosition at;
+
+  /** Whether the client has what is in Redis of the query's events. */
+  private boolean caughtUp;
+
   private volatile boolean ended;
 
   /**
    * A stream that answers a request.
    *
-   * @param after entry of the last window that the client has; empty for none
+   * @param after what the client has
    */
-  EventStream(QueryService queries, Context ctx, String query, String after) {
+  EventStream(QueryService queries, Context ctx, String query, StreamPosition after) {
     this.queries = queries;
     this.query = query;
-    this.after = after;
+    this.at = after;
     this.token = Access.known(ctx);
     this.out = ctx.res();
     this.ctx = ctx;
@@ -82,16 +87,20 @@ final class EventStream {
 
   /** Sends events until the query or this stream ends. */
   void run(QueryFeed feed) throws IOException {
-    String last = after;
     QueryState sent = null;
     QueryFeed.Moment now = feed.moment();
+    long written = System.nanoTime();
     while (now.query().isPresent() && !ended) {
+      StreamPosition before = at;
       QueryState state = now.query().get().state();
-      if (state != sent && !state.ended()) {
+      boolean changed = state != sent;
+      if (changed && !state.ended()) {
         write(Events.state(now.query().get(), ""));
         sent = state;
       }
-      last = windows(now, last);
+      long heard = feed.news();
+      events(feed, state);
+      windows(now);
       if (now.lost()) {
         return;
       }
@@ -99,39 +108,78 @@ final class EventStream {
         write(Events.state(now.query().get(), EventStreams.END));
         return;
       }
-      QueryFeed.Moment seen = now;
-      now = feed.next(seen, KEEP_ALIVE_MS, () -> ended);
-      if (now == seen && !ended) {
-        write(Events.comment("still here"));
+      if (changed || !at.equals(before)) {
+        written = System.nanoTime();
       }
+      long quietMs = (System.nanoTime() - written) / 1_000_000;
+      if (quietMs >= KEEP_ALIVE_MS) {
+        write(Events.comment("still here"));
+        written = System.nanoTime();
+        quietMs = 0;
+      }
+      now = feed.next(now, heard, KEEP_ALIVE_MS - quietMs, () -> ended);
     }
   }
 
   /**
-   * Sends the windows after an entry: from Redis those that the feed no longer has, the rest from
-   * the feed.
+   * Sends the events after the client's position: from Redis those that the feed does not have, the
+   * rest from the feed.
    */
-  private String windows(QueryFeed.Moment now, String from) throws IOException {
-    String last = from;
-    while (Entry.isBefore(last, now.after()) && !ended) {
-      List<WindowResult> page = queries.results().windowsAfter(query, last);
+  private void events(QueryFeed feed, QueryState state) throws IOException {
+    List<EventEntry> latest = feed.eventsAfter(at.events());
+    boolean behind = !latest.isEmpty() && latest.get(0).number() > at.events() + 1;
+    if (behind || state.ended() || !caughtUp) {
+      for (List<EventEntry> page = olderEvents(); !page.isEmpty() && !ended; page = olderEvents()) {
+        send(page);
+      }
+      caughtUp = true;
+      latest = feed.eventsAfter(at.events());
+    }
+    send(latest);
+  }
+
+  private List<EventEntry> olderEvents() {
+    return queries.events().store().after(query, at.events());
+  }
+
+  private void send(List<EventEntry> entries) throws IOException {
+    for (EventEntry entry : entries) {
+      if (!ended) {
+        at = at.withEvents(entry.number());
+        out.getOutputStream().write(Events.id(at.toString()));
+        out.getOutputStream().write(Events.events(entry));
+      }
+    }
+    if (!entries.isEmpty()) {
+      out.flushBuffer();
+    }
+  }
+
+  /**
+   * Sends the windows after the client's position: from Redis those that the feed no longer has,
+   * the rest from the feed.
+   */
+  private void windows(QueryFeed.Moment now) throws IOException {
+    while (Entry.isBefore(at.window(), now.after()) && !ended) {
+      List<WindowResult> page = queries.results().windowsAfter(query, at.window());
       if (page.isEmpty()) {
         break;
       }
       for (WindowResult window : page) {
-        if (!ended) {
-          write(Events.window(window));
-          last = window.entry();
-        }
+        window(window.entry(), Events.window(window));
       }
     }
-    for (QueryFeed.Event window : after(now.windows(), last)) {
-      if (!ended) {
-        write(window.bytes());
-        last = window.entry();
-      }
+    for (QueryFeed.Event window : after(now.windows(), at.window())) {
+      window(window.entry(), window.bytes());
     }
-    return last;
+  }
+
+  private void window(String entry, byte[] event) throws IOException {
+    if (!ended) {
+      at = at.withWindow(entry);
+      out.getOutputStream().write(Events.id(at.toString()));
+      write(event);
+    }
   }
 
   /** Searches from the end, since a client usually lacks only the latest. */

@@ -101,9 +101,9 @@ public final class EventStreams implements AutoCloseable {
   /**
    * Responds to a request with a query's events.
    *
-   * @param after entry of the last window that the client has; empty for none
+   * @param after what the client has
    */
-  public void follow(Context ctx, String query, String after) {
+  public void follow(Context ctx, String query, StreamPosition after) {
     String tenant = Access.rights(ctx).tenant();
     String refusal = slots.take(tenant, Access.quota(ctx).eventStreams());
     if (!refusal.isEmpty()) {
@@ -182,6 +182,9 @@ public final class EventStreams implements AutoCloseable {
     synchronized (followed) {
       Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
       one.followers++;
+      if (one.feed != feed) {
+        feed.close();
+      }
       return one.feed;
     }
   }
@@ -195,6 +198,7 @@ public final class EventStreams implements AutoCloseable {
       Followed one = followed.get(id);
       if (--one.followers == 0) {
         one.reading.cancel(false);
+        one.feed.close();
         followed.remove(id);
       }
     }

@@ -3,7 +3,9 @@ package io.tapline.control.rest.events;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.WindowResult;
+import io.tapline.control.query.events.EventEntry;
 import io.tapline.control.rest.http.Json;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
 /** Server-sent events (WHATWG HTML, section 9.2) as bytes. */
@@ -19,9 +21,11 @@ public final class Events {
             .put("query", query.id())
             .put("state", query.state().text())
             .put("error", query.error());
-    return event("state", id, data);
+    byte[] event = event("state", data.toString());
+    return id.isEmpty() ? event : joined(id(id), event);
   }
 
+  /** Returns a window, to be sent after its {@link #id}. */
   static byte[] window(WindowResult window) {
     ObjectNode data =
         Json.object()
@@ -31,7 +35,17 @@ public final class Events {
             .put("window_end_ns", window.windowEndNs());
     data.set("rows", window.rows());
     data.set("completeness", window.completeness());
-    return event("window", window.entry(), data);
+    return event("window", data.toString());
+  }
+
+  /** Returns what a monitor reported at once, to be sent after its {@link #id}. */
+  static byte[] events(EventEntry entry) {
+    return joined(bytes("event: events\ndata: "), entry.json(), bytes("\n\n"));
+  }
+
+  /** Returns the line that gives the event after it an ID. */
+  static byte[] id(String id) {
+    return bytes("id: " + id + "\n");
   }
 
   /** Returns a comment, which clients ignore. */
@@ -39,10 +53,17 @@ public final class Events {
     return bytes(": " + text + "\n\n");
   }
 
-  private static byte[] event(String name, String id, ObjectNode data) {
+  private static byte[] event(String name, String json) {
     // JSON escapes line breaks, so the data is one line.
-    String idLine = id.isEmpty() ? "" : "id: " + id + "\n";
-    return bytes("event: " + name + "\n" + idLine + "data: " + data + "\n\n");
+    return bytes("event: " + name + "\ndata: " + json + "\n\n");
+  }
+
+  private static byte[] joined(byte[]... parts) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    for (byte[] part : parts) {
+      all.writeBytes(part);
+    }
+    return all.toByteArray();
   }
 
   private static byte[] bytes(String text) {

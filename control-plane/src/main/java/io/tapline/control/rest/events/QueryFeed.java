@@ -3,6 +3,8 @@ package io.tapline.control.rest.events;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.WindowResult;
+import io.tapline.control.query.events.EventEntry;
+import io.tapline.control.query.events.EventFeed;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -13,9 +15,9 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The events of one query, read from Redis and serialized once for all clients that follow it. It
- * keeps only the latest windows; clients that are further behind read Redis themselves.
- * Thread-safe.
+ * The states and windows of one query, read from Redis and serialized once for all clients that
+ * follow it. It keeps only the latest windows; clients that are further behind read Redis
+ * themselves. Clients that wait here also learn of the query's events. Thread-safe.
  */
 final class QueryFeed implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
@@ -27,6 +29,9 @@ final class QueryFeed implements Runnable {
   private final Deque<Event> kept = new ArrayDeque<>();
   private long keptBytes;
   private String after = "";
+  private final Runnable onEvents = this::hear;
+  private final Optional<EventFeed> events;
+  private long news;
   private Moment moment = new Moment(Optional.empty(), "", List.of(), false);
 
   /**
@@ -49,6 +54,8 @@ final class QueryFeed implements Runnable {
   QueryFeed(QueryService queries, String id) {
     this.queries = queries;
     this.id = id;
+    events = queries.events().of(id);
+    events.ifPresent(feed -> feed.listen(onEvents));
     read(() -> after = queries.results().lastWindow(id));
     run();
   }
@@ -57,14 +64,35 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
+  /** No client follows the query any more. */
+  void close() {
+    events.ifPresent(feed -> feed.forget(onEvents));
+  }
+
+  private synchronized void hear() {
+    news++;
+    notifyAll();
+  }
+
+  /** Returns how often there were new events. */
+  synchronized long news() {
+    return news;
+  }
+
+  /** Returns the latest events after an entry; none if the query has ended. */
+  List<EventEntry> eventsAfter(long number) {
+    return events.map(feed -> feed.after(number)).orElse(List.of());
+  }
+
   /**
-   * Waits until the snapshot differs from this one, the time is over, or another thread has set
-   * {@code ended} and called {@link #wake}.
+   * Waits until the snapshot differs from this one, there are more events, the time is over, or
+   * another thread has set {@code ended} and called {@link #wake}.
    *
+   * @param heard what {@link #news} returned before the client looked for events
    * @param ended read under this feed's lock, so that no call of {@link #wake} is missed
    */
-  synchronized Moment next(Moment seen, long ms, BooleanSupplier ended) {
-    if (moment == seen && !ended.getAsBoolean()) {
+  synchronized Moment next(Moment seen, long heard, long ms, BooleanSupplier ended) {
+    if (moment == seen && news == heard && !ended.getAsBoolean()) {
       try {
         wait(ms);
       } catch (InterruptedException e) {

@@ -14,8 +14,8 @@ import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.rest.events.EventStreams;
 import io.tapline.control.rest.events.Events;
+import io.tapline.control.rest.events.StreamPosition;
 import io.tapline.control.rest.http.Access;
-import io.tapline.control.rest.http.Entry;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Problem;
 import io.tapline.control.rest.http.ProblemException;
@@ -198,7 +198,7 @@ public final class QueryRoutes {
   private Route eventsRoute() {
     return one(Route.get(ONE + "/events", "followQuery"))
         .summary(
-            "Server-sent events: each change of state, each window's rows. Ends after the final state, and within a second after the token was revoked.")
+            "Server-sent events: each change of state, each window's rows, and what parsers report at once. Ends after the final state, and within a second after the token was revoked.")
         .parameter(
             "header",
             "Last-Event-ID",
@@ -208,7 +208,7 @@ public final class QueryRoutes {
             200,
             Events.MEDIA_TYPE,
             Route.Content.NO_SCHEMA,
-            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, whose ID is an entry of the query's stream.")
+            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID says how far the client has read both.")
         .answersNothing(204, "Last-Event-ID is the end's: there is no more.")
         .problem(400, "Last-Event-ID is none of ours.")
         .problem(
@@ -224,7 +224,7 @@ public final class QueryRoutes {
       ctx.status(204);
       return;
     }
-    streams.follow(ctx, query.id(), Entry.parse("Last-Event-ID", last));
+    streams.follow(ctx, query.id(), StreamPosition.parse(last));
   }
 
   private static Route.Builder one(Route.Builder route) {

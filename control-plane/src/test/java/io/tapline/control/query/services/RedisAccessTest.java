@@ -8,16 +8,22 @@ import io.tapline.control.JobKey;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryState;
 import io.tapline.control.query.QueryStore;
+import io.tapline.control.query.events.EventHub;
+import io.tapline.control.query.events.EventStore;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisClients;
 import io.tapline.schema.RedisAcl;
+import io.tapline.schema.rpc.Event;
+import io.tapline.schema.rpc.EventBatch;
+import io.tapline.schema.rpc.EventList;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.XAddParams;
 
 /** Tests the control plane's rights in a real Redis with the aclfile of the cluster in Docker. */
 class RedisAccessTest {
@@ -74,8 +81,29 @@ class RedisAccessTest {
       try (Jedis admin = redis.client()) {
         assertThat(admin.aclUsers()).doesNotContain(USER);
       }
+      logEvent(store.events());
+      assertThat(store.events().after("a-1", 0)).hasSize(1);
       store.remove("a-1", 1);
+      assertThat(store.events().after("a-1", 0)).isEmpty();
       assertThat(store.find("a-1")).isEmpty();
+    }
+  }
+
+  private static void logEvent(EventStore events) throws Exception {
+    try (EventHub hub = new EventHub(events)) {
+      hub.open("a-1", false);
+      EventBatch batch =
+          EventBatch.newBuilder()
+              .setQuery("a-1")
+              .setCount(1)
+              .setEvents(
+                  EventList.newBuilder()
+                      .addEvents(Event.getDefaultInstance())
+                      .build()
+                      .toByteString())
+              .build();
+      hub.events("h1", batch, next -> {});
+      hub.drain();
     }
   }
 
@@ -84,9 +112,10 @@ class RedisAccessTest {
     work();
     String[] file = Files.readString(folder.resolve("users.acl")).split("\n");
     String line = List.of(file).stream().filter(user -> user.contains(" control ")).findAny().get();
-    List<String> rules =
-        new ArrayList<>(List.of(line.split(" ")).subList(2, line.split(" ").length));
-    List<String> taken = rules.stream().filter(rule -> rule.matches("[+~&].*")).toList();
+    // A selector, in parentheses, is one rule.
+    String[] words = line.split(" (?![^(]*\\))");
+    List<String> rules = new ArrayList<>(List.of(words).subList(2, words.length));
+    List<String> taken = rules.stream().filter(rule -> rule.matches("[+~&(].*")).toList();
     assertThat(taken).hasSizeGreaterThan(20);
     try (Jedis admin = redis.client()) {
       for (String rule : taken) {
@@ -121,6 +150,9 @@ class RedisAccessTest {
             client -> client.info(),
             client -> client.clientList(),
             client -> client.get("tapline:query:a-1:last:0"),
+            client ->
+                client.xadd(
+                    "tapline:query:a-1:windows", Map.of("processor", "0"), XAddParams.xAddParams()),
             client -> client.hset("tapline:pool:videos", "/", "x"),
             client -> client.hgetAll("foreign"),
             client -> client.publish("foreign", ""));

@@ -9,6 +9,9 @@ import io.tapline.control.rest.Rest;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.StoredQueries;
 import io.tapline.control.testing.Await;
+import io.tapline.schema.rpc.EventBatch;
+import io.tapline.schema.rpc.EventList;
+import io.tapline.schema.rpc.EventSchema;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.StringReader;
@@ -102,6 +105,66 @@ class EventsTest {
       assertThat(end.data().path("state").asText()).isEqualTo("finished");
       assertThat(end.id()).isEqualTo(EventStreams.END);
       assertThat(next(stream)).isNull();
+    }
+  }
+
+  /** A batch of one event, as an agent sends it. */
+  private void report(int number) throws InterruptedException {
+    EventList list =
+        EventList.newBuilder()
+            .addSchemas(EventSchema.newBuilder().setParser("http_get"))
+            .addEvents(io.tapline.schema.rpc.Event.newBuilder().setTimeNs(number))
+            .build();
+    EventBatch batch =
+        EventBatch.newBuilder()
+            .setQuery("q-1")
+            .setMonitor("h1")
+            .setIncarnation(1)
+            .setFirst(number)
+            .setCount(1)
+            .setEvents(list.toByteString())
+            .build();
+    stored.queries().events().events("h1", batch, next -> {});
+    stored.queries().events().drain();
+  }
+
+  @Test
+  void tellsWhatParsersReportAndGoesOnAfterIt() throws Exception {
+    stored.queries().events().open("q-1", false);
+    report(0);
+    String last;
+    try (BufferedReader stream = stored.rest.events(EVENTS)) {
+      assertThat(next(stream).name()).isEqualTo("state");
+      Event first = next(stream);
+      assertThat(first.name()).isEqualTo("events");
+      assertThat(first.id()).isEqualTo(",1");
+      stored.window("q-1", 1, 0, 1);
+      assertThat(next(stream).id()).isEqualTo("1-0,1");
+      report(3);
+      Event second = next(stream);
+      assertThat(second.id()).isEqualTo("1-0,2");
+      assertThat(second.data().path("monitor").asText()).isEqualTo("h1");
+      assertThat(second.data().path("missing").asInt()).isEqualTo(2);
+      assertThat(second.data().at("/events/0/time_ns").asInt()).isEqualTo(3);
+      last = second.id();
+    }
+    for (int number = 4; number < 300; number++) {
+      report(number);
+    }
+    stored.queries().events().close("q-1");
+    stored.state("q-1", "finished");
+    List<Event> rest =
+        all(stored.rest.send(stored.rest.request(EVENTS).header("Last-Event-ID", last)).body());
+    assertThat(rest).hasSize(297);
+    assertThat(rest.get(0).id()).isEqualTo("1-0,3");
+    assertThat(rest.get(295).data().at("/events/0/time_ns").asInt()).isEqualTo(299);
+  }
+
+  @Test
+  void anIdThatIsNoneOfOursIsRefused() throws Exception {
+    for (String id : List.of("x", "1-0,", "1-0,x", "1-0,1,2", ",-1")) {
+      HttpRequest.Builder request = stored.rest.request(EVENTS).header("Last-Event-ID", id);
+      assertThat(stored.rest.send(request).statusCode()).as(id).isEqualTo(400);
     }
   }
 

@@ -181,7 +181,12 @@ class OpenApiTest {
     int seen = 0;
     for (String line : body.lines().toList()) {
       if (line.startsWith("event: ")) {
-        name = line.substring(7).equals("state") ? "StateEvent" : "WindowEvent";
+        name =
+            switch (line.substring(7)) {
+              case "state" -> "StateEvent";
+              case "window" -> "WindowEvent";
+              default -> "ParserEvents";
+            };
       } else if (line.startsWith("data: ")) {
         JsonNode data = MAPPER.readTree(line.substring(6));
         assertThat(schema(Schemas.reference(name)).validate(data)).isEmpty();

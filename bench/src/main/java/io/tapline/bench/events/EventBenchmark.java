@@ -1,0 +1,170 @@
+package io.tapline.bench.events;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Measures events from a packet on an interface to a client of the server's stream: a real server
+ * with its own agent, monitor, Kafka, Flink and Redis. Needs root.
+ */
+public final class EventBenchmark implements AutoCloseable {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final long READY_SECONDS = 120;
+  private static final long SETTLE_SECONDS = 30;
+  private static final String QUERY =
+      "PARSE marked_packet(dscp=%d) FROM * TO * LIMIT 3600s SAMPLE * PROCESS (top-k: k=3, w=10s)";
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final MarkedLink link;
+  private Process server;
+  private String url;
+  private String query;
+  private EventClient client;
+
+  /**
+   * What became of the packets of one phase.
+   *
+   * @param sent packets
+   * @param received events that arrived
+   * @param missing events that found no room, as the server counts them
+   * @param unseen packets that reached no parser, as the monitor counts them
+   * @param agesNs from a packet to its event's arrival, ascending
+   */
+  public record Phase(long sent, long received, long missing, long unseen, long[] agesNs) {
+    /** Returns a percentile of the ages in ms. */
+    public double percentileMs(double percent) {
+      if (agesNs.length == 0) {
+        return Double.NaN;
+      }
+      int at = (int) Math.ceil(percent / 100 * agesNs.length) - 1;
+      return agesNs[Math.max(0, at)] / 1e6;
+    }
+  }
+
+  /** Starts a server over a link of its own, and a query. */
+  public EventBenchmark(Path tapline) throws IOException, InterruptedException {
+    link = MarkedLink.open();
+    try {
+      int port = freePort();
+      url = "http://127.0.0.1:" + port;
+      server =
+          new ProcessBuilder(
+                  tapline.toString(),
+                  "server",
+                  "--port",
+                  "" + port,
+                  "--interface",
+                  link.networkInterface())
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      awaitReady();
+      JsonNode submitted =
+          MAPPER.readTree(post("/api/v1/queries", QUERY.formatted(MarkedLink.CODE_POINT)));
+      query = submitted.path("id").asText();
+      while (!state().path("state").asText().equals("running")) {
+        Thread.sleep(100);
+      }
+      client = new EventClient(URI.create(url + "/api/v1/queries/" + query + "/events"));
+    } catch (IOException | InterruptedException e) {
+      close();
+      throw e;
+    }
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private void awaitReady() throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(READY_SECONDS);
+    while (server.isAlive() && System.nanoTime() < end) {
+      try {
+        HttpRequest ask = HttpRequest.newBuilder(URI.create(url + "/readyz")).build();
+        if (http.send(ask, HttpResponse.BodyHandlers.discarding()).statusCode() == 200) {
+          return;
+        }
+      } catch (ConnectException notYet) {
+        // It does not listen yet.
+      }
+      Thread.sleep(200);
+    }
+    throw new IOException("the server is not ready: start it by hand to see why");
+  }
+
+  private String post(String path, String text) throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + path))
+            .header("Content-Type", "text/plain")
+            .POST(HttpRequest.BodyPublishers.ofString(text))
+            .build();
+    HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
+    if (answer.statusCode() / 100 != 2) {
+      throw new IOException("the server refused the query: " + answer.body());
+    }
+    return answer.body();
+  }
+
+  private JsonNode state() throws IOException, InterruptedException {
+    HttpRequest ask = HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + query)).build();
+    return MAPPER.readTree(http.send(ask, HttpResponse.BodyHandlers.ofString()).body());
+  }
+
+  /** Returns the packets that the monitor has counted as lost before any parser saw them. */
+  private long unseen() throws IOException, InterruptedException {
+    JsonNode dropped = state().at("/totals/dropped");
+    return dropped.path("kernel_missed").asLong() + dropped.path("queue_full").asLong();
+  }
+
+  /** Sends marked packets at a rate, and waits for what becomes of them. */
+  public Phase measure(int perSecond, int seconds) throws IOException, InterruptedException {
+    long receivedBefore = client.received();
+    long missingBefore = client.missing();
+    long unseenBefore = unseen();
+    client.begin();
+    long sent = link.send(perSecond, seconds);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SETTLE_SECONDS);
+    long before = -1;
+    while (System.nanoTime() < end
+        && (client.received() != before
+            || sent
+                > client.received()
+                    - receivedBefore
+                    + client.missing()
+                    - missingBefore
+                    + unseen()
+                    - unseenBefore)) {
+      before = client.received();
+      Thread.sleep(500);
+    }
+    return new Phase(
+        sent,
+        client.received() - receivedBefore,
+        client.missing() - missingBefore,
+        unseen() - unseenBefore,
+        client.ages());
+  }
+
+  @Override
+  public void close() throws IOException, InterruptedException {
+    if (client != null) {
+      client.close();
+    }
+    if (server != null) {
+      server.destroy();
+      server.waitFor();
+    }
+    link.close();
+  }
+}

@@ -1,0 +1,95 @@
+package io.tapline.control.query.events;
+
+import io.tapline.schema.rpc.EventBatch;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Which events of a query are logged, by the numbers that its monitors give them
+ * (schema/event.proto): repeated ones are recognized, missing ones are counted. Confined to one
+ * thread.
+ */
+final class EventNumbers {
+  private final Map<String, Origin> origins = new HashMap<>();
+  private long entry;
+  private long received;
+  private long missing;
+  private long interrupted;
+
+  /** One monitor, in its latest life. */
+  private static final class Origin {
+    private final long incarnation;
+    private long next;
+    private boolean ended;
+
+    Origin(long incarnation) {
+      this.incarnation = incarnation;
+    }
+  }
+
+  /**
+   * What is to be logged of a batch.
+   *
+   * @param entry its place in the log
+   * @param skip events at the beginning that are logged already
+   * @param received events of the query so far, these included
+   * @param missing events that found no room on their way so far, as far as numbers show it
+   * @param interrupted lives of monitors that broke off, so that nobody knows what they lost
+   */
+  record Cut(long entry, int skip, long received, long missing, long interrupted) {}
+
+  /** Restores what an earlier control plane has logged last of a monitor. */
+  void restore(String monitor, long incarnation, long next, boolean ended) {
+    Origin origin = new Origin(incarnation);
+    origin.next = next;
+    origin.ended = ended;
+    origins.put(monitor, origin);
+  }
+
+  /** Restores the totals of the last entry. */
+  void restore(Cut last) {
+    entry = last.entry();
+    received = last.received();
+    missing = last.missing();
+    interrupted = last.interrupted();
+  }
+
+  /** Returns the number of the monitor's first event that is not in the log. */
+  long next(EventBatch batch) {
+    Origin origin = origins.get(batch.getMonitor());
+    long end = batch.getFirst() + batch.getCount();
+    boolean current = origin != null && origin.incarnation == batch.getIncarnation();
+    return current ? Math.max(origin.next, end) : end;
+  }
+
+  /** Takes a batch; empty if there is nothing new in it. */
+  Optional<Cut> take(EventBatch batch) {
+    Origin origin = origins.get(batch.getMonitor());
+    boolean known = origin != null && origin.incarnation == batch.getIncarnation();
+    if (!known) {
+      if (origin != null && Long.compareUnsigned(batch.getIncarnation(), origin.incarnation) < 0) {
+        // Of a life that is over: what it had sent last was counted as interrupted.
+        return Optional.empty();
+      }
+      if (origin != null && !origin.ended) {
+        interrupted++;
+      }
+      origin = new Origin(batch.getIncarnation());
+      origins.put(batch.getMonitor(), origin);
+    }
+    long end = batch.getFirst() + batch.getCount();
+    boolean ends = batch.getLast() && !origin.ended;
+    if (end <= origin.next && !ends) {
+      return Optional.empty();
+    }
+    long gap = Math.max(0, batch.getFirst() - origin.next);
+    int skip = (int) Math.min(batch.getCount(), Math.max(0, origin.next - batch.getFirst()));
+    origin.next = Math.max(origin.next, end);
+    origin.ended |= batch.getLast();
+    missing += gap;
+    received += batch.getCount() - skip;
+    entry++;
+    return Optional.of(new Cut(entry, skip, received, missing, interrupted));
+  }
+}

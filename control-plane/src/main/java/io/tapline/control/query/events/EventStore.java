@@ -1,0 +1,120 @@
+package io.tapline.control.query.events;
+
+import io.tapline.schema.rpc.EventBatch;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.Pipeline;
+import redis.clients.jedis.Response;
+import redis.clients.jedis.StreamEntryID;
+import redis.clients.jedis.params.XAddParams;
+import redis.clients.jedis.resps.StreamEntry;
+
+/**
+ * The logs of queries' events in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ */
+public final class EventStore {
+  private static final int PAGE = 64;
+
+  private final JedisPool pool;
+
+  /** Logs that are reached through the connections of a pool that the caller owns. */
+  public EventStore(JedisPool pool) {
+    this.pool = pool;
+  }
+
+  /** Returns the key of a query's log. */
+  public static String key(String query) {
+    return "tapline:query:" + query + ":event-log";
+  }
+
+  /**
+   * An entry that is to be written.
+   *
+   * @param batch what it was made from
+   * @param oldest number of the first entry that is kept beside it
+   */
+  record Write(EventBatch batch, EventNumbers.Cut cut, EventEntry entry, long oldest) {
+    private Map<byte[], byte[]> fields() {
+      Map<byte[], byte[]> fields = new HashMap<>();
+      put(fields, "monitor", batch.getMonitor());
+      put(fields, "incarnation", Long.toUnsignedString(batch.getIncarnation()));
+      put(fields, "next", "" + (batch.getFirst() + batch.getCount()));
+      put(fields, "last", batch.getLast() ? "1" : "0");
+      put(fields, "received", "" + cut.received());
+      put(fields, "missing", "" + cut.missing());
+      put(fields, "interrupted", "" + cut.interrupted());
+      fields.put(bytes("data"), entry.json());
+      return fields;
+    }
+  }
+
+  private static void put(Map<byte[], byte[]> fields, String name, String value) {
+    fields.put(bytes(name), bytes(value));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Writes entries in one round trip. Redis refuses one whose number is not above that of the log's
+   * last entry, so that two control planes can't both write a log.
+   */
+  void append(List<Write> writes) {
+    try (Jedis redis = pool.getResource();
+        Pipeline pipeline = redis.pipelined()) {
+      List<Response<byte[]>> answers = new ArrayList<>();
+      for (Write write : writes) {
+        XAddParams number =
+            new XAddParams()
+                .id(new StreamEntryID(write.entry().number(), 0))
+                .minId(write.oldest() + "-0")
+                .approximateTrimming();
+        answers.add(pipeline.xadd(bytes(key(write.batch().getQuery())), number, write.fields()));
+      }
+      pipeline.sync();
+      answers.forEach(Response::get);
+    }
+  }
+
+  /** Returns the number of a log's last entry; empty if it has none. */
+  OptionalLong last(String query) {
+    try (Jedis redis = pool.getResource()) {
+      return redis.xrevrange(key(query), "+", "-", 1).stream()
+          .mapToLong(entry -> entry.getID().getTime())
+          .findFirst();
+    }
+  }
+
+  /** Returns entries after a number, the oldest first, at most a page of them. */
+  public List<EventEntry> after(String query, long number) {
+    try (Jedis redis = pool.getResource()) {
+      return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()
+          .map(EventStore::entry)
+          .toList();
+    }
+  }
+
+  private static EventEntry entry(StreamEntry entry) {
+    return new EventEntry(entry.getID().getTime(), bytes(entry.getFields().get("data")));
+  }
+
+  /** An entry as it was written, for {@link EventLog#restore}. */
+  record Written(EventEntry entry, Map<String, String> fields) {}
+
+  /** Returns the same entries with everything that was written about them. */
+  List<Written> writtenAfter(String query, long number) {
+    try (Jedis redis = pool.getResource()) {
+      return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()
+          .map(entry -> new Written(entry(entry), entry.getFields()))
+          .toList();
+    }
+  }
+}

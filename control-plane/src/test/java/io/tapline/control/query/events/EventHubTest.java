@@ -1,0 +1,184 @@
+package io.tapline.control.query.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.ByteString;
+import io.tapline.control.testing.Await;
+import io.tapline.control.testing.TestRedis;
+import io.tapline.schema.rpc.Event;
+import io.tapline.schema.rpc.EventBatch;
+import io.tapline.schema.rpc.EventList;
+import io.tapline.schema.rpc.EventSchema;
+import io.tapline.schema.rpc.EventValue;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.JedisPoolConfig;
+
+@Timeout(60)
+class EventHubTest {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final TestRedis redis;
+  private final JedisPool pool;
+  private final EventStore store;
+  private final AtomicLong acknowledged = new AtomicLong(-1);
+
+  EventHubTest() throws Exception {
+    redis = TestRedis.start();
+    pool = pool(redis);
+    store = new EventStore(pool);
+  }
+
+  private static JedisPool pool(TestRedis redis) {
+    JedisPoolConfig settings = new JedisPoolConfig();
+    settings.setTestOnBorrow(true);
+    return new JedisPool(
+        settings, HostAndPort.from(redis.address()), DefaultJedisClientConfig.builder().build());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    pool.close();
+    redis.close();
+  }
+
+  private static EventBatch batch(long first, int events) {
+    EventList.Builder list =
+        EventList.newBuilder()
+            .addSchemas(
+                EventSchema.newBuilder().setParser("p").addFields("size").addFields("name"));
+    for (int i = 0; i < events; i++) {
+      list.addEvents(
+          Event.newBuilder()
+              .setTimeNs(5)
+              .setFlowHash(0xab)
+              .setSrcIp(ByteString.copyFrom(new byte[] {10, 0, 0, 1}))
+              .setSrcPort(80)
+              .addValues(EventValue.newBuilder().setNumber(first + i))
+              .addValues(EventValue.getDefaultInstance()));
+    }
+    return EventBatch.newBuilder()
+        .setQuery("q-1")
+        .setMonitor("h1")
+        .setIncarnation(7)
+        .setFirst(first)
+        .setCount(events)
+        .setEvents(list.build().toByteString())
+        .build();
+  }
+
+  private void take(EventHub hub, EventBatch batch) {
+    assertThat(hub.events("h1", batch, acknowledged::set)).isTrue();
+  }
+
+  private List<JsonNode> logged() throws IOException {
+    List<JsonNode> events = new ArrayList<>();
+    long number = 0;
+    for (List<EventEntry> page = store.after("q-1", number);
+        !page.isEmpty();
+        page = store.after("q-1", number)) {
+      for (EventEntry entry : page) {
+        assertThat(entry.number()).isEqualTo(++number);
+        MAPPER.readTree(entry.json()).path("events").forEach(events::add);
+      }
+    }
+    return events;
+  }
+
+  private static List<Long> sizes(List<JsonNode> events) {
+    return events.stream().map(event -> event.at("/fields/size").asLong()).toList();
+  }
+
+  @Test
+  void eventsAreLoggedPassedOnAndAcknowledged() throws Exception {
+    try (EventHub hub = new EventHub(store)) {
+      hub.open("q-1", false);
+      EventFeed feed = hub.of("q-1").orElseThrow();
+      take(hub, batch(0, 2));
+      take(hub, batch(3, 1));
+      hub.drain();
+      assertThat(acknowledged).hasValue(4);
+      assertThat(feed.last()).isEqualTo(2);
+      assertThat(feed.after(1)).hasSize(1);
+      JsonNode last = MAPPER.readTree(feed.after(1).get(0).json());
+      assertThat(last.path("received").asLong()).isEqualTo(3);
+      assertThat(last.path("missing").asLong()).isEqualTo(1);
+      JsonNode event = logged().get(2);
+      assertThat(event.path("src_ip").asText()).isEqualTo("10.0.0.1");
+      assertThat(event.path("flow_id").asText()).isEqualTo("00000000000000ab-00000000");
+      assertThat(event.at("/fields/size").asLong()).isEqualTo(3);
+      assertThat(event.at("/fields/name").isNull()).isTrue();
+    }
+  }
+
+  @Test
+  void whoTakesOverLogsNothingTwice() throws Exception {
+    try (EventHub first = new EventHub(store)) {
+      first.open("q-1", false);
+      take(first, batch(0, 2));
+      take(first, batch(2, 2));
+      first.drain();
+    }
+    try (EventHub second = new EventHub(store)) {
+      second.open("q-1", true);
+      // The first one had not acknowledged the latter.
+      take(second, batch(2, 2));
+      take(second, batch(3, 3));
+      second.drain();
+      assertThat(acknowledged).hasValue(6);
+    }
+    assertThat(sizes(logged())).containsExactly(0L, 1L, 2L, 3L, 4L, 5L);
+  }
+
+  @Test
+  void whileRedisIsAwayNothingIsAcknowledgedOrLost() throws Exception {
+    try (EventHub hub = new EventHub(store)) {
+      hub.open("q-1", false);
+      take(hub, batch(0, 1));
+      hub.drain();
+      redis.close();
+      take(hub, batch(1, 2));
+      Thread.sleep(300);
+      assertThat(acknowledged).hasValue(1);
+      redis.launch();
+      take(hub, batch(3, 1));
+      Await.until("acknowledged", Duration.ofSeconds(20), () -> acknowledged.get() == 4);
+      assertThat(hub.of("q-1").orElseThrow().last()).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void eventsThatCannotBeReadAreMissing() throws Exception {
+    try (EventHub hub = new EventHub(store)) {
+      hub.open("q-1", false);
+      take(hub, batch(0, 2).toBuilder().setEvents(ByteString.copyFromUtf8("no list")).build());
+      take(hub, batch(2, 2).toBuilder().setCount(3).build());
+      take(hub, batch(5, 1));
+      hub.drain();
+      JsonNode entry = MAPPER.readTree(hub.of("q-1").orElseThrow().after(0).get(0).json());
+      assertThat(entry.path("received").asLong()).isEqualTo(1);
+      assertThat(entry.path("missing").asLong()).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void eventsOfQueriesThatDoNotRunAreNotWanted() throws Exception {
+    try (EventHub hub = new EventHub(store)) {
+      take(hub, batch(0, 5));
+      hub.drain();
+      assertThat(acknowledged).hasValue(5);
+      assertThat(logged()).isEmpty();
+    }
+  }
+}
