@@ -26,6 +26,8 @@ export class ProcessorCard {
   private view: View = USUAL_VIEW;
   private series: SeriesChart | null = null;
   private spread: { histogram: DistributionChart; cumulative: DistributionChart; of: HTMLElement } | null = null;
+  /** Names of the details that rows show beside their value. */
+  private details: string[] = [];
   private wanted = "";
   private last: Snapshot | null = null;
   private readonly search: HTMLInputElement;
@@ -40,7 +42,7 @@ export class ProcessorCard {
     const title = h("h2", {}, plan.name);
     this.table = new VirtualTable(
       `Rows of ${plan.name}`,
-      this.columns(),
+      columnsOf(plan),
       (from, to) => this.look({ from, to }),
       (column) => this.sortBy(column as SortColumn),
     );
@@ -57,33 +59,6 @@ export class ProcessorCard {
       this.charts,
       this.table.element,
     );
-  }
-
-  private get distributed(): boolean {
-    return this.plan.aggregate === "DISTRIBUTION" || this.plan.aggregate === "HISTOGRAM";
-  }
-
-  private get showsAnswers(): boolean {
-    return this.plan.answers === true && !this.plan.ranking && !this.plan.trigger;
-  }
-
-  private columns(): Column[] {
-    const key = (this.plan.key ?? []).join(" · ") || "group";
-    const columns: Column[] = [];
-    if (this.plan.ranking) columns.push({ name: "order", title: "#", class: "rank", sortable: true });
-    if (this.plan.trigger) columns.push({ name: "order", title: "alert", sortable: true }, { name: "at", title: "at", sortable: false });
-    columns.push({ name: "key", title: key, class: "key", sortable: true });
-    columns.push({ name: "value", title: valueTitle(this.plan), class: "number", sortable: true });
-    if (this.distributed) {
-      columns.push({ name: "count", title: "count", class: "number wide", sortable: true }, { name: "p50", title: "p50", class: "number wide", sortable: true });
-      columns.push({ name: "p99", title: "p99", class: "number", sortable: true }, { name: "max", title: "max", class: "number wide", sortable: true });
-    } else {
-      columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
-    }
-    if (this.showsAnswers) {
-      columns.push({ name: "unanswered", title: "unanswered", class: "number", sortable: true }, { name: "half_seen", title: "half seen", class: "number wide", sortable: true });
-    }
-    return columns;
   }
 
   /** Whether more may come. */
@@ -128,13 +103,20 @@ export class ProcessorCard {
     this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
     const groups = this.plan.trigger ? "alert" : "group";
     setText(this.matching, snapshot.matching === snapshot.rows ? counted(snapshot.rows, groups) : `${number(snapshot.matching)} of ${counted(snapshot.rows, groups)}`);
+    this.showDetails(snapshot);
     this.showRows(snapshot);
-    if (this.distributed) this.showSpread(snapshot);
+    if (isDistributed(this.plan)) this.showSpread(snapshot);
     else if (!this.plan.trigger) this.showSeries(snapshot);
     if (this.wanted !== "" && snapshot.detail?.id === this.wanted) {
       this.wanted = "";
       this.handlers.drill(snapshot.detail);
     }
+  }
+
+  private showDetails(snapshot: Snapshot): void {
+    if (this.details.length > 0) return;
+    this.details = detailNames(snapshot);
+    if (this.details.length > 0) this.table.setColumns(columnsOf(this.plan, this.details));
   }
 
   private showRows(snapshot: Snapshot): void {
@@ -155,14 +137,15 @@ export class ProcessorCard {
     if (this.plan.ranking) cells.push(h("td", { class: "rank" }, row.rank, row.tied && h("span", { title: "may be as large as its neighbour" }, "≈")));
     if (this.plan.trigger && row.alert) cells.push(h("td", {}, alertPill(row.alert)), h("td", {}, clock(row.endNs ?? 0, true)));
     cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest, partial));
-    if (this.distributed) {
+    if (isDistributed(this.plan)) {
       const { count, p50, p99, max } = row.distribution ?? { count: NaN, p50: NaN, p99: NaN, max: NaN };
       const cell = (text: string, style = "number wide") => h("td", { class: style }, text);
       cells.push(cell(number(count)), cell(quantity(p50, this.unit)), cell(quantity(p99, this.unit), "number"), cell(quantity(max, this.unit)));
     } else {
       cells.push(h("td", { class: "number wide quiet" }, boundsText(row, this.valueUnit)));
     }
-    if (this.showsAnswers) {
+    for (const name of this.details) cells.push(h("td", { class: "number" }, detailText(row, name, this.valueUnit)));
+    if (showsAnswers(this.plan)) {
       cells.push(h("td", { class: "number" }, number(row.unanswered ?? 0)), h("td", { class: "number wide" }, number(row.half_seen ?? 0)));
     }
     return h("tr", { class: chosen ? "chosen" : undefined, onclick: () => this.choose(row.id) }, ...cells);
@@ -234,6 +217,46 @@ export class ProcessorCard {
     this.spread?.histogram.destroy();
     this.spread?.cumulative.destroy();
   }
+}
+
+function isDistributed({ aggregate }: PlanProcessor): boolean {
+  return aggregate === "DISTRIBUTION" || aggregate === "HISTOGRAM";
+}
+
+function showsAnswers({ answers, ranking, trigger }: PlanProcessor): boolean {
+  return answers === true && !ranking && !trigger;
+}
+
+/** The columns of a processor's table; each detail that its aggregate shows beside the value has one. */
+export function columnsOf(plan: PlanProcessor, details: string[] = []): Column[] {
+  const key = (plan.key ?? []).join(" · ") || "group";
+  const columns: Column[] = [];
+  if (plan.ranking) columns.push({ name: "order", title: "#", class: "rank", sortable: true });
+  if (plan.trigger) columns.push({ name: "order", title: "alert", sortable: true }, { name: "at", title: "at", sortable: false });
+  columns.push({ name: "key", title: key, class: "key", sortable: true });
+  columns.push({ name: "value", title: valueTitle(plan), class: "number", sortable: true });
+  if (isDistributed(plan)) {
+    columns.push({ name: "count", title: "count", class: "number wide", sortable: true }, { name: "p50", title: "p50", class: "number wide", sortable: true });
+    columns.push({ name: "p99", title: "p99", class: "number", sortable: true }, { name: "max", title: "max", class: "number wide", sortable: true });
+  } else {
+    columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
+  }
+  for (const name of details) columns.push({ name: `details.${name}`, title: name, class: "number", sortable: true });
+  if (showsAnswers(plan)) {
+    columns.push({ name: "unanswered", title: "unanswered", class: "number", sortable: true }, { name: "half_seen", title: "half seen", class: "number wide", sortable: true });
+  }
+  return columns;
+}
+
+/** The names of the details that the first row with details has. */
+export function detailNames({ visible }: Pick<Snapshot, "visible">): string[] {
+  return Object.keys(visible.find(({ details }) => details !== undefined)?.details ?? {});
+}
+
+/** A detail is in the unit of the value, but for a count. */
+export function detailText({ details }: RowSummary, name: string, unit: string): string {
+  const value = details?.[name] ?? null;
+  return name === "count" ? number(value ?? NaN) : quantity(value, unit);
 }
 
 function valueUnit({ aggregate, value }: PlanProcessor): string {

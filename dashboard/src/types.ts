@@ -131,6 +131,8 @@ export interface Row {
   partial?: boolean;
   alert?: { id: string; state: "raised" | "cleared"; severity: string; since_ns: number };
   distribution?: Distribution;
+  /** What another aggregate shows beside its value. */
+  details?: Record<string, unknown>;
   exemplars?: Exemplar[];
 }
 

@@ -25,11 +25,12 @@ export class VirtualTable {
   private readonly above = spacer();
   private readonly below = spacer();
   private total = 0;
+  private sorting: Sorting = { column: "", descending: false };
   private asked = { from: 0, to: 0 };
 
   constructor(
     label: string,
-    private readonly columns: Column[],
+    private columns: Column[],
     private readonly look: (from: number, to: number) => void,
     private readonly sort: (column: string) => void,
   ) {
@@ -39,7 +40,14 @@ export class VirtualTable {
     this.setSorting({ column: "", descending: false });
   }
 
+  /** Replaces the columns; rows that are shown keep theirs. */
+  setColumns(columns: Column[]): void {
+    this.columns = columns;
+    this.setSorting(this.sorting);
+  }
+
   setSorting({ column, descending }: Sorting): void {
+    this.sorting = { column, descending };
     const focused = this.head.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.column : undefined;
     fill(this.head, ...this.columns.map((each) => this.header(each, each.name === column ? descending : undefined)));
     if (focused) this.head.querySelector<HTMLElement>(`[data-column="${focused}"]`)?.focus();

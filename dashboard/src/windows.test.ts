@@ -98,3 +98,15 @@ test("alerts of earlier windows stay, the latest first", () => {
   windows.add(window(2, { "/a": 0 }, alert("cleared")));
   expect(windows.snapshot()!.visible.map(({ alert }) => alert!.state)).toEqual(["cleared", "raised"]);
 });
+
+test("what an aggregate shows beside its value is kept and can be sorted by, but for histograms", () => {
+  const windows = new ProcessorWindows();
+  const of = window(1, { "/a": 5, "/b": 2, "/c": 7 });
+  of.rows[0] = { ...of.rows[0], details: { least: 1, most: 6, histogram: [] } };
+  of.rows[1] = { ...of.rows[1], details: { least: 3, most: 5 } };
+  windows.look({ ...USUAL_VIEW, sort: "details.least", descending: true });
+  windows.add(of);
+  const { visible } = windows.snapshot()!;
+  expect(visible.map(({ key }) => key)).toEqual(["/b", "/a", "/c"]);
+  expect(visible.map(({ details }) => details)).toEqual([{ least: 3, most: 5 }, { least: 1, most: 6 }, undefined]);
+});

@@ -10,7 +10,7 @@ const HISTORY_KEYS = 50;
 const LINES = 6;
 const ALERTS = 500;
 
-export type SortColumn = "order" | "key" | "value" | "count" | "p50" | "p99" | "max" | "unanswered" | "half_seen";
+export type SortColumn = "order" | "key" | "value" | "count" | "p50" | "p99" | "max" | "unanswered" | "half_seen" | `details.${string}`;
 
 /** Which rows somebody looks at. */
 export interface View {
@@ -36,6 +36,8 @@ export interface RowSummary {
   alert?: Row["alert"];
   endNs?: number;
   distribution?: Omit<Distribution, "histogram">;
+  /** What an aggregate shows beside its value. */
+  details?: Record<string, number | null>;
 }
 
 export interface Series {
@@ -194,6 +196,7 @@ function entryOf(row: Row, window: Window): Entry {
 
 function numberOf(row: Row, sort: SortColumn): number | null {
   const distribution = row.distribution;
+  if (sort.startsWith("details.")) return detailsOf(row)?.[sort.slice("details.".length)] ?? null;
   switch (sort) {
     case "count": return distribution?.count ?? 0;
     case "p50": return distribution?.p50 ?? null;
@@ -205,6 +208,13 @@ function numberOf(row: Row, sort: SortColumn): number | null {
   }
 }
 
+/** The numbers among the details; a histogram is not shown in a table. */
+function detailsOf({ details }: Row): Record<string, number | null> | undefined {
+  if (details === undefined) return undefined;
+  const numbers = Object.entries(details).filter(([, value]) => value === null || typeof value === "number");
+  return Object.fromEntries(numbers) as Record<string, number | null>;
+}
+
 function summary({ row, id, endNs }: Entry): RowSummary {
   const { rank, value, unanswered, half_seen, low, high, tied, alert, distribution } = row;
   const all: RowSummary = { id, key: keyText(row.key), rank, value, unanswered, half_seen, low, high, tied, alert, endNs };
@@ -212,5 +222,6 @@ function summary({ row, id, endNs }: Entry): RowSummary {
     const { histogram: _, ...numbers } = distribution;
     all.distribution = numbers;
   }
+  all.details = detailsOf(row);
   return all;
 }

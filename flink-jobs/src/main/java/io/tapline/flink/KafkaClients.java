@@ -51,7 +51,8 @@ public final class KafkaClients {
   }
 
   /**
-   * Returns the same as strings only, for a source that is serialized and sent to where it runs.
+   * Returns the same as strings only, for a source or sink that is serialized and sent to where it
+   * runs.
    */
   public static Properties properties(KafkaEndpoint kafka) {
     Properties properties = new Properties();

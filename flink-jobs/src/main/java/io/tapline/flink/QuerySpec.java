@@ -75,10 +75,10 @@ public record QuerySpec(
           plan.getParsersList().contains(spec.parser()),
           "processor " + spec.name() + " reads parser " + spec.parser() + ", which is not run");
       check(
-          !spec.isJoin() || plan.getParsersList().contains(spec.joinParser()),
-          "processor " + spec.name() + " joins " + spec.joinParser() + ", which is not run");
+          !spec.key().isJoin() || plan.getParsersList().contains(spec.key().joinParser()),
+          "processor " + spec.name() + " joins " + spec.key().joinParser() + ", which is not run");
       check(
-          spec.key().containsAll(spec.joinFields()),
+          spec.key().fields().containsAll(spec.key().joinFields()),
           "processor " + spec.name() + " joins a field that is not in its key");
       specs.add(spec);
     }
@@ -94,9 +94,9 @@ public record QuerySpec(
   /** Returns the greatest common divisor of the panes of all sliding windows. */
   public long slotNs() {
     return processors.stream()
-        .filter(spec -> !spec.isWholeQuery())
-        .mapToLong(ProcessorSpec::paneNs)
-        .reduce(ProcessorSpec::gcd)
+        .filter(spec -> !spec.window().isWholeQuery())
+        .mapToLong(spec -> spec.window().paneNs())
+        .reduce(WindowSpec::gcd)
         .orElse(WHOLE_QUERY_SLOT_NS);
   }
 

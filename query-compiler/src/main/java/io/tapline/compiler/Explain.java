@@ -7,7 +7,6 @@ import io.tapline.compiler.text.Note;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Address;
-import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.FieldCondition;
@@ -323,18 +322,20 @@ public final class Explain {
   }
 
   private static String aggregate(Processor processor) {
-    Aggregate aggregate = processor.getAggregate();
+    String aggregate = processor.getAggregate();
     return switch (aggregate) {
-      case HISTOGRAM -> "spread  count and histogram";
-      case PERCENTILE ->
+      case "HISTOGRAM" -> "spread  count and histogram";
+      case "PERCENTILE" ->
           "p%-6s of each group"
               .formatted(
                   BigDecimal.valueOf(processor.getShare())
                       .movePointRight(2)
                       .stripTrailingZeros()
                       .toPlainString());
-      case DISTRIBUTION -> "spread  count, mean, min, max, quantiles, histogram";
-      default -> "%-7s of each group".formatted(aggregate.name().toLowerCase(Locale.ROOT));
+      case "DISTRIBUTION" -> "spread  count, mean, min, max, quantiles, histogram";
+      default ->
+          "%-7s of each group"
+              .formatted(aggregate.isEmpty() ? "count" : aggregate.toLowerCase(Locale.ROOT));
     };
   }
 

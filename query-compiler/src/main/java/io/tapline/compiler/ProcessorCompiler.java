@@ -1,5 +1,8 @@
 package io.tapline.compiler;
 
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.MergeableAggregate.Input;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
@@ -9,7 +12,6 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Span;
-import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Join;
 import io.tapline.schema.proto.Processor;
@@ -18,7 +20,6 @@ import io.tapline.schema.proto.Value;
 import io.tapline.schema.proto.Window;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -79,7 +80,7 @@ final class ProcessorCompiler {
         WindowReader.rolling(arguments, errors);
         k(arguments);
         arguments.choice("order", ProcessorCatalogue.ORDERS);
-        if (aggregate(arguments).equals(Optional.of(Aggregate.COUNT))) {
+        if (aggregate(arguments).filter(ProcessorCompiler::countsTuples).isPresent()) {
           rejectBy(arguments, errors);
         }
       }
@@ -111,10 +112,18 @@ final class ProcessorCompiler {
   }
 
   /** Returns the aggregate of agg=, if given. */
-  private static Optional<Aggregate> aggregate(Arguments arguments) {
-    return arguments
-        .choice("agg", ProcessorCatalogue.AGGREGATES)
-        .map(name -> Aggregate.valueOf(name.toUpperCase(Locale.ROOT)));
+  private static Optional<MergeableAggregate> aggregate(Arguments arguments) {
+    return arguments.choice("agg", ProcessorCatalogue.AGGREGATES).map(Aggregates::named);
+  }
+
+  private static boolean countsTuples(MergeableAggregate aggregate) {
+    return aggregate.input() == Input.TUPLES;
+  }
+
+  /** Returns a processor without key and value. Plans leave out the name of counts. */
+  private static Processor.Builder aggregating(MergeableAggregate aggregate, Window window) {
+    String name = Aggregates.planName(aggregate);
+    return Processor.newBuilder().setAggregate(name.equals("COUNT") ? "" : name).setWindow(window);
   }
 
   private static Optional<ProcessorCatalogue.Definition> definition(
@@ -143,8 +152,8 @@ final class ProcessorCompiler {
           case TOP_K -> topK(arguments);
           case DIFF -> diff(arguments, chosen(arguments, definition.get().aggregate()));
           case GROUP -> group(arguments, chosen(arguments, definition.get().aggregate()));
-          case RATE -> rate(arguments);
-          case DISTINCT -> distinct(arguments);
+          case RATE -> rate(arguments, definition.get().aggregate());
+          case DISTINCT -> distinct(arguments, definition.get().aggregate());
           case JOIN -> join(arguments);
           case FILTER -> filter(arguments, WindowReader.wholeQueryOr(arguments, errors));
           case TRIGGER -> trigger(arguments);
@@ -164,37 +173,36 @@ final class ProcessorCompiler {
   }
 
   /** Returns the aggregate of agg=, if the processor has it; else the processor's default. */
-  private static Aggregate chosen(Arguments arguments, Aggregate otherwise) {
-    Aggregate withoutAgg =
-        otherwise != null ? otherwise : arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
+  private static MergeableAggregate chosen(Arguments arguments, MergeableAggregate otherwise) {
+    MergeableAggregate withoutAgg =
+        otherwise != null ? otherwise : Aggregates.named(arguments.has("by") ? "sum" : "count");
     return aggregate(arguments).orElse(withoutAgg);
   }
 
-  private Optional<Processor.Builder> rate(Arguments arguments) {
-    Aggregate kind = arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
+  private Optional<Processor.Builder> rate(Arguments arguments, MergeableAggregate aggregate) {
+    MergeableAggregate kind = Aggregates.named(arguments.has("by") ? "sum" : "count");
     return group(arguments, kind, WindowReader.rolling(arguments, errors))
         .map(
             result -> {
-              result.getValueBuilder().setUnit(Values.perSecond(result.getValue().getUnit()));
-              return result.setAggregate(Aggregate.RATE);
+              result.getValueBuilder().setUnit(aggregate.unit(result.getValue().getUnit()));
+              return result.setAggregate(Aggregates.planName(aggregate));
             });
   }
 
-  private Optional<Processor.Builder> distinct(Arguments arguments) {
+  private Optional<Processor.Builder> distinct(Arguments arguments, MergeableAggregate aggregate) {
     Window window = WindowReader.wholeQueryOr(arguments, errors);
-    return different(arguments, arguments.word("of"), window);
+    return different(arguments, aggregate, arguments.word("of"), window);
   }
 
   private Optional<Processor.Builder> different(
-      Arguments arguments, Optional<Ast.Word> of, Window window) {
+      Arguments arguments, MergeableAggregate aggregate, Optional<Ast.Word> of, Window window) {
     List<ParserInfo> owners = of.map(word -> Fields.having(parsers, word)).orElse(parsers);
     if (owners.isEmpty()) {
       fields.unknown(of.orElseThrow());
       return Optional.empty();
     }
     ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
-    Processor.Builder result =
-        Processor.newBuilder().setAggregate(Aggregate.DISTINCT).setWindow(window);
+    Processor.Builder result = aggregating(aggregate, window);
     setKey(result, parser, arguments, "group");
     if (of.isEmpty() && mainFields(parser, arguments).isEmpty()) {
       return Optional.empty();
@@ -202,7 +210,8 @@ final class ProcessorCompiler {
     String field =
         of.map(word -> Catalogue.field(parser, word.text()).orElseThrow().name())
             .orElseGet(() -> parser.mainFields().get(0));
-    return Optional.of(result.setValue(Value.newBuilder().setField(field).setUnit("count")));
+    return Optional.of(
+        result.setValue(Value.newBuilder().setField(field).setUnit(aggregate.unit(""))));
   }
 
   private static boolean hasTwoParsers(Arguments arguments, int parsers, Errors errors) {
@@ -217,10 +226,10 @@ final class ProcessorCompiler {
     if (!hasTwoParsers(arguments, parsers.size(), errors)) {
       return Optional.empty();
     }
-    Aggregate aggregate = chosen(arguments, null);
+    MergeableAggregate aggregate = chosen(arguments, null);
     Window window = WindowReader.wholeQueryOr(arguments, errors);
     ParserInfo first = parsers.get(0);
-    Processor.Builder result = Processor.newBuilder().setAggregate(aggregate).setWindow(window);
+    Processor.Builder result = aggregating(aggregate, window);
     if (arguments.has("group")) {
       setKey(result, first, arguments, "group");
     } else {
@@ -231,7 +240,7 @@ final class ProcessorCompiler {
           .addAllKey(main)
           .setJoin(Join.newBuilder().setParser(second.name()).addAllFields(main));
     }
-    if (aggregate == Aggregate.COUNT) {
+    if (countsTuples(aggregate)) {
       return Optional.of(result.setValue(Values.counted()));
     }
     if (arguments.has("by")
@@ -305,7 +314,7 @@ final class ProcessorCompiler {
       return asked(arguments, read, window);
     }
     if (aggregate.equals("distinct")) {
-      return different(arguments, field, window);
+      return different(arguments, Aggregates.named(aggregate), field, window);
     }
     if (aggregate.equals("count") && field.isPresent()) {
       return present(arguments, field.get(), window);
@@ -313,10 +322,9 @@ final class ProcessorCompiler {
     if (aggregate.equals("count") || aggregate.equals("rate") && field.isEmpty()) {
       ParserInfo parser = Fields.firstHaving(parsers, arguments.words("group"));
       Processor.Builder result =
-          Processor.newBuilder().setWindow(window).setValue(Values.counted());
+          aggregating(Aggregates.named(aggregate), window).setValue(Values.counted());
       setKey(result, parser, arguments, "group");
-      boolean perSecond = aggregate.equals("rate");
-      return Optional.of(result.setAggregate(perSecond ? Aggregate.RATE : Aggregate.COUNT));
+      return Optional.of(result);
     }
     Optional<Double> share = percentile(aggregate);
     List<ParserInfo> owners = withCountable(field.get());
@@ -325,15 +333,11 @@ final class ProcessorCompiler {
       return Optional.empty();
     }
     ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
-    Processor.Builder result = Processor.newBuilder().setWindow(window);
+    MergeableAggregate meant = Aggregates.named(share.isPresent() ? "percentile" : aggregate);
+    Processor.Builder result = aggregating(meant, window);
     setKey(result, parser, arguments, "group");
     share.ifPresent(result::setShare);
-    Aggregate meant =
-        share.isPresent()
-            ? Aggregate.PERCENTILE
-            : Aggregate.valueOf(aggregate.toUpperCase(Locale.ROOT));
-    return taken(parser, field.get(), meant)
-        .map(taken -> result.setValue(taken.value()).setAggregate(meant));
+    return taken(parser, field.get(), meant).map(taken -> result.setValue(taken.value()));
   }
 
   private List<ParserInfo> withCountable(Ast.Word field) {
@@ -350,8 +354,7 @@ final class ProcessorCompiler {
       return Optional.empty();
     }
     ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
-    Processor.Builder result =
-        Processor.newBuilder().setWindow(window).setAggregate(Aggregate.COUNT);
+    Processor.Builder result = aggregating(Aggregates.named("count"), window);
     setKey(result, parser, arguments, "group");
     FieldInfo info = Catalogue.field(parser, field.text()).orElseThrow();
     return Optional.of(result.setValue(Values.of(info).toBuilder().setUnit("count")));
@@ -370,9 +373,7 @@ final class ProcessorCompiler {
     }
     List<FieldCondition> conditions = conditions(parser.get(), read);
     Processor.Builder result =
-        Processor.newBuilder()
-            .setWindow(window)
-            .setAggregate(share ? Aggregate.AVG : Aggregate.SUM)
+        aggregating(Aggregates.named(share ? "avg" : "sum"), window)
             .setValue(Values.of(conditions, share ? "" : "count"));
     setKey(result, parser.get(), arguments, "group");
     return Optional.of(result);
@@ -497,18 +498,18 @@ final class ProcessorCompiler {
 
   private Optional<Processor.Builder> ranked(
       Processor.Builder result, ParserInfo parser, Arguments arguments, boolean ascending) {
-    Optional<Aggregate> given = aggregate(arguments);
-    boolean counts = given.isPresent() ? given.get() == Aggregate.COUNT : !arguments.has("by");
+    Optional<MergeableAggregate> given = aggregate(arguments);
+    boolean counts = given.isPresent() ? countsTuples(given.get()) : !arguments.has("by");
     if (counts) {
       rejectBy(arguments, errors);
-      return Optional.of(result.setValue(Values.counted()).setAggregate(Aggregate.COUNT));
+      return Optional.of(result.setValue(Values.counted()));
     }
-    return value(parser, arguments, given.orElse(Aggregate.SUM), "agg")
+    return value(parser, arguments, given.orElse(Aggregates.named("sum")), "agg")
         .map(
             taken -> {
-              Aggregate byField =
-                  taken.additive() ? Aggregate.SUM : ascending ? Aggregate.MIN : Aggregate.MAX;
-              return result.setValue(taken.value()).setAggregate(given.orElse(byField));
+              String byField = taken.additive() ? "sum" : ascending ? "min" : "max";
+              MergeableAggregate meant = given.orElse(Aggregates.named(byField));
+              return result.setValue(taken.value()).setAggregate(Aggregates.planName(meant));
             });
   }
 
@@ -520,12 +521,9 @@ final class ProcessorCompiler {
     }
   }
 
-  private Optional<Processor.Builder> diff(Arguments arguments, Aggregate aggregate) {
+  private Optional<Processor.Builder> diff(Arguments arguments, MergeableAggregate aggregate) {
     ParserInfo parser = parsers.get(0);
-    Processor.Builder result =
-        Processor.newBuilder()
-            .setAggregate(aggregate)
-            .setWindow(WindowReader.wholeQueryOr(arguments, errors));
+    Processor.Builder result = aggregating(aggregate, WindowReader.wholeQueryOr(arguments, errors));
     setKey(result, parser, arguments, "group");
     if (parser.duration().isEmpty()) {
       noDuration(parser, arguments.processor());
@@ -545,24 +543,24 @@ final class ProcessorCompiler {
     errors.conflict(processor.span(), message, "first in PARSE one of " + able);
   }
 
-  private Optional<Processor.Builder> group(Arguments arguments, Aggregate aggregate) {
+  private Optional<Processor.Builder> group(Arguments arguments, MergeableAggregate aggregate) {
     Optional<Processor.Builder> result =
         group(arguments, aggregate, WindowReader.wholeQueryOr(arguments, errors));
-    if (aggregate == Aggregate.PERCENTILE) {
+    if (aggregate.takesShare()) {
       result.ifPresent(builder -> builder.setShare(arguments.percent("p", 99) / 100));
     }
     return result;
   }
 
   private Optional<Processor.Builder> group(
-      Arguments arguments, Aggregate aggregate, Window window) {
-    Processor.Builder result = Processor.newBuilder().setAggregate(aggregate).setWindow(window);
+      Arguments arguments, MergeableAggregate aggregate, Window window) {
+    Processor.Builder result = aggregating(aggregate, window);
     Optional<ParserInfo> parser = groupParser(arguments, aggregate);
     if (parser.isEmpty()) {
       return Optional.empty();
     }
     setKey(result, parser.get(), arguments, "group");
-    if (aggregate == Aggregate.COUNT) {
+    if (countsTuples(aggregate)) {
       return Optional.of(result.setValue(Values.counted()));
     }
     return value(parser.get(), arguments, aggregate, "by")
@@ -577,8 +575,8 @@ final class ProcessorCompiler {
    * Chooses, for counts, the parser with all group fields; with by=, one that has the field; else
    * the first that has a default value.
    */
-  private Optional<ParserInfo> groupParser(Arguments arguments, Aggregate aggregate) {
-    if (aggregate == Aggregate.COUNT) {
+  private Optional<ParserInfo> groupParser(Arguments arguments, MergeableAggregate aggregate) {
+    if (countsTuples(aggregate)) {
       return Optional.of(Fields.firstHaving(parsers, arguments.words("group")));
     } else if (arguments.has("by")) {
       return withBy(parsers, arguments, "group");
@@ -596,30 +594,32 @@ final class ProcessorCompiler {
    * @param additive whether sums of it are meaningful
    */
   private record Taken(String name, Value value, boolean additive) {
-    static Taken of(FieldInfo field) {
-      return new Taken(field.name(), Values.of(field), field.additive());
+    static Taken of(FieldInfo field, MergeableAggregate aggregate) {
+      Value value = Values.of(field);
+      String unit = aggregate.needsWindow() ? field.unit() : aggregate.unit(field.unit());
+      return new Taken(field.name(), value.toBuilder().setUnit(unit).build(), field.additive());
     }
   }
 
   /** Returns a number or, for a field that is true or false, the count or share of tuples. */
-  private Optional<Taken> taken(ParserInfo parser, Ast.Word word, Aggregate aggregate) {
+  private Optional<Taken> taken(ParserInfo parser, Ast.Word word, MergeableAggregate aggregate) {
     if (!Countable.has(parser, word)) {
-      return fields.numeric(parser, word).map(Taken::of);
+      return fields.numeric(parser, word).map(field -> Taken.of(field, aggregate));
     }
-    if (aggregate != Aggregate.SUM && aggregate != Aggregate.AVG && aggregate != Aggregate.RATE) {
-      String name = aggregate.name().toLowerCase(Locale.ROOT);
-      String message = "%s is true or false, and has no %s".formatted(word.text(), name);
+    if (!aggregate.takesFlags()) {
+      String message =
+          "%s is true or false, and has no %s".formatted(word.text(), aggregate.name());
       errors.type(word.span(), message, "sum to count tuples, or avg for their share");
       return Optional.empty();
     }
-    String unit = aggregate == Aggregate.AVG ? "" : "count";
+    String unit = aggregate.name().equals("avg") ? "" : "count";
     Value value = Values.of(Countable.conditions(parser, word), unit);
     return Optional.of(new Taken(word.text(), value, true));
   }
 
   /** Returns the field of by=, else the parser's value field. */
   private Optional<Taken> value(
-      ParserInfo parser, Arguments arguments, Aggregate aggregate, String asking) {
+      ParserInfo parser, Arguments arguments, MergeableAggregate aggregate, String asking) {
     if (arguments.has("by")) {
       return taken(parser, arguments.word("by").orElseThrow(), aggregate);
     }
@@ -628,11 +628,11 @@ final class ProcessorCompiler {
       String message = "%s has no value field of its own, so by is needed".formatted(parser.name());
       errors.conflict(arguments.span(asking), message, "by= one of " + Fields.numericNames(parser));
     }
-    return field.map(Taken::of);
+    return field.map(one -> Taken.of(one, aggregate));
   }
 
-  private void warnOfSum(Taken field, Aggregate aggregate) {
-    if (aggregate == Aggregate.SUM && !field.additive()) {
+  private void warnOfSum(Taken field, MergeableAggregate aggregate) {
+    if (aggregate.name().equals("sum") && !field.additive()) {
       errors.warning(
           "sums of %s mean little; group-avg, group-max or group-min may be what is wanted"
               .formatted(field.name()));

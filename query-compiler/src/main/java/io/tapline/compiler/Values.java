@@ -44,9 +44,4 @@ final class Values {
             .build();
     return Value.newBuilder().setDifference(difference).setUnit("ns").build();
   }
-
-  /** Returns the unit of a rate. */
-  static String perSecond(String unit) {
-    return unit.isEmpty() || unit.equals("count") ? "per_second" : unit + "_per_second";
-  }
 }

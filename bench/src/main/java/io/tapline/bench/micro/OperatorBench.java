@@ -74,7 +74,7 @@ public class OperatorBench {
       pane.writeEntry(out, entry);
     }
     sent = out.getCopyOfBuffer();
-    window = new GroupTable(spec.shape());
+    window = spec.table();
     window.add(pane);
   }
 
@@ -102,7 +102,7 @@ public class OperatorBench {
 
   @Benchmark
   public GroupTable merge() throws IOException {
-    GroupTable pane = new GroupTable(spec.shape(), spec.exemplarsPerPane());
+    GroupTable pane = spec.table();
     DataInputDeserializer in = new DataInputDeserializer(sent);
     for (int i = 0; i < groups; i++) {
       pane.readEntry(in, true);

@@ -1,7 +1,7 @@
 package io.tapline.flink.accounting;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.group.Answers;
-import io.tapline.flink.group.Wire;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.Dropped;
 import java.io.DataInput;

@@ -1,5 +1,6 @@
 package io.tapline.flink.group;
 
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;

@@ -1,5 +1,10 @@
 package io.tapline.flink.group;
 
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.Details;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.Value;
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -9,8 +14,9 @@ import java.util.Arrays;
  * Groups by key with their aggregates, as parallel arrays behind an open-addressing index.
  *
  * <p>An entry is a number from 0 to below {@link #size}; entries never move and are never removed.
- * Values are whole numbers ({@code long}) or, in a table of reals, the bits of doubles. Sums of
- * whole numbers are exact and saturate at the ends of {@code long}. Not thread-safe.
+ * Values are whole numbers ({@code long}) or, in a table of reals, the bits of doubles. The table
+ * counts tuples and corrects for sampling; its {@link Accumulators} have everything that depends on
+ * the aggregate. Not thread-safe.
  */
 public final class GroupTable {
   /**
@@ -22,21 +28,20 @@ public final class GroupTable {
   private static final int FIRST_REPLICATE = 2;
   private static final double ALONE = Student.quantile(1);
 
-  private final Shape shape;
+  private final MergeableAggregate aggregate;
+  private final Accumulators accumulators;
   private final int flowsKept;
 
   /** Doubles per entry for the correction of sampling, see {@link #addSampled}. */
   private final int corrected;
 
-  private boolean real;
   private final KeyIndex keys = new KeyIndex();
   private long[] counts = new long[16];
-  private long[] sums;
-  private double[] realSums;
-  private long[] mins;
-  private long[] maxs;
-  private Distribution[] distributions;
-  private Distinct[] distincts;
+
+  /** A single value and its entry. */
+  private final long[] one = new long[1];
+
+  private final int[] its = new int[1];
 
   /** Slots for each entry, the earliest flow first (see {@link Exemplar#toBytes}). */
   private byte[][] flows;
@@ -49,22 +54,19 @@ public final class GroupTable {
   /** Null while there are none. */
   private Tallies tallies;
 
-  public GroupTable(Shape shape) {
-    this(shape, Exemplars.MOST);
+  public GroupTable(MergeableAggregate aggregate) {
+    this(aggregate, Exemplars.MOST);
   }
 
   /**
    * @param flowsKept exemplars per group
    */
-  public GroupTable(Shape shape, int flowsKept) {
-    this.shape = shape;
+  public GroupTable(MergeableAggregate aggregate, int flowsKept) {
+    this.aggregate = aggregate;
+    this.accumulators = aggregate.accumulators();
     this.flowsKept = flowsKept;
-    this.corrected = FIRST_REPLICATE + (shape.hasSums() ? 2 : 1) * REPLICATES;
+    this.corrected = FIRST_REPLICATE + (aggregate.estimatesTotals() ? 2 : 1) * REPLICATES;
     growTo(16);
-  }
-
-  public Shape shape() {
-    return shape;
   }
 
   public int size() {
@@ -77,15 +79,12 @@ public final class GroupTable {
   }
 
   public boolean real() {
-    return real;
+    return accumulators.isReal();
   }
 
   /** Declares that values are doubles; must be called before any is added. */
   public void holdReals() {
-    real = true;
-    if (realSums == null && shape.hasSums()) {
-      realSums = new double[counts.length];
-    }
+    accumulators.holdReals();
   }
 
   /** Returns the entry of {@code key}, or -1. */
@@ -127,10 +126,6 @@ public final class GroupTable {
     if (entry == counts.length) {
       growTo(2 * entry);
     }
-    if (mins != null) {
-      mins[entry] = Long.MAX_VALUE;
-      maxs[entry] = Long.MIN_VALUE;
-    }
     if (flowsUntilNs != null) {
       flowsUntilNs[entry] = Long.MAX_VALUE;
     }
@@ -139,23 +134,7 @@ public final class GroupTable {
 
   private void growTo(int capacity) {
     counts = Arrays.copyOf(counts, capacity);
-    if (shape.hasSums()) {
-      sums = sums == null ? new long[capacity] : Arrays.copyOf(sums, capacity);
-      realSums = realSums == null ? null : Arrays.copyOf(realSums, capacity);
-    }
-    if (shape.hasExtremes()) {
-      mins = mins == null ? new long[capacity] : Arrays.copyOf(mins, capacity);
-      maxs = maxs == null ? new long[capacity] : Arrays.copyOf(maxs, capacity);
-    }
-    if (shape == Shape.DISTRIBUTION) {
-      distributions =
-          distributions == null
-              ? new Distribution[capacity]
-              : Arrays.copyOf(distributions, capacity);
-    }
-    if (shape == Shape.DISTINCT) {
-      distincts = distincts == null ? new Distinct[capacity] : Arrays.copyOf(distincts, capacity);
-    }
+    accumulators.growTo(capacity);
     flows = flows == null ? null : Arrays.copyOf(flows, capacity * flowsKept);
     corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * corrected);
     flowsUntilNs = flowsUntilNs == null ? null : Arrays.copyOf(flowsUntilNs, capacity);
@@ -170,25 +149,21 @@ public final class GroupTable {
   }
 
   /**
-   * Adds one tuple's value: the bits of a double in a table of reals, or the value's hash if
-   * distinct values are counted.
+   * Adds the values of tuples that were counted: {@code values[i]} to {@code entries[i]} for i from
+   * {@code from} to below {@code to}.
+   *
+   * @param values bits of doubles in a table of reals, or hashes if the aggregate takes those
    */
+  public void addValues(int[] entries, long[] values, int from, int to) {
+    accumulators.add(entries, values, from, to);
+  }
+
+  /** Counts a tuple and adds its value. */
   public void addValue(int entry, long value) {
     counts[entry]++;
-    if (sums != null) {
-      addSum(entry, value);
-    }
-    if (mins != null) {
-      long ordered = real ? Key.sortable(value) : value;
-      mins[entry] = Math.min(mins[entry], ordered);
-      maxs[entry] = Math.max(maxs[entry], ordered);
-    }
-    if (distributions != null) {
-      distribution(entry).update(real ? Double.longBitsToDouble(value) : value);
-    }
-    if (distincts != null) {
-      distinct(entry).add(value);
-    }
+    its[0] = entry;
+    one[0] = value;
+    accumulators.add(its, one, 0, 1);
   }
 
   /**
@@ -216,33 +191,6 @@ public final class GroupTable {
     return tallies;
   }
 
-  private void addSum(int entry, long value) {
-    if (real) {
-      realSums[entry] += Double.longBitsToDouble(value);
-    } else {
-      sums[entry] = saturated(sums[entry], value);
-    }
-  }
-
-  private static long saturated(long a, long b) {
-    long sum = a + b;
-    return ((a ^ sum) & (b ^ sum)) < 0 ? (a < 0 ? Long.MIN_VALUE : Long.MAX_VALUE) : sum;
-  }
-
-  private Distribution distribution(int entry) {
-    if (distributions[entry] == null) {
-      distributions[entry] = new Distribution();
-    }
-    return distributions[entry];
-  }
-
-  private Distinct distinct(int entry) {
-    if (distincts[entry] == null) {
-      distincts[entry] = new Distinct();
-    }
-    return distincts[entry];
-  }
-
   /**
    * Corrects for a tuple kept with probability p below 1, which stands for w = 1/p tuples of its
    * value v (the Horvitz-Thompson estimator): sums of w-1 and of (w-1)v, and for the variance, by
@@ -263,7 +211,7 @@ public final class GroupTable {
     corrections[at] += more;
     corrections[at + 1] += more * value;
     corrections[group] += deviation;
-    if (shape.hasSums()) {
+    if (aggregate.estimatesTotals()) {
       corrections[group + REPLICATES] += deviation * value;
     }
   }
@@ -333,41 +281,36 @@ public final class GroupTable {
     return tallies == null ? Value.whole(0) : tallies.value(entry, kind);
   }
 
-  /** Returns an estimate whose bounds hold individually. */
+  /** Returns an estimate whose bounds hold individually, for aggregates without parameters. */
   public Estimate estimate() {
-    return estimate(ALONE);
+    return estimate(ALONE, 0, 0, false);
   }
 
   /**
    * @param width width of the bounds, see {@link Student#quantile}
+   * @param share share of the values, for aggregates that take one
+   * @param windowNs length of the window
+   * @param countsTuples whether each tuple counts as one, without a value
    */
-  public Estimate estimate(double width) {
-    return new Estimate(this, width);
+  public Estimate estimate(double width, double share, long windowNs, boolean countsTuples) {
+    return new Estimate(this, width, share, windowNs, countsTuples);
   }
 
-  long sum(int entry) {
-    return sums[entry];
+  MergeableAggregate aggregate() {
+    return aggregate;
   }
 
-  double realSum(int entry) {
-    return real ? realSums[entry] : sums[entry];
+  Value result(int entry, Estimate about) {
+    return accumulators.result(entry, about);
   }
 
-  /** Returns the bits of a double in a table of reals. */
-  long min(int entry) {
-    return real ? Key.sortable(mins[entry]) : mins[entry];
+  Details details(int entry, Estimate about) {
+    return accumulators.details(entry, about);
   }
 
-  long max(int entry) {
-    return real ? Key.sortable(maxs[entry]) : maxs[entry];
-  }
-
-  public Distribution values(int entry) {
-    return distribution(entry);
-  }
-
-  public Distinct distinctValues(int entry) {
-    return distinct(entry);
+  /** Returns a group's number if it is cheap to compute and not an estimate; else NaN. */
+  public double glance(int entry) {
+    return sampled() ? Double.NaN : accumulators.glance(entry, counts[entry]);
   }
 
   /** Returns the sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
@@ -387,7 +330,7 @@ public final class GroupTable {
    * @return the entry here of each entry there
    */
   public int[] add(GroupTable other) {
-    if (other.real) {
+    if (other.real()) {
       holdReals();
     }
     int[] places = new int[other.size()];
@@ -400,22 +343,7 @@ public final class GroupTable {
 
   private void addEntry(int entry, GroupTable other, int from) {
     counts[entry] += other.counts[from];
-    if (sums != null) {
-      sums[entry] = saturated(sums[entry], other.sums[from]);
-    }
-    if (realSums != null && other.realSums != null) {
-      realSums[entry] += other.realSums[from];
-    }
-    if (mins != null) {
-      mins[entry] = Math.min(mins[entry], other.mins[from]);
-      maxs[entry] = Math.max(maxs[entry], other.maxs[from]);
-    }
-    if (distributions != null && other.distributions[from] != null) {
-      distribution(entry).merge(other.distributions[from]);
-    }
-    if (distincts != null && other.distincts[from] != null) {
-      distinct(entry).merge(other.distincts[from]);
-    }
+    accumulators.merge(entry, other.accumulators, from);
     if (other.corrections != null) {
       addCorrections(entry, other.corrections, from * corrected);
     }
@@ -444,8 +372,8 @@ public final class GroupTable {
   }
 
   /**
-   * Subtracts what {@link #add} of {@code other} added; entries stay. REQUIRES: subtractable,
-   * whole, not sampled.
+   * Subtracts what {@link #add} of {@code other} added; entries stay. REQUIRES: {@link
+   * #isSubtractable} of both.
    *
    * @param places result of {@link #add}
    */
@@ -453,26 +381,19 @@ public final class GroupTable {
     for (int i = 0; i < places.length; i++) {
       int entry = places[i];
       counts[entry] -= other.counts[i];
-      if (sums != null) {
-        sums[entry] -= other.sums[i];
-      }
+      accumulators.subtract(entry, other.accumulators, i);
       if (other.tallies != null) {
         tallies.subtract(entry, other.tallies, i);
       }
     }
   }
 
-  /**
-   * Returns true if a sum is so large that it may have saturated, so that subtracting would be
-   * wrong.
-   */
-  public boolean mayHaveSaturated() {
-    for (int entry = 0; sums != null && entry < size(); entry++) {
-      if (sums[entry] == Long.MAX_VALUE || sums[entry] == Long.MIN_VALUE) {
-        return true;
-      }
-    }
-    return false;
+  /** Returns true if {@link #subtract} would undo every {@link #add}. */
+  public boolean isSubtractable() {
+    return accumulators.isSubtractable()
+        && !real()
+        && !sampled()
+        && !accumulators.mayHaveSaturated(size());
   }
 
   /** Writes an entry for {@link #readEntry}. */
@@ -480,23 +401,7 @@ public final class GroupTable {
     Wire.writeBytes(out, key(entry));
     out.writeLong(hash(entry));
     Wire.writeUnsigned(out, counts[entry]);
-    if (sums != null) {
-      if (real) {
-        out.writeDouble(realSums[entry]);
-      } else {
-        Wire.writeSigned(out, sums[entry]);
-      }
-    }
-    if (mins != null) {
-      Wire.writeSigned(out, mins[entry]);
-      Wire.writeSigned(out, maxs[entry]);
-    }
-    if (distributions != null) {
-      distribution(entry).write(out);
-    }
-    if (distincts != null) {
-      distinct(entry).write(out);
-    }
+    accumulators.write(out, entry);
     writeCorrections(out, entry);
     Tallies.write(out, tallies, entry);
     writeFlows(out, entry);
@@ -529,7 +434,7 @@ public final class GroupTable {
   }
 
   /**
-   * Adds an entry that {@link #writeEntry} of a table of the same shape wrote.
+   * Adds an entry that {@link #writeEntry} of a table of the same aggregate wrote.
    *
    * @param room whether a key that is not there yet may be added
    * @return the entry, or -1 - its tuples, with a value or without, if there was no room for it
@@ -538,8 +443,8 @@ public final class GroupTable {
     byte[] key = Wire.readBytes(in);
     long hash = in.readLong();
     int known = find(key, hash);
-    GroupTable target = known < 0 && !room ? new GroupTable(shape) : this;
-    if (real) {
+    GroupTable target = known < 0 && !room ? new GroupTable(aggregate) : this;
+    if (real()) {
       target.holdReals();
     }
     int entry = known >= 0 ? known : target.add(key, hash);
@@ -550,23 +455,7 @@ public final class GroupTable {
   }
 
   private void readValues(DataInput in, int entry) throws IOException {
-    if (sums != null) {
-      if (real) {
-        realSums[entry] += in.readDouble();
-      } else {
-        sums[entry] = saturated(sums[entry], Wire.readSigned(in));
-      }
-    }
-    if (mins != null) {
-      mins[entry] = Math.min(mins[entry], Wire.readSigned(in));
-      maxs[entry] = Math.max(maxs[entry], Wire.readSigned(in));
-    }
-    if (distributions != null) {
-      distribution(entry).merge(Distribution.read(in));
-    }
-    if (distincts != null) {
-      distinct(entry).merge(Distinct.read(in));
-    }
+    accumulators.read(in, entry);
     readCorrections(in, entry);
     Tallies read = Tallies.read(in);
     if (read != null) {

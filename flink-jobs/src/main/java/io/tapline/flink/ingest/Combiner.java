@@ -33,12 +33,12 @@ public final class Combiner {
 
   /** Decodes what {@link #add} needs; throws if the batch is malformed. */
   public void require(Rows rows) throws BatchReaderException {
-    for (String field : spec.key()) {
+    for (String field : spec.key().fields()) {
       rows.require(field);
     }
     TupleValues.require(spec, rows);
-    if (!spec.isDistinct() && !spec.countsPresent() && !spec.valueField().isEmpty()) {
-      requireType(rows.isReal(spec.valueField()));
+    if (!spec.takesHashes() && !spec.countsPresent() && !spec.value().field().isEmpty()) {
+      requireType(rows.isReal(spec.value().field()));
     }
   }
 
@@ -47,17 +47,17 @@ public final class Combiner {
    */
   private void requireType(boolean nowReal) throws BatchReaderException {
     if (real != null && real != nowReal) {
-      throw BatchReaderException.malformed("column " + spec.valueField() + " changed its type");
+      throw BatchReaderException.malformed("column " + spec.value().field() + " changed its type");
     }
     real = nowReal;
   }
 
   /** Adds every row. REQUIRES: {@link #require} of the rows. */
   public void add(Rows rows) {
-    boolean isReal = !spec.isDistinct() && Boolean.TRUE.equals(real);
+    boolean isReal = !spec.takesHashes() && Boolean.TRUE.equals(real);
     RowGroups grouped = new RowGroups(spec, rows, isReal, keys);
     for (int row = 0; row < rows.count(); ) {
-      long pane = spec.paneOf(rows.timeNs(row));
+      long pane = spec.window().paneOf(rows.timeNs(row));
       int end = endOfPane(rows, row, pane);
       GroupTable table = table(pane, isReal);
       int before = table.size();
@@ -69,8 +69,8 @@ public final class Combiner {
 
   /** Returns the first row after {@code row} that belongs to another pane. */
   private int endOfPane(Rows rows, int row, long pane) {
-    long startNs = pane * spec.paneNs();
-    long endNs = startNs + spec.paneNs();
+    long startNs = pane * spec.window().paneNs();
+    long endNs = startNs + spec.window().paneNs();
     int end = row + 1;
     while (end < rows.count() && rows.timeNs(end) >= startNs && rows.timeNs(end) < endNs) {
       end++;
@@ -90,13 +90,13 @@ public final class Combiner {
       double rate,
       long flow,
       Supplier<Exemplar> exemplar) {
-    GroupTable table = table(spec.paneOf(timeNs), false);
+    GroupTable table = table(spec.window().paneOf(timeNs), false);
     key.clear();
     key.append(bytes);
     int entry = entry(table, key);
     if (!value.present()) {
       table.addAbsent(entry, rate);
-    } else if (spec.counts()) {
+    } else if (spec.value().countsTuples()) {
       table.count(entry, 1);
     } else {
       table.addValue(entry, value.bits());
@@ -124,7 +124,7 @@ public final class Combiner {
   }
 
   private GroupTable newTable() {
-    return new GroupTable(spec.shape(), spec.exemplarsPerPane());
+    return spec.table();
   }
 
   private int entry(GroupTable table, KeyBuffer wanted) {

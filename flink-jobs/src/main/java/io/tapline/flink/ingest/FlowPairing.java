@@ -47,9 +47,9 @@ final class FlowPairing {
   FlowPairing(ProcessorSpec spec, int maxFlows) {
     this.spec = spec;
     this.maxFlows = maxFlows;
-    this.joined = new boolean[spec.key().size()];
+    this.joined = new boolean[spec.key().fields().size()];
     for (int i = 0; i < joined.length; i++) {
-      joined[i] = spec.joinFields().contains(spec.key().get(i));
+      joined[i] = spec.key().joinFields().contains(spec.key().fields().get(i));
     }
   }
 
@@ -59,7 +59,7 @@ final class FlowPairing {
     boolean own = parser.equals(spec.parser());
     for (int i = 0; i < joined.length; i++) {
       if (own != joined[i]) {
-        rows.require(spec.key().get(i));
+        rows.require(spec.key().fields().get(i));
       }
     }
     if (own) {
@@ -68,10 +68,11 @@ final class FlowPairing {
   }
 
   private void requireValue(Rows rows) throws BatchReaderException {
-    if (spec.isDifference()) {
-      rows.require(spec.eventField());
-      if (rows.entries(spec.eventField()) == null) {
-        throw BatchReaderException.malformed("column " + spec.eventField() + " holds no texts");
+    if (spec.value().isDifference()) {
+      rows.require(spec.value().eventField());
+      if (rows.entries(spec.value().eventField()) == null) {
+        throw BatchReaderException.malformed(
+            "column " + spec.value().eventField() + " holds no texts");
       }
       if (rows.has(CERTAIN_AFTER)) {
         rows.requireNumber(CERTAIN_AFTER);
@@ -79,9 +80,10 @@ final class FlowPairing {
       return;
     }
     TupleValues.require(spec, rows);
-    boolean whole = spec.valueField().isEmpty() || spec.isDistinct() || spec.countsPresent();
-    if (!whole && rows.isReal(spec.valueField())) {
-      throw BatchReaderException.malformed("column " + spec.valueField() + " is no whole number");
+    boolean whole = spec.value().field().isEmpty() || spec.takesHashes() || spec.countsPresent();
+    if (!whole && rows.isReal(spec.value().field())) {
+      throw BatchReaderException.malformed(
+          "column " + spec.value().field() + " is no whole number");
     }
   }
 
@@ -92,7 +94,7 @@ final class FlowPairing {
   void add(Rows rows, String parser, Combiner out, Accounts.OfProcessor accounts) {
     if (!parser.equals(spec.parser())) {
       addJoined(rows, accounts);
-    } else if (spec.isDifference()) {
+    } else if (spec.value().isDifference()) {
       addEvents(rows, out, accounts);
     } else {
       addValues(rows, accounts);
@@ -101,9 +103,9 @@ final class FlowPairing {
   }
 
   private void addEvents(Rows rows, Combiner out, Accounts.OfProcessor accounts) {
-    int[] events = rows.entries(spec.eventField());
-    boolean[] starts = rows.entriesAmong(spec.eventField(), spec.starts());
-    boolean[] ends = rows.entriesAmong(spec.eventField(), spec.ends());
+    int[] events = rows.entries(spec.value().eventField());
+    boolean[] starts = rows.entriesAmong(spec.value().eventField(), spec.value().starts());
+    boolean[] ends = rows.entriesAmong(spec.value().eventField(), spec.value().ends());
     long[] certainAfter = rows.has(CERTAIN_AFTER) ? rows.numbers(CERTAIN_AFTER) : null;
     boolean[] atOnce = certainAfter == null ? null : rows.absent(CERTAIN_AFTER);
     Ids ids = new Ids(rows);
@@ -137,7 +139,7 @@ final class FlowPairing {
     flow.ended = true;
     byte[][] parts = keyParts(rows, row, false);
     PairedValue duration = PairedValue.of(timeNs - flow.startNs);
-    if (spec.isJoin()) {
+    if (spec.key().isJoin()) {
       Exemplar exemplar = rows.exemplar(row).startingAt(flow.startNs);
       waiting.add(new Waiting(rows.timeNs(row), id, parts, duration, flow.rate, exemplar));
     } else {
@@ -212,7 +214,7 @@ final class FlowPairing {
     byte[][] parts = new byte[joined.length][];
     for (int i = 0; i < parts.length; i++) {
       if (ofJoined == joined[i]) {
-        parts[i] = rows.keyPart(spec.key().get(i), row);
+        parts[i] = rows.keyPart(spec.key().fields().get(i), row);
       }
     }
     return parts;
@@ -246,8 +248,8 @@ final class FlowPairing {
   }
 
   private void resolve(Waiting value, Combiner out, Accounts.OfProcessor accounts) {
-    Flow flow = spec.isDifference() ? flows.remove(value.id()) : flows.get(value.id());
-    if (flow == null && spec.isDifference()) {
+    Flow flow = spec.value().isDifference() ? flows.remove(value.id()) : flows.get(value.id());
+    if (flow == null && spec.value().isDifference()) {
       return; // Counted when it was evicted.
     }
     if (flow == null || flow.joined == 0) {
@@ -257,7 +259,7 @@ final class FlowPairing {
     } else {
       emit(value, merged(value.keyParts(), flow.keyParts), Math.min(value.rate(), flow.rate), out);
     }
-    if (flow != null && spec.isDifference()) {
+    if (flow != null && spec.value().isDifference()) {
       keyBytes -= flow.keyBytes();
     }
   }
@@ -298,7 +300,7 @@ final class FlowPairing {
   /** Flows of a processor without differences only remember a key: nothing is lost with them. */
   private void giveUp(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();
-    if (spec.isDifference()) {
+    if (spec.value().isDifference()) {
       accounts.drop(reason, 1);
     }
   }

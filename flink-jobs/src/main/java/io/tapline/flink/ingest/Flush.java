@@ -1,9 +1,9 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
-import io.tapline.flink.group.Wire;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;

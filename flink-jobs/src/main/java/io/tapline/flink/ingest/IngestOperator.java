@@ -5,6 +5,7 @@ import io.tapline.flink.QuerySpec;
 import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Answers;
+import io.tapline.flink.ingest.PartitionLanes.Admission;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.TupleBatch;
@@ -86,32 +87,34 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private void admit(PartitionState partition, TupleBatch batch) {
     partition.heard(batch.getMonitor());
-    switch (partition.lanes.admit(batch)) {
+    Admission admission = partition.lanes.admit(batch);
+    tellOf(admission.gap());
+    switch (admission.verdict()) {
       case DUPLICATE -> refused(partition).addDuplicate();
       case SUPERSEDED -> refused(partition).drop("superseded_batch", 1);
       case FOREIGN -> refused(partition).drop("foreign_batch", 1);
       case ABSURD -> refused(partition).drop("malformed_batch", 1);
-      default -> {
-        Accounts accounts = ledger.at(partition.lanes.reportedNs());
-        accounts.drop("missing_batch", partition.lanes.takeMissing());
-        accounts.addSeen(batch.getAccounting());
-        addLost(partition.lanes, accounts, batch.getAccounting());
-        tellOf(partition.lanes.takeGap());
-        if (partition.lanes.steppedBack()) {
-          accounts.addClockStep();
-        }
-        addRows(partition, batch, accounts);
-        partition.advance(combiners, accounts);
-      }
+      case ACCEPTED -> accept(partition, batch, admission);
     }
+  }
+
+  private void accept(PartitionState partition, TupleBatch batch, Admission admission) {
+    Accounts accounts = ledger.at(admission.reportedNs());
+    accounts.drop("missing_batch", admission.missing());
+    accounts.addSeen(batch.getAccounting());
+    addLost(admission.covered(), accounts, batch.getAccounting());
+    if (admission.steppedBack()) {
+      accounts.addClockStep();
+    }
+    addRows(partition, batch, admission, accounts);
+    partition.advance(combiners, accounts);
   }
 
   /**
    * A monitor that was suspended reports with one batch what the kernel dropped over many seconds.
    * How much was dropped in which is unknown, so each second gets the same share.
    */
-  private void addLost(PartitionLanes lanes, Accounts accounts, Accounting told) {
-    PartitionLanes.Gap time = lanes.told();
+  private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting told) {
     if (time == null || !stoodStill(time, told)) {
       accounts.addLost(told, 0, 1);
       return;
@@ -146,7 +149,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /** A batch counts wholly or not at all; its header has already been counted. */
-  private void addRows(PartitionState partition, TupleBatch batch, Accounts accounts) {
+  private void addRows(
+      PartitionState partition, TupleBatch batch, Admission admission, Accounts accounts) {
     if (batch.getRows() == 0) {
       return;
     }
@@ -157,7 +161,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       for (ProcessorSpec spec : query.processors()) {
         require(partition, spec, rows, batch.getParser());
       }
-      if (partition.lanes.isFarAhead(all.latestNs())) {
+      if (admission.isFarAhead(all.latestNs())) {
         accounts.drop("far_future", all.count());
         return;
       }
@@ -203,7 +207,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   private static boolean reads(ProcessorSpec spec, String parser) {
-    return parser.equals(spec.parser()) || parser.equals(spec.joinParser());
+    return parser.equals(spec.parser()) || parser.equals(spec.key().joinParser());
   }
 
   /**
@@ -221,7 +225,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     boolean entered = known > knownPartitions;
     knownPartitions = known;
     for (ProcessorSpec spec : query.processors()) {
-      long pane = spec.paneOf(watermark);
+      long pane = spec.window().paneOf(watermark);
       entered |= pane != paneOfWatermark[spec.index()];
       paneOfWatermark[spec.index()] = pane;
     }

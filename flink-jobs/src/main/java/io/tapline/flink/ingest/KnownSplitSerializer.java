@@ -1,6 +1,6 @@
 package io.tapline.flink.ingest;
 
-import io.tapline.flink.group.Wire;
+import io.tapline.aggregates.Wire;
 import java.io.IOException;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplitSerializer;
@@ -17,7 +17,7 @@ final class KnownSplitSerializer implements SimpleVersionedSerializer<KafkaParti
 
   @Override
   public int getVersion() {
-    return 2;
+    return 3;
   }
 
   @Override

@@ -1,6 +1,6 @@
 package io.tapline.flink.ingest;
 
-import io.tapline.flink.group.Wire;
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;

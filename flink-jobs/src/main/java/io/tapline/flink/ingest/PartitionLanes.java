@@ -1,8 +1,8 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.accounting.Ledger;
-import io.tapline.flink.group.Wire;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -95,76 +95,114 @@ public final class PartitionLanes {
    */
   record Gap(long fromNs, long toNs) {}
 
+  /**
+   * What a batch's header says.
+   *
+   * @param gap time before the batch that its monitor did not watch; null if there is none
+   * @param missing number of batches before it that never arrived; of accepted batches, like the
+   *     rest
+   * @param reportedNs time for what the batch reports: halfway between its lane's last watermark
+   *     and its own. No window that closed before reaches that time.
+   * @param covered time between its lane's last watermark and its own; null if its lane had none
+   * @param laneNs its lane's watermark
+   * @param steppedBack whether its monitor's clock went back
+   */
+  record Admission(
+      Verdict verdict,
+      Gap gap,
+      long missing,
+      long reportedNs,
+      Gap covered,
+      long laneNs,
+      boolean steppedBack) {
+    private static Admission refused(Verdict verdict, Gap gap) {
+      return new Admission(verdict, gap, 0, Ledger.UNDATED, null, Long.MIN_VALUE, false);
+    }
+
+    /** Returns true if a tuple of the batch can't have the time that it claims. */
+    boolean isFarAhead(long timeNs) {
+      return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
+    }
+  }
+
+  /**
+   * A batch's lane.
+   *
+   * @param lane null if the lane's incarnation is superseded
+   * @param gap time before the incarnation that the monitor did not watch; null if there is none
+   */
+  private record FoundLane(Lane lane, Gap gap) {}
+
   private final QuerySpec query;
   private final Map<Integer, MonitorLives> monitors = new HashMap<>();
-  private long missing;
-  private Gap gap;
+
+  /** See {@link Admission#reportedNs}, of the last accepted batch. */
   private long reportedNs = Ledger.UNDATED;
-  private long beforeNs = Long.MIN_VALUE;
-  private long laneNs = Long.MIN_VALUE;
-  private boolean steppedBack;
 
   public PartitionLanes(QuerySpec query) {
     this.query = query;
   }
 
   /** Processes a batch's header. */
-  public Verdict admit(TupleBatch batch) {
+  Admission admit(TupleBatch batch) {
     int monitor = query.monitors().indexOf(batch.getMonitor());
     if (monitor < 0 || !batch.getQuery().equals(query.query())) {
-      return Verdict.FOREIGN;
+      return Admission.refused(Verdict.FOREIGN, null);
     }
     if (batch.getWatermarkNs() > Rows.LATEST_NS) {
-      return Verdict.ABSURD;
+      return Admission.refused(Verdict.ABSURD, null);
     }
     MonitorLives lives = monitors.computeIfAbsent(monitor, id -> new MonitorLives());
     int order = Integer.compareUnsigned(batch.getEpoch(), lives.epoch);
     if (order < 0) {
-      return Verdict.SUPERSEDED;
+      return Admission.refused(Verdict.SUPERSEDED, null);
     }
     if (order > 0 && Long.compareUnsigned(batch.getSequence(), MOST_MISSING) > 0) {
-      return Verdict.ABSURD;
-    } else if (order > 0) {
-      begin(lives, batch);
+      return Admission.refused(Verdict.ABSURD, null);
     }
-    Lane lane = lane(lives, batch);
+    Gap replaced = order > 0 ? begin(lives, batch) : null;
+    FoundLane found = lane(lives, batch);
+    Gap gap = replaced == null ? found.gap() : replaced;
+    Lane lane = found.lane();
     if (lane == null) {
-      return Verdict.SUPERSEDED;
+      return Admission.refused(Verdict.SUPERSEDED, gap);
+    } else if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence + MOST_MISSING) > 0) {
+      return Admission.refused(Verdict.ABSURD, gap);
+    } else if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence) < 0) {
+      return Admission.refused(Verdict.DUPLICATE, gap);
     }
-    if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence + MOST_MISSING) > 0) {
-      return Verdict.ABSURD;
-    }
-    return admit(lives, lane, batch);
+    return accept(lives, lane, batch, gap);
   }
 
-  private void begin(MonitorLives monitor, TupleBatch batch) {
+  /** Returns the gap since the monitor of the epoch before; null if there is none. */
+  private static Gap begin(MonitorLives monitor, TupleBatch batch) {
     monitor.epoch = batch.getEpoch();
     monitor.lives.clear();
-    noteGap(monitor, batch);
+    Gap gap = gap(monitor, batch);
     if (gap != null) {
       monitor.unwatched.set(gap.fromNs(), gap.toNs());
     }
+    return gap;
   }
 
   /**
    * The gap ends when the new incarnation starts to watch or, if that is not known yet, at its
    * watermark.
    */
-  private void noteGap(MonitorLives monitor, TupleBatch batch) {
+  private static Gap gap(MonitorLives monitor, TupleBatch batch) {
     long since = batch.getWatchedSinceNs();
     long toNs = since == 0 || since == Long.MAX_VALUE ? batch.getWatermarkNs() : since;
-    if (monitor.markNs > 0 && toNs > monitor.markNs) {
-      gap = new Gap(monitor.markNs, toNs);
-    }
+    return monitor.markNs > 0 && toNs > monitor.markNs ? new Gap(monitor.markNs, toNs) : null;
   }
 
-  private Lane lane(MonitorLives monitor, TupleBatch batch) {
+  private static FoundLane lane(MonitorLives monitor, TupleBatch batch) {
     var lives = monitor.lives;
     Life life = lives.get(batch.getIncarnation());
+    Gap gap = null;
     if (life == null) {
       boolean full = lives.size() == MOST_INCARNATIONS;
       if (full && Long.compareUnsigned(batch.getIncarnation(), lives.firstKey()) < 0) {
-        return null;
+        return new FoundLane(null, null);
       }
       if (full) {
         lives.pollFirstEntry();
@@ -172,7 +210,7 @@ public final class PartitionLanes {
       life = new Life(monitor.markNs);
       lives.put(batch.getIncarnation(), life);
       if (lives.size() > 1 && lives.lastEntry().getValue() == life && saysSince(batch)) {
-        noteGap(monitor, batch);
+        gap = gap(monitor, batch);
       }
     }
     life.expected = Math.max(life.expected, Math.min(batch.getLanes(), MOST_LANES));
@@ -181,28 +219,35 @@ public final class PartitionLanes {
       lane = new Lane();
       life.lanes.put(batch.getLane(), lane);
     }
-    return lane;
+    return new FoundLane(lane, gap);
   }
 
   private static boolean saysSince(TupleBatch batch) {
     return batch.getWatchedSinceNs() != 0;
   }
 
-  private Verdict admit(MonitorLives monitor, Lane lane, TupleBatch batch) {
-    if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence) < 0) {
-      return Verdict.DUPLICATE;
-    }
-    missing += batch.getSequence() - lane.nextSequence;
+  private Admission accept(MonitorLives monitor, Lane lane, TupleBatch batch, Gap gap) {
+    long missing = batch.getSequence() - lane.nextSequence;
     lane.nextSequence = batch.getSequence() + 1;
-    note(lane.watermarkNs, batch.getWatermarkNs());
-    lane.watermarkNs = Math.max(lane.watermarkNs, batch.getWatermarkNs());
+    long beforeNs = lane.watermarkNs;
+    lane.watermarkNs = Math.max(beforeNs, batch.getWatermarkNs());
     lane.ended |= batch.getEndOfStream();
     if (saysSince(batch)) {
       lane.watchedSinceNs = batch.getWatchedSinceNs();
       noteUnwatched(monitor);
     }
     refresh(monitor);
-    return Verdict.ACCEPTED;
+    if (lane.watermarkNs > 0) {
+      reportedNs = beforeNs > 0 ? beforeNs + (lane.watermarkNs - beforeNs) / 2 : lane.watermarkNs;
+    }
+    return new Admission(
+        Verdict.ACCEPTED,
+        gap,
+        missing,
+        reportedNs,
+        beforeNs > 0 ? new Gap(beforeNs, lane.watermarkNs) : null,
+        lane.watermarkNs,
+        beforeNs > 0 && batch.getWatermarkNs() < beforeNs - STEP_BACK_NS);
   }
 
   /**
@@ -233,23 +278,6 @@ public final class PartitionLanes {
     monitor.ended |= ended;
   }
 
-  private void note(long beforeNs, long afterNs) {
-    this.beforeNs = beforeNs;
-    laneNs = Math.max(beforeNs, afterNs);
-    steppedBack = beforeNs > 0 && afterNs < beforeNs - STEP_BACK_NS;
-    if (laneNs > 0) {
-      reportedNs = beforeNs > 0 ? beforeNs + (laneNs - beforeNs) / 2 : laneNs;
-    }
-  }
-
-  /**
-   * Returns the time for what the last accepted batch reports: halfway between its lane's last
-   * watermark and its own. No window that closed before reaches that time.
-   */
-  public long reportedNs() {
-    return reportedNs;
-  }
-
   /**
    * Returns the time at which a rejected record counts: the watermark of its partition, since a
    * window that reaches beyond it can't have closed, however far other partitions are.
@@ -257,37 +285,6 @@ public final class PartitionLanes {
   public long refusedNs(int partition) {
     long watermark = watermarkNs(partition);
     return watermark == Long.MAX_VALUE ? reportedNs : watermark;
-  }
-
-  /** Returns true if the last accepted batch shows that its monitor's clock went back. */
-  public boolean steppedBack() {
-    return steppedBack;
-  }
-
-  /** Returns true if a tuple of the last accepted batch can't have the time that it claims. */
-  public boolean isFarAhead(long timeNs) {
-    return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
-  }
-
-  /**
-   * Returns the number of batches since the last call that never arrived although later ones did.
-   */
-  public long takeMissing() {
-    long taken = missing;
-    missing = 0;
-    return taken;
-  }
-
-  /** Returns the time between its lane's last watermark and its own; null if its lane had none. */
-  Gap told() {
-    return beforeNs > 0 ? new Gap(beforeNs, laneNs) : null;
-  }
-
-  /** Returns, once, the gap before the last accepted batch; null if there is none. */
-  Gap takeGap() {
-    Gap taken = gap;
-    gap = null;
-    return taken;
   }
 
   /**
@@ -343,7 +340,6 @@ public final class PartitionLanes {
 
   public void write(DataOutput out) throws IOException {
     out.writeLong(reportedNs);
-    Wire.writeUnsigned(out, missing);
     Wire.writeUnsigned(out, monitors.size());
     for (var entry : monitors.entrySet()) {
       Wire.writeText(out, query.monitors().get(entry.getKey()));
@@ -375,7 +371,6 @@ public final class PartitionLanes {
   /** Skips monitors that the plan no longer names. */
   public void read(DataInput in) throws IOException {
     reportedNs = in.readLong();
-    missing = Wire.readUnsigned(in);
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       int monitor = query.monitors().indexOf(Wire.readText(in));
       MonitorLives lives = readMonitor(in);

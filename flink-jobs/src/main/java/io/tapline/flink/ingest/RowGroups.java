@@ -42,6 +42,15 @@ final class RowGroups {
   private final int[] found;
 
   /**
+   * Entry of each row with a value, for one call of the aggregate per run instead of one per tuple;
+   * null if tuples are only counted.
+   */
+  private final int[] entries;
+
+  /** Values of the rows that have one; null if all or none have. */
+  private final long[] presentBits;
+
+  /**
    * @param real whether values are bits of doubles
    * @param keys list that is cleared and used for this batch
    */
@@ -50,7 +59,7 @@ final class RowGroups {
     this.real = real;
     this.keys = keys;
     keys.clear();
-    slots = new KeySlots(rows, spec.key());
+    slots = new KeySlots(rows, spec.key().fields());
     values = TupleValues.of(spec, rows);
     rate = rows.samplingRate();
     answers = spec.showsAnswers() ? rows.answers() : null;
@@ -61,6 +70,8 @@ final class RowGroups {
     touched = new int[slots.count()];
     wanted = new int[slots.count()];
     found = new int[slots.count()];
+    entries = values.bits() == null ? null : new int[rows.count()];
+    presentBits = values.absent() == null ? null : new long[rows.count()];
   }
 
   /** Adds rows {@code from} (inclusive) to {@code to} (exclusive), all of one pane. */
@@ -76,7 +87,7 @@ final class RowGroups {
         table.count(found[i], tuples[touched[i]]);
       }
     } else if (values.absent() == null) {
-      addValues(table, from, to);
+      addValues(table, groups, from, to);
     } else {
       addPresent(table, from, to);
     }
@@ -113,22 +124,29 @@ final class RowGroups {
     return keyOfSlot[slot] - 1;
   }
 
-  private void addValues(GroupTable table, int from, int to) {
-    long[] bits = values.bits();
-    for (int row = from; row < to; row++) {
-      table.addValue(entryOfSlot[slots.slot(row)], bits[row]);
+  private void addValues(GroupTable table, int groups, int from, int to) {
+    for (int i = 0; i < groups; i++) {
+      table.count(found[i], tuples[touched[i]]);
     }
+    for (int row = from; row < to; row++) {
+      entries[row] = entryOfSlot[slots.slot(row)];
+    }
+    table.addValues(entries, values.bits(), from, to);
   }
 
   private void addPresent(GroupTable table, int from, int to) {
+    int present = from;
     for (int row = from; row < to; row++) {
       int entry = entryOfSlot[slots.slot(row)];
       if (values.isPresent(row)) {
-        table.addValue(entry, values.at(row));
+        table.count(entry, 1);
+        entries[present] = entry;
+        presentBits[present++] = values.at(row);
       } else {
         table.addAbsent(entry, rate);
       }
     }
+    table.addValues(entries, presentBits, from, present);
   }
 
   private void addSampled(GroupTable table, int from, int to) {

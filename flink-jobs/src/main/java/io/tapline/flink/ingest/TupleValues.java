@@ -13,25 +13,25 @@ import io.tapline.schema.BatchReaderException;
 record TupleValues(long[] bits, boolean[] absent) {
   /** Decodes what {@link #of} reads; throws if the batch is malformed. */
   static void require(ProcessorSpec spec, Rows rows) throws BatchReaderException {
-    if (!spec.conditions().isEmpty()) {
-      rows.requireConditions(spec.conditions());
-    } else if (spec.isDistinct() || spec.countsPresent()) {
-      rows.require(spec.valueField());
-    } else if (!spec.valueField().isEmpty()) {
-      rows.requireNumber(spec.valueField());
+    if (!spec.value().conditions().isEmpty()) {
+      rows.requireConditions(spec.value().conditions());
+    } else if (spec.takesHashes() || spec.countsPresent()) {
+      rows.require(spec.value().field());
+    } else if (!spec.value().field().isEmpty()) {
+      rows.requireNumber(spec.value().field());
     }
   }
 
   /** REQUIRES: {@link #require} was called for the rows. */
   static TupleValues of(ProcessorSpec spec, Rows rows) {
-    if (!spec.conditions().isEmpty()) {
-      return new TupleValues(rows.meeting(spec.conditions()), null);
-    } else if (spec.counts()) {
+    if (!spec.value().conditions().isEmpty()) {
+      return new TupleValues(rows.meeting(spec.value().conditions()), null);
+    } else if (spec.value().countsTuples()) {
       return new TupleValues(null, null);
     }
-    String field = spec.valueField();
+    String field = spec.value().field();
     long[] bits =
-        spec.isDistinct()
+        spec.takesHashes()
             ? rows.hashes(field)
             : spec.countsPresent() ? new long[rows.count()] : rows.values(field);
     return new TupleValues(bits, rows.absent(field));

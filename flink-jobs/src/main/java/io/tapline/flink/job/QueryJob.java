@@ -11,17 +11,19 @@ import io.tapline.flink.results.AlertSink;
 import io.tapline.flink.results.RedisSink;
 import io.tapline.flink.results.ResultsOperator;
 import io.tapline.flink.results.ResultsTopic;
+import io.tapline.flink.results.Update;
+import io.tapline.flink.results.WindowUpdate;
 import io.tapline.schema.proto.Plan;
 import java.time.Duration;
 import java.util.List;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
-import org.apache.flink.api.common.typeinfo.BasicArrayTypeInfo;
 import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.api.java.typeutils.GenericTypeInfo;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.ExecutionOptions;
@@ -29,8 +31,10 @@ import org.apache.flink.configuration.PipelineOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.core.execution.CheckpointingMode;
+import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.util.Collector;
 
 /**
  * The stream job, which runs any plan.
@@ -84,19 +88,21 @@ public final class QueryJob {
                 PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO,
                 new PaneOperator(query, options))
             .uid("panes");
-    var calls =
+    var updates =
         reports
             .global()
             .transform(
-                "rank",
-                BasicArrayTypeInfo.STRING_ARRAY_TYPE_INFO,
-                new ResultsOperator(query, options))
+                "rank", new GenericTypeInfo<>(Update.class), new ResultsOperator(query, options))
             .uid("results")
             .forceNonParallel();
-    calls.sinkTo(new RedisSink(endpoints)).name("Redis").uid("redis").setParallelism(1);
+    updates
+        .sinkTo(new RedisSink(query, endpoints, options.windowsKept()))
+        .name("Redis")
+        .uid("redis")
+        .setParallelism(1);
     if (!endpoints.resultsTopic().isEmpty()) {
-      calls
-          .sinkTo(new ResultsTopic(query.query(), endpoints))
+      windows(updates)
+          .sinkTo(ResultsTopic.sink(query, endpoints))
           .name("results topic")
           .uid("results-topic")
           .setParallelism(1);
@@ -104,7 +110,24 @@ public final class QueryJob {
     if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
       // Alerts must not wait for a buffer to fill.
       env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);
-      calls.sinkTo(new AlertSink(query, endpoints)).name("alerts").uid("alerts").setParallelism(1);
+      windows(updates)
+          .sinkTo(new AlertSink(query, endpoints))
+          .name("alerts")
+          .uid("alerts")
+          .setParallelism(1);
+    }
+  }
+
+  private static DataStream<WindowUpdate> windows(DataStream<Update> updates) {
+    return updates
+        .flatMap(QueryJob::addIfWindow, new GenericTypeInfo<>(WindowUpdate.class))
+        .name("windows")
+        .setParallelism(1);
+  }
+
+  private static void addIfWindow(Update update, Collector<WindowUpdate> out) {
+    if (update instanceof WindowUpdate window) {
+      out.collect(window);
     }
   }
 

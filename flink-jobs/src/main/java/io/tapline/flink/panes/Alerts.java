@@ -1,11 +1,12 @@
 package io.tapline.flink.panes;
 
+import io.tapline.aggregates.Value;
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
-import io.tapline.flink.group.Value;
-import io.tapline.flink.group.Wire;
+import io.tapline.flink.group.Student;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.ResultRow.Change;
 import java.io.DataInput;
@@ -72,10 +73,10 @@ final class Alerts {
     boolean mayBegin = !partial || !spec.condition().wantsAll();
     List<ResultRow> changes = new ArrayList<>();
     Set<Watched> seen = new HashSet<>();
-    Estimate estimate = window.estimate();
+    Estimate estimate = spec.estimate(window, Student.quantile(1), endNs - startNs);
     for (int entry = 0; entry < window.size(); entry++) {
       if (!window.isEmpty(entry)) {
-        Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
+        Value value = estimate.of(entry);
         look(window.key(entry), window.hash(entry), value, panes, endNs, mayBegin, seen, changes);
       }
     }

@@ -1,11 +1,11 @@
 package io.tapline.flink.panes;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.StateFormat;
 import io.tapline.flink.accounting.Ledger;
-import io.tapline.flink.group.Shape;
-import io.tapline.flink.group.Wire;
 import io.tapline.flink.ingest.Mark;
 import io.tapline.flink.results.BucketReport;
 import io.tapline.flink.results.WindowRows;
@@ -18,9 +18,6 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 
 /** The groups of all processors in one bucket, and the monitors' progress as reported to it. */
 final class Bucket {
-  /** A distribution takes about as much memory as this many counts. */
-  private static final int COUNTS_PER_DISTRIBUTION = 16;
-
   final ProcessorPanes[] processors;
   private final Progress progress;
   private final long slotNs;
@@ -31,8 +28,7 @@ final class Bucket {
     slotNs = query.slotNs();
     processors = new ProcessorPanes[query.processors().size()];
     for (ProcessorSpec spec : query.processors()) {
-      int share = spec.shape() == Shape.DISTRIBUTION ? COUNTS_PER_DISTRIBUTION : 1;
-      int groups = Math.max(1, options.maxGroups() / buckets / share);
+      int groups = Math.max(1, options.maxGroups() / buckets / spec.aggregate().type().weight());
       processors[spec.index()] = new ProcessorPanes(spec, groups, options.maxRows());
     }
   }
@@ -74,6 +70,7 @@ final class Bucket {
   }
 
   void writeHeader(DataOutput out) throws IOException {
+    StateFormat.write(out);
     progress.write(out);
     for (ProcessorPanes panes : processors) {
       panes.writeHeader(out);
@@ -81,6 +78,7 @@ final class Bucket {
   }
 
   void readHeader(DataInput in) throws IOException {
+    StateFormat.require(in);
     progress.read(in);
     for (ProcessorPanes panes : processors) {
       panes.readHeader(in);

@@ -1,9 +1,10 @@
 package io.tapline.flink.panes;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.StateFormat;
 import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
-import io.tapline.flink.group.Wire;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
@@ -66,19 +67,23 @@ final class ProcessorPanes {
     boolean real = in.readBoolean();
     long count = Wire.readUnsigned(in);
     GroupTable known = panes.get(pane);
-    boolean late = (pane + 1) * spec.paneNs() <= watermarkNs;
+    boolean late = (pane + 1) * spec.window().paneNs() <= watermarkNs;
     boolean mixed = known != null && known.real() != real;
     if (late || mixed) {
       long tuples = skip(in, real, count);
       // Late tuples count in the window that is open when they arrive: their own has been written.
-      var own = accounts.at(late ? watermarkNs : pane * spec.paneNs()).processor(spec.index());
+      long timeNs = late ? watermarkNs : pane * spec.window().paneNs();
+      var own = accounts.at(timeNs).processor(spec.index());
       own.addLate(late ? tuples : 0);
       own.drop("mixed_types", late ? 0 : tuples);
       return;
     }
     long overflow = merge(in, pane, real, count);
     if (overflow > 0) {
-      accounts.at(pane * spec.paneNs()).processor(spec.index()).drop("key_overflow", overflow);
+      accounts
+          .at(pane * spec.window().paneNs())
+          .processor(spec.index())
+          .drop("key_overflow", overflow);
     }
   }
 
@@ -107,7 +112,7 @@ final class ProcessorPanes {
   }
 
   private GroupTable table() {
-    return new GroupTable(spec.shape(), spec.exemplarsPerPane());
+    return spec.table();
   }
 
   private GroupTable table(boolean real) {
@@ -120,7 +125,7 @@ final class ProcessorPanes {
 
   /** Appends the windows that have closed since the last call. */
   void advance(Progress progress, List<WindowRows> closed) {
-    if (spec.isWholeQuery()) {
+    if (spec.window().isWholeQuery()) {
       advanceWhole(progress, closed);
     } else {
       advanceSliding(progress, closed);
@@ -143,7 +148,7 @@ final class ProcessorPanes {
   }
 
   private void close(long endNs, Progress progress, List<WindowRows> closed) {
-    long start = endNs - spec.sizeNs();
+    long start = endNs - spec.window().sizeNs();
     if (alerts == null) {
       boolean partial = progress.isPartial(start, endNs);
       WindowRows rowsOfAll = rows.of(window, inWindow, start, endNs, partial);
@@ -160,7 +165,7 @@ final class ProcessorPanes {
       long endNs,
       Progress progress,
       List<WindowRows> closed) {
-    long start = endNs - spec.sizeNs();
+    long start = endNs - spec.window().sizeNs();
     boolean partial = progress.isPartial(start, endNs);
     List<ResultRow> changes = alerts.changes(sums, of, start, endNs, partial);
     if (!changes.isEmpty()) {
@@ -172,7 +177,7 @@ final class ProcessorPanes {
 
   /** Alerts end with the first window without tuples; such windows are not closed otherwise. */
   private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
-    long end = lastEndNs + spec.slideNs();
+    long end = lastEndNs + spec.window().slideNs();
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
       return;
     }
@@ -184,27 +189,33 @@ final class ProcessorPanes {
    * REQUIRES: there is a pane.
    */
   private long nextEndNs() {
-    long firstPaneEnd = (panes.firstKey() + 1) * spec.paneNs();
-    long first = Math.floorDiv(firstPaneEnd + spec.slideNs() - 1, spec.slideNs()) * spec.slideNs();
-    return lastEndNs == Long.MIN_VALUE ? first : Math.max(first, lastEndNs + spec.slideNs());
+    long firstPaneEnd = (panes.firstKey() + 1) * spec.window().paneNs();
+    long slideNs = spec.window().slideNs();
+    long first = Math.floorDiv(firstPaneEnd + slideNs - 1, slideNs) * slideNs;
+    return lastEndNs == Long.MIN_VALUE ? first : Math.max(first, lastEndNs + slideNs);
   }
 
   private void slideTo(long endNs) {
-    long start = Math.floorDiv(endNs - spec.sizeNs(), spec.paneNs());
-    long end = Math.floorDiv(endNs, spec.paneNs());
+    long start = Math.floorDiv(endNs - spec.window().sizeNs(), spec.window().paneNs());
+    long end = Math.floorDiv(endNs, spec.window().paneNs());
     NavigableMap<Long, GroupTable> now =
         new TreeMap<>(panes.headMap(end, false).tailMap(start, true));
-    boolean sampled = now.values().stream().anyMatch(pane -> pane.sampled() || pane.real());
-    if (!spec.shape().subtractable() || sampled || window.sampled() || window.mayHaveSaturated()) {
-      sumAnew(now);
-    } else {
+    boolean slides =
+        window.isSubtractable()
+            && now.values().stream().noneMatch(pane -> pane.sampled() || pane.real());
+    if (slides) {
       slideSums(now);
+    } else {
+      sumAnew(now);
     }
     inWindow = now;
     lastEndNs = endNs;
     // A pane is dropped once no later window reaches it.
     panes
-        .headMap(Math.floorDiv(endNs + spec.slideNs() - spec.sizeNs(), spec.paneNs()), false)
+        .headMap(
+            Math.floorDiv(
+                endNs + spec.window().slideNs() - spec.window().sizeNs(), spec.window().paneNs()),
+            false)
         .entrySet()
         .removeIf(this::forget);
   }
@@ -251,8 +262,8 @@ final class ProcessorPanes {
    */
   private void advanceWhole(Progress progress, List<WindowRows> closed) {
     long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
-    while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.paneNs() <= observedNs) {
-      long end = (panes.firstKey() + 1) * spec.paneNs();
+    while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.window().paneNs() <= observedNs) {
+      long end = (panes.firstKey() + 1) * spec.window().paneNs();
       addFirstPaneToWhole();
       closed.add(whole(end, true).without(progress.silentBefore(end)));
     }
@@ -282,7 +293,7 @@ final class ProcessorPanes {
   private WindowRows whole(long endNs, boolean partial) {
     NavigableMap<Long, GroupTable> all = new TreeMap<>();
     all.put(firstPane, window);
-    return rows.of(window, all, firstPane * spec.paneNs(), endNs, partial);
+    return rows.of(window, all, firstPane * spec.window().paneNs(), endNs, partial);
   }
 
   /** Returns what must be removed from the state since the last call. */
@@ -320,6 +331,7 @@ final class ProcessorPanes {
 
   void writePane(DataOutput out, long pane) throws IOException {
     GroupTable table = pane == WHOLE ? window : panes.get(pane);
+    StateFormat.write(out, spec.aggregate().type());
     out.writeBoolean(table.real());
     Wire.writeUnsigned(out, table.size());
     for (int entry = 0; entry < table.size(); entry++) {
@@ -328,6 +340,7 @@ final class ProcessorPanes {
   }
 
   void readPane(DataInput in, long pane) throws IOException {
+    StateFormat.require(in, spec.aggregate().type());
     GroupTable table = table(in.readBoolean());
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       table.readEntry(in, true);

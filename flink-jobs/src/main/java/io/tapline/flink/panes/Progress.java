@@ -1,6 +1,6 @@
 package io.tapline.flink.panes;
 
-import io.tapline.flink.group.Wire;
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.ingest.Mark;
 import io.tapline.flink.ingest.Unwatched;
 import java.io.DataInput;

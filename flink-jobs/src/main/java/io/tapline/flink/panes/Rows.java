@@ -1,16 +1,14 @@
 package io.tapline.flink.panes;
 
+import io.tapline.aggregates.Value;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.Answers;
-import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Student;
-import io.tapline.flink.group.Value;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
-import io.tapline.schema.proto.Aggregate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -32,11 +30,11 @@ final class Rows {
 
   Rows(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
-    this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
-    boolean ascending = spec.isRanking() && spec.ascending();
+    this.most = spec.rows(maxRows);
+    boolean ascending = spec.isAscending();
     this.order = ResultRow.order(ascending);
     this.valueOrder = Value.order(ascending);
-    this.width = Student.quantile(spec.isRanking() ? spec.rows() : 1);
+    this.width = Student.quantile(spec.isRanking() ? spec.ranking().rows() : 1);
   }
 
   /** A row with its entry in the table. */
@@ -56,18 +54,18 @@ final class Rows {
       boolean partial) {
     PriorityQueue<Candidate> best =
         new PriorityQueue<>(Comparator.comparing(Candidate::row, order.reversed()));
-    Estimate estimate = window.estimate(width);
+    Estimate estimate = spec.estimate(window, width, endNs - startNs);
     long omitted = 0;
     double worst = Double.NaN;
     for (int entry = 0; entry < window.size(); entry++) {
       if (window.isEmpty(entry)) {
         continue;
       }
-      if (isWorse(estimate.glance(entry, spec.aggregate()), worst)) {
+      if (isWorse(window.glance(entry), worst)) {
         omitted++;
         continue;
       }
-      Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
+      Value value = estimate.of(entry);
       if (spec.condition() != null && !spec.condition().holds(value.number())
           || spec.isRanking() && !value.isKnown()) {
         continue;
@@ -89,13 +87,13 @@ final class Rows {
         startNs,
         endNs,
         partial,
-        rows(best, window, panes),
+        rows(best, window, estimate, panes),
         spec.isRanking() ? 0 : omitted);
   }
 
   /** Most groups are rejected here. Nothing is worse than NaN. */
   private boolean isWorse(double number, double worstKept) {
-    return spec.isRanking() && spec.ascending() ? number > worstKept : number < worstKept;
+    return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
   /** Rejects without building a row. Ties are decided by the order of keys. */
@@ -104,7 +102,10 @@ final class Rows {
   }
 
   private List<ResultRow> rows(
-      PriorityQueue<Candidate> best, GroupTable window, NavigableMap<Long, GroupTable> panes) {
+      PriorityQueue<Candidate> best,
+      GroupTable window,
+      Estimate estimate,
+      NavigableMap<Long, GroupTable> panes) {
     List<ResultRow> rows = new ArrayList<>(best.size());
     for (Candidate candidate : best) {
       ResultRow row = candidate.row();
@@ -112,8 +113,8 @@ final class Rows {
           new ResultRow(
               row.key(),
               row.value(),
-              spec.showsDistribution() ? spread(window, candidate.entry()) : null,
-              beside(window, candidate.entry()),
+              estimate.details(candidate.entry()),
+              beside(estimate, candidate.entry()),
               exemplars(panes, row.key(), window.hash(candidate.entry())),
               null));
     }
@@ -121,24 +122,11 @@ final class Rows {
     return rows;
   }
 
-  private ResultRow.Beside beside(GroupTable window, int entry) {
-    Estimate estimate = window.estimate(width);
+  private ResultRow.Beside beside(Estimate estimate, int entry) {
     return new ResultRow.Beside(
         estimate.absent(entry),
         estimate.answered(entry, Answers.UNANSWERED),
         estimate.answered(entry, Answers.HALF_SEEN));
-  }
-
-  private ResultRow.Spread spread(GroupTable window, int entry) {
-    Distribution values = window.values(entry);
-    Estimate estimate = window.estimate(width);
-    return new ResultRow.Spread(
-        estimate.count(entry),
-        estimate.of(entry, Aggregate.AVG),
-        estimate.of(entry, Aggregate.MIN),
-        estimate.of(entry, Aggregate.MAX),
-        values.quantiles(ResultRow.Spread.SHARES),
-        values.histogram());
   }
 
   /**

@@ -13,12 +13,12 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
- * Delivers alerts from the calls that write them to Redis to webhooks and Kafka topics, at least
- * once: deliveries that a webhook has not acknowledged are part of a checkpoint, and topics have
- * everything from before one.
+ * Delivers the alerts of triggers to webhooks and Kafka topics, at least once: deliveries that a
+ * webhook has not acknowledged are part of a checkpoint, and topics have everything from before
+ * one.
  */
 public final class AlertSink
-    implements Sink<String[]>, SupportsWriterState<String[], AlertDelivery> {
+    implements Sink<WindowUpdate>, SupportsWriterState<WindowUpdate, AlertDelivery> {
   /** Environment variable with the secret that signs webhooks: unlike plans, it is not readable. */
   public static final String SECRET = "TAPLINE_WEBHOOK_SECRET";
 
@@ -49,7 +49,7 @@ public final class AlertSink
     return new AlertDelivery.Serializer();
   }
 
-  static final class Writer implements StatefulSinkWriter<String[], AlertDelivery> {
+  static final class Writer implements StatefulSinkWriter<WindowUpdate, AlertDelivery> {
     private final QuerySpec query;
     private final Endpoints endpoints;
     private final Webhooks webhooks;
@@ -63,14 +63,18 @@ public final class AlertSink
     }
 
     @Override
-    public void write(String[] call, Context context) throws IOException, InterruptedException {
-      for (String[] alert : RedisCalls.alertsOf(call)) {
-        TriggerSpec trigger = query.processors().get(Integer.parseInt(alert[0])).trigger();
+    public void write(WindowUpdate update, Context context)
+        throws IOException, InterruptedException {
+      TriggerSpec trigger = update.processor(query).trigger();
+      if (trigger == null) {
+        return;
+      }
+      for (String alert : update.rows(query, update.completeness(query))) {
         for (TriggerSpec.Webhook webhook : trigger.webhooks()) {
-          webhooks.add(new AlertDelivery(webhook.url(), alert[1]));
+          webhooks.add(new AlertDelivery(webhook.url(), alert));
         }
         for (String topic : trigger.topics()) {
-          topics().send(topic, alert[1]);
+          topics().send(topic, alert);
         }
       }
     }

@@ -24,6 +24,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * job for good within seconds, with an error that names the topic: no restart would fix it. Calls
  * wait for brokers that don't answer. An interrupt ends every call. Used by one thread, besides the
  * producer's own.
+ *
+ * <p>Flink's {@code KafkaSink}, which serves the results topic, can't tell these cases apart: a
+ * topic that is gone blocks each write for as long as brokers that don't answer, and then restarts
+ * the job. Alerts that were sent before their topic was deleted would block its flush for the
+ * producer's delivery timeout, two minutes.
  */
 final class AlertTopics implements AutoCloseable {
   /** Brokers learn of new topics and rights one after another. */

@@ -1,7 +1,7 @@
 package io.tapline.flink.results;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.accounting.Ledger;
-import io.tapline.flink.group.Wire;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

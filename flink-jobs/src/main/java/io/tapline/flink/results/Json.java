@@ -2,14 +2,15 @@ package io.tapline.flink.results;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.tapline.aggregates.Details;
+import io.tapline.aggregates.Histogram;
+import io.tapline.aggregates.Value;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.accounting.Counters;
-import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
 import io.tapline.flink.group.KeyFields;
-import io.tapline.flink.group.Value;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.math.BigInteger;
@@ -25,14 +26,16 @@ final class Json {
   private final boolean ranked;
   private final String severity;
   private final boolean answers;
+  private final String detailsName;
 
   /** A writer for the rows of one processor. */
   Json(String query, ProcessorSpec spec) {
     this.query = query;
     this.processor = spec.name();
-    this.keyFields = spec.key();
+    this.keyFields = spec.key().fields();
     this.ranked = spec.isRanking();
     this.answers = spec.showsAnswers();
+    this.detailsName = spec.aggregate().type().detailsName();
     this.severity = spec.trigger() == null ? "" : spec.trigger().severity();
   }
 
@@ -62,8 +65,8 @@ final class Json {
       if (row.beside() != null) {
         writeBeside(json, row.beside());
       }
-      if (row.spread() != null) {
-        writeSpread(json, row.spread());
+      if (!row.details().isEmpty()) {
+        writeDetails(json, row.details());
       }
       if (row.change() != null) {
         writeAlert(json, row);
@@ -158,28 +161,28 @@ final class Json {
     }
   }
 
-  private static void writeSpread(JsonGenerator json, ResultRow.Spread spread) throws IOException {
-    json.writeObjectFieldStart("distribution");
-    writeNumber(json, "count", spread.count());
-    writeNumber(json, "mean", spread.mean());
-    writeNumber(json, "min", spread.min());
-    writeNumber(json, "max", spread.max());
-    String[] names = {"p50", "p90", "p95", "p99"};
-    for (int i = 0; i < names.length; i++) {
-      json.writeFieldName(names[i]);
-      write(json, spread.quantiles()[i]);
+  private void writeDetails(JsonGenerator json, Details details) throws IOException {
+    json.writeObjectFieldStart(detailsName);
+    for (var number : details.numbers().entrySet()) {
+      writeNumber(json, number.getKey(), number.getValue());
     }
+    if (details.histogram() != null) {
+      writeHistogram(json, details.histogram());
+    }
+    json.writeEndObject();
+  }
+
+  private static void writeHistogram(JsonGenerator json, long[] histogram) throws IOException {
     json.writeArrayFieldStart("histogram");
-    for (int i = 0; i < spread.histogram().length; i++) {
-      if (spread.histogram()[i] > 0) {
+    for (int i = 0; i < histogram.length; i++) {
+      if (histogram[i] > 0) {
         json.writeStartObject();
-        json.writeNumberField("le", Distribution.bound(i));
-        json.writeNumberField("count", spread.histogram()[i]);
+        json.writeNumberField("le", Histogram.bound(i));
+        json.writeNumberField("count", histogram[i]);
         json.writeEndObject();
       }
     }
     json.writeEndArray();
-    json.writeEndObject();
   }
 
   private static void writeExemplars(JsonGenerator json, List<Exemplar> exemplars)

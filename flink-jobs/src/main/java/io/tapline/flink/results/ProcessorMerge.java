@@ -1,7 +1,7 @@
 package io.tapline.flink.results;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
-import io.tapline.flink.group.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -21,7 +21,7 @@ final class ProcessorMerge {
 
   ProcessorMerge(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
-    this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
+    this.most = spec.rows(maxRows);
   }
 
   WindowRows merge(OpenWindows.Closed window) {
@@ -34,7 +34,7 @@ final class ProcessorMerge {
             .distinct()
             .sorted()
             .toList();
-    if (spec.isWholeQuery()) {
+    if (spec.window().isWholeQuery()) {
       lastOfBucket.putAll(parts);
       parts = lastOfBucket;
     }
@@ -50,7 +50,7 @@ final class ProcessorMerge {
   private List<ResultRow> sorted(Collection<WindowRows> parts) {
     return parts.stream()
         .flatMap(part -> part.rows().stream())
-        .sorted(ResultRow.order(spec.isRanking() && spec.ascending()))
+        .sorted(ResultRow.order(spec.isAscending()))
         .toList();
   }
 

@@ -1,6 +1,7 @@
 package io.tapline.flink.results;
 
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.QuerySpec;
 import java.io.IOException;
 import java.time.Duration;
 import org.apache.flink.api.connector.sink2.Sink;
@@ -9,25 +10,32 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 
 /**
- * Calls the Redis Functions that the results operator requests, one after another.
+ * Writes each update to Redis by one call of a Redis Function, one after another.
  *
  * <p>A write is done when {@code write} returns, so that a checkpoint has nothing to wait for;
  * after a failure, calls are repeated and change nothing. A lost connection is retried for a while;
  * then the job fails and restarts from its last checkpoint. If Redis is unreachable at the very
  * start, that counts as a configuration error: the job fails for good.
  */
-public final class RedisSink implements Sink<String[]> {
+public final class RedisSink implements Sink<Update> {
   private static final Duration PATIENCE_AT_START = Duration.ofSeconds(5);
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+  private final QuerySpec query;
   private final Endpoints endpoints;
+  private final int windowsKept;
 
-  public RedisSink(Endpoints endpoints) {
+  /**
+   * @param windowsKept windows that the stream of results keeps
+   */
+  public RedisSink(QuerySpec query, Endpoints endpoints, int windowsKept) {
+    this.query = query;
     this.endpoints = endpoints;
+    this.windowsKept = windowsKept;
   }
 
   @Override
-  public SinkWriter<String[]> createWriter(WriterInitContext context) throws IOException {
+  public SinkWriter<Update> createWriter(WriterInitContext context) throws IOException {
     boolean first =
         context.getRestoredCheckpointId().isEmpty()
             && context.getTaskInfo().getAttemptNumber() == 0;
@@ -44,13 +52,13 @@ public final class RedisSink implements Sink<String[]> {
       }
       throw e;
     }
-    return new Writer(redis);
+    return new Writer(redis, new RedisCalls(query, windowsKept));
   }
 
-  private record Writer(RedisFunctions redis) implements SinkWriter<String[]> {
+  private record Writer(RedisFunctions redis, RedisCalls calls) implements SinkWriter<Update> {
     @Override
-    public void write(String[] call, Context context) throws IOException, InterruptedException {
-      redis.call(call, PATIENCE);
+    public void write(Update update, Context context) throws IOException, InterruptedException {
+      redis.call(calls.of(update), PATIENCE);
     }
 
     @Override

@@ -35,13 +35,13 @@ final class Repeats {
   /** Returns true if this window repeats the previous window of its processor, and remembers it. */
   boolean take(WindowRows window) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
-    if (window.endNs() <= observedNs || spec.isWholeQuery() || spec.trigger() != null) {
+    if (window.endNs() <= observedNs || spec.window().isWholeQuery() || spec.trigger() != null) {
       return false;
     }
     byte[] rows = bytes(window);
     boolean repeats =
         lastRows[spec.index()] != null
-            && lastEndNs[spec.index()] == window.endNs() - spec.slideNs()
+            && lastEndNs[spec.index()] == window.endNs() - spec.window().slideNs()
             && Arrays.equals(rows, lastRows[spec.index()]);
     lastEndNs[spec.index()] = window.endNs();
     lastRows[spec.index()] = rows;
@@ -51,7 +51,7 @@ final class Repeats {
   private static byte[] bytes(WindowRows window) throws IOException {
     DataOutputSerializer out = new DataOutputSerializer(1024);
     for (ResultRow row : window.rows()) {
-      new ResultRow(row.key(), row.value(), row.spread(), row.beside(), NO_FLOWS, null).write(out);
+      new ResultRow(row.key(), row.value(), row.details(), row.beside(), NO_FLOWS, null).write(out);
     }
     return out.getCopyOfBuffer();
   }

@@ -3,6 +3,7 @@ package io.tapline.flink.results;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.StateFormat;
 import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.ingest.Buckets;
 import java.util.ArrayList;
@@ -20,12 +21,12 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Turns the reports of all buckets into calls of Redis Functions: merges the buckets' rows of a
- * window into one ranking once every bucket has passed the window's end. It has one subtask, since
- * a ranking can't be split; its input is small.
+ * Turns the reports of all buckets into updates: merges the buckets' rows of a window into one
+ * ranking once every bucket has passed the window's end. It has one subtask, since a ranking can't
+ * be split; its input is small.
  */
-public final class ResultsOperator extends AbstractStreamOperator<String[]>
-    implements OneInputStreamOperator<byte[], String[]> {
+public final class ResultsOperator extends AbstractStreamOperator<Update>
+    implements OneInputStreamOperator<byte[], Update> {
 
   private final QuerySpec query;
   private final JobOptions options;
@@ -36,7 +37,6 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   private transient List<WindowAccounts> accounts;
   private transient long slotNs;
   private transient List<ProcessorMerge> merges;
-  private transient RedisCalls calls;
 
   public ResultsOperator(QuerySpec query, JobOptions options) {
     this.query = query;
@@ -50,7 +50,6 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     total = new Accounts(query.processors().size());
     accounts = new ArrayList<>();
     slotNs = query.slotNs();
-    calls = new RedisCalls(query, options.windowsKept());
     merges = new ArrayList<>();
     for (ProcessorSpec spec : query.processors()) {
       merges.add(new ProcessorMerge(spec, options.maxRows()));
@@ -76,38 +75,35 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     Repeats repeats = new Repeats(query, report.observedNs());
     for (OpenWindows.Closed window : windows.close()) {
       WindowRows merged = merges.get(window.processor()).merge(window);
-      tellOfUnseen(merged.endNs() - 1);
+      reportUnseen(merged.endNs() - 1);
       if (repeats.take(merged)) {
-        // Takes its accounts nevertheless, so that tellOfUnseen regards it as written.
+        // Takes its accounts nevertheless, so that reportUnseen regards it as written.
         accounts.get(merged.processor()).of(merged.startNs(), merged.endNs());
       } else {
         write(merged);
       }
     }
     if (windows.watermarkNs() != before) {
-      tellOfUnseen(windows.watermarkNs());
+      reportUnseen(windows.watermarkNs());
     }
     if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
-      output.collect(new StreamRecord<>(calls.totals(total)));
+      output.collect(new StreamRecord<>(new Update.Totals(copy(total))));
     }
   }
 
-  private void write(WindowRows window) throws Exception {
-    Accounts own = accountsOf(window);
-    boolean alerts = query.processors().get(window.processor()).trigger() != null;
-    output.collect(
-        new StreamRecord<>(alerts ? calls.alerts(window, own) : calls.window(window, own)));
+  private void write(WindowRows window) {
+    output.collect(new StreamRecord<>(new WindowUpdate(window, accountsOf(window))));
   }
 
   /** Reports windows without tuples in which some may have gone unseen, earliest first. */
-  private void tellOfUnseen(long limitNs) throws Exception {
+  private void reportUnseen(long limitNs) {
     WindowRows next;
     do {
       next = null;
       for (ProcessorSpec spec : query.processors()) {
         OptionalLong end = accounts.get(spec.index()).firstUnseenEnd(limitNs);
         if (end.isPresent() && (next == null || end.getAsLong() < next.endNs())) {
-          long start = end.getAsLong() - spec.sizeNs();
+          long start = end.getAsLong() - spec.window().sizeNs();
           next = new WindowRows(spec.index(), start, end.getAsLong(), false, List.of(), 0);
         }
       }
@@ -120,18 +116,26 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   private void take(long timeNs, Accounts part) {
     total.add(part);
     for (ProcessorSpec spec : query.processors()) {
-      if (!spec.isWholeQuery()) {
+      if (!spec.window().isWholeQuery()) {
         accounts.get(spec.index()).add(timeNs, part);
       }
     }
   }
 
+  private Accounts copy(Accounts counted) {
+    Accounts copy = new Accounts(query.processors().size());
+    copy.add(counted);
+    return copy;
+  }
+
   /** Returns the accounts of a window; for the whole query, everything seen so far. */
   private Accounts accountsOf(WindowRows rows) {
     ProcessorSpec spec = query.processors().get(rows.processor());
-    Accounts own = new Accounts(query.processors().size());
-    own.add(
-        spec.isWholeQuery() ? total : accounts.get(spec.index()).of(rows.startNs(), rows.endNs()));
+    Accounts own =
+        copy(
+            spec.window().isWholeQuery()
+                ? total
+                : accounts.get(spec.index()).of(rows.startNs(), rows.endNs()));
     own.processor(spec.index()).drop("rows_omitted", rows.omitted());
     total.processor(spec.index()).drop("rows_omitted", rows.omitted());
     return own;
@@ -141,6 +145,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   public void snapshotState(StateSnapshotContext context) throws Exception {
     super.snapshotState(context);
     DataOutputSerializer out = new DataOutputSerializer(1024);
+    StateFormat.write(out);
     total.write(out);
     for (WindowAccounts window : accounts) {
       window.write(out);
@@ -154,6 +159,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   }
 
   private void read(DataInputDeserializer in) throws Exception {
+    StateFormat.require(in);
     total = Accounts.read(in, query.processors().size());
     for (WindowAccounts window : accounts) {
       window.read(in);

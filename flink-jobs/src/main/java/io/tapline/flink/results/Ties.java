@@ -1,6 +1,6 @@
 package io.tapline.flink.results;
 
-import io.tapline.flink.group.Value;
+import io.tapline.aggregates.Value;
 import java.util.List;
 
 /** Finds the ranks that the bounds of estimates leave undecided. */

@@ -1,9 +1,9 @@
 package io.tapline.flink.results;
 
+import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.accounting.Ledger;
-import io.tapline.flink.group.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -48,7 +48,7 @@ final class WindowAccounts {
       undated.add(part);
       return;
     }
-    long pane = Math.max(from, spec.paneOf(timeNs));
+    long pane = Math.max(from, spec.window().paneOf(timeNs));
     pane(pane).add(part);
     if (pane < to) {
       window.add(part);
@@ -64,12 +64,12 @@ final class WindowAccounts {
    * before.
    */
   Accounts of(long startNs, long endNs) {
-    long first = spec.paneOf(startNs);
+    long first = spec.window().paneOf(startNs);
     if (!undated.isEmpty()) {
       add(startNs, undated);
       undated = new Accounts(processors);
     }
-    slide(first, spec.paneOf(endNs));
+    slide(first, spec.window().paneOf(endNs));
     Accounts copy = new Accounts(processors);
     copy.add(window);
     copy.setSamplingRate(lowestRate());
@@ -81,12 +81,12 @@ final class WindowAccounts {
    * which tuples may have gone unseen. Windows of the whole query and those of triggers have none.
    */
   OptionalLong firstUnseenEnd(long limitNs) {
-    if (spec.isWholeQuery() || spec.trigger() != null) {
+    if (spec.window().isWholeQuery() || spec.trigger() != null) {
       return OptionalLong.empty();
     }
     for (var entry : panes.entrySet()) {
       long end = firstEndOf(entry.getKey());
-      boolean reached = end - spec.sizeNs() <= entry.getKey() * spec.paneNs();
+      boolean reached = end - spec.window().sizeNs() <= entry.getKey() * spec.window().paneNs();
       if (reached && UNSEEN.stream().anyMatch(why -> entry.getValue().dropped().get(why) > 0)) {
         return end <= limitNs ? OptionalLong.of(end) : OptionalLong.empty();
       }
@@ -96,9 +96,11 @@ final class WindowAccounts {
 
   /** Returns the earliest end that can still be requested and is not before the pane's. */
   private long firstEndOf(long pane) {
-    long paneEnd = (pane + 1) * spec.paneNs();
-    long end = -Math.floorDiv(-paneEnd, spec.slideNs()) * spec.slideNs();
-    return to == Long.MIN_VALUE ? end : Math.max(end, to * spec.paneNs() + spec.slideNs());
+    long paneEnd = (pane + 1) * spec.window().paneNs();
+    long end = -Math.floorDiv(-paneEnd, spec.window().slideNs()) * spec.window().slideNs();
+    return to == Long.MIN_VALUE
+        ? end
+        : Math.max(end, to * spec.window().paneNs() + spec.window().slideNs());
   }
 
   private void slide(long newFrom, long newTo) {

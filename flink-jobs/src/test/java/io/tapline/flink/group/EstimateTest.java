@@ -2,7 +2,8 @@ package io.tapline.flink.group;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.schema.proto.Aggregate;
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.Value;
 import java.nio.ByteBuffer;
 import java.util.Comparator;
 import java.util.Random;
@@ -46,7 +47,7 @@ class EstimateTest {
   /** One window's flows, and the table of those that were kept. */
   private static final class Window {
     private final long[] truth = new long[GROUPS];
-    private final GroupTable table = new GroupTable(Shape.COUNT);
+    private final GroupTable table = new GroupTable(Aggregates.named("count"));
 
     Window(double rate, int seed) {
       Random random = new Random(seed);
@@ -69,10 +70,10 @@ class EstimateTest {
     }
 
     private boolean within(int first, double width) {
-      Estimate estimate = table.estimate(width);
+      Estimate estimate = table.estimate(width, 0, 0, true);
       Value[] values =
           IntStream.range(0, table.size())
-              .mapToObj(entry -> estimate.of(entry, Aggregate.COUNT))
+              .mapToObj(entry -> estimate.of(entry))
               .toArray(Value[]::new);
       return IntStream.range(0, table.size())
           .boxed()

@@ -62,22 +62,23 @@ class PartitionLanesTest {
   @Test
   void aHigherEpochBeginsAnewWhateverItsIncarnationAndFencesTheLowerOne() throws IOException {
     lanes.admit(of(1, 9, 0, 100));
-    lanes.admit(of(1, 9, 1, 200));
-    assertThat(lanes.takeGap()).isNull();
-    assertThat(lanes.admit(of(2, 4, 0, 500))).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
-    assertThat(lanes.takeGap()).isEqualTo(new PartitionLanes.Gap(200, 500));
-    assertThat(lanes.takeGap()).isNull();
-    assertThat(lanes.takeMissing()).isZero();
+    assertThat(lanes.admit(of(1, 9, 1, 200)).gap()).isNull();
+    PartitionLanes.Admission taken = lanes.admit(of(2, 4, 0, 500));
+    assertThat(taken.verdict()).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+    assertThat(taken.gap()).isEqualTo(new PartitionLanes.Gap(200, 500));
+    assertThat(taken.missing()).isZero();
+    assertThat(lanes.admit(of(2, 4, 2, 600)).gap()).isNull();
+    assertThat(lanes.admit(of(2, 4, 5, 700)).missing()).isEqualTo(2);
     PartitionLanes restored = new PartitionLanes(QUERY);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     lanes.write(new DataOutputStream(bytes));
     restored.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
     for (PartitionLanes each : new PartitionLanes[] {lanes, restored}) {
-      assertThat(each.markNs(0)).isEqualTo(500);
+      assertThat(each.markNs(0)).isEqualTo(700);
       TupleBatch late = of(1, 9, 2, 900).toBuilder().setEndOfStream(true).build();
-      assertThat(each.admit(late)).isEqualTo(PartitionLanes.Verdict.SUPERSEDED);
+      assertThat(each.admit(late).verdict()).isEqualTo(PartitionLanes.Verdict.SUPERSEDED);
       assertThat(each.ended(0)).isFalse();
-      assertThat(each.markNs(0)).isEqualTo(500);
+      assertThat(each.markNs(0)).isEqualTo(700);
     }
   }
 
@@ -90,7 +91,7 @@ class PartitionLanesTest {
     PartitionLanes both = new PartitionLanes(two);
     both.admit(of(1, 1, 0, 100));
     both.admit(of(2, 1, 0, 100).toBuilder().setMonitor("n").build());
-    assertThat(both.admit(of(1, 1, 1, 200))).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+    assertThat(both.admit(of(1, 1, 1, 200)).verdict()).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
   }
 
   @Test

@@ -6,7 +6,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.panes.PaneOperator;
+import io.tapline.flink.results.RedisCalls;
 import io.tapline.flink.results.ResultsOperator;
+import io.tapline.flink.results.Update;
 import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,7 +42,7 @@ public final class Pipeline implements AutoCloseable {
   private List<OneInputStreamOperatorTestHarness<Record, Tuple2<Integer, byte[]>>> ingest;
   private List<KeyedOneInputStreamOperatorTestHarness<Integer, Tuple2<Integer, byte[]>, byte[]>>
       panes;
-  private OneInputStreamOperatorTestHarness<byte[], String[]> results;
+  private OneInputStreamOperatorTestHarness<byte[], Update> results;
   private long checkpoints;
 
   public Pipeline(Plan plan, JobOptions options) throws Exception {
@@ -80,6 +82,7 @@ public final class Pipeline implements AutoCloseable {
       panes.add(pane);
     }
     results = new OneInputStreamOperatorTestHarness<>(new ResultsOperator(query, options));
+    results.setup(new SameUpdate());
     if (resultState != null) {
       results.initializeState(resultState);
     }
@@ -136,8 +139,9 @@ public final class Pipeline implements AutoCloseable {
       }
       pane.getOutput().clear();
     }
-    for (String[] call : results.extractOutputValues()) {
-      take(call);
+    RedisCalls calls = new RedisCalls(query, options.windowsKept());
+    for (Update update : results.extractOutputValues()) {
+      take(calls.of(update));
     }
     results.getOutput().clear();
   }

@@ -1,8 +1,7 @@
 package io.tapline.flink.support;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.flink.group.Distribution;
-import io.tapline.schema.proto.Aggregate;
+import io.tapline.aggregates.distribution.Values;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
@@ -26,8 +25,7 @@ public final class Oracle {
   /** One thing to aggregate. */
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
-  private static final Set<Aggregate> SHOWN_WITH_DISTRIBUTION =
-      Set.of(Aggregate.DISTRIBUTION, Aggregate.HISTOGRAM);
+  private static final Set<String> SHOWN_WITH_DISTRIBUTION = Set.of("DISTRIBUTION", "HISTOGRAM");
 
   private final Processor processor;
   private final List<Sample> samples;
@@ -294,29 +292,29 @@ public final class Oracle {
    * other.
    */
   private static Number quantile(List<Long> sorted, double share) {
-    if (sorted.stream().distinct().count() <= Distribution.EXACT) {
+    if (sorted.stream().distinct().count() <= Values.EXACT) {
       return sorted.get((int) Math.ceil(share * sorted.size()) - 1);
     }
-    Distribution all = new Distribution();
-    sorted.forEach(all::update);
+    Values all = new Values();
+    sorted.forEach(all::add);
     double quantile = all.quantiles(share)[0];
     return quantile == Math.rint(quantile) ? Long.valueOf((long) quantile) : (Number) quantile;
   }
 
   private Number aggregate(List<Object> values, long windowNs) {
-    if (processor.getAggregate() == Aggregate.DISTINCT) {
+    if (processor.getAggregate().equals("DISTINCT")) {
       return (long) new HashSet<>(values).size();
     }
     List<Long> sorted = values.stream().map(value -> (long) value).sorted().toList();
     int n = sorted.size();
     long sum = sorted.stream().mapToLong(Long::longValue).sum();
     return switch (processor.getAggregate()) {
-      case SUM -> sum;
-      case MIN -> sorted.get(0);
-      case MAX -> sorted.get(n - 1);
-      case AVG, DISTRIBUTION -> (double) sum / n;
-      case RATE -> sum / (windowNs / 1e9);
-      case PERCENTILE -> quantile(sorted, processor.getShare());
+      case "SUM" -> sum;
+      case "MIN" -> sorted.get(0);
+      case "MAX" -> sorted.get(n - 1);
+      case "AVG", "DISTRIBUTION" -> (double) sum / n;
+      case "RATE" -> sum / (windowNs / 1e9);
+      case "PERCENTILE" -> quantile(sorted, processor.getShare());
       default -> (long) n;
     };
   }

@@ -1,13 +1,16 @@
 package io.tapline.compiler.catalogue;
 
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.MergeableAggregate.Input;
 import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
 import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentType;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.schema.proto.Aggregate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The processors that PROCESS accepts, with the descriptions that {@code tapline processors} shows.
@@ -26,41 +29,22 @@ public final class ProcessorCatalogue {
   public static final List<String> SEVERITIES = List.of("info", "warning", "critical");
   public static final int MOST_AFTER = 1000;
   public static final String DEFAULT_CONDITION = "count > 0";
-  private static final String CONDITIONS =
-      "count, or count, sum, avg, max, min, rate, distinct or p1 to p99.9 of (field), or count or share of (condition on tuples); >, >=, < or <=; a number, size or duration";
+
+  /** Aggregates that the paper's names "group-…" and agg= have had from the beginning. */
+  private static final List<String> USUAL = List.of("count", "sum", "max", "min", "avg");
 
   private static final String COUNTABLE =
       "a numeric field, or one that is true or false (also half_seen) to count tuples by";
 
-  public static final List<String> AGGREGATES = List.of("count", "sum", "max", "min", "avg");
+  /** Aggregates that agg= and conditions may name. */
+  public static final List<String> AGGREGATES = numbers();
 
-  private static final List<Definition> DEFINITIONS =
-      List.of(
-          new Definition(Family.TOP_K, topK(), null),
-          diff("diff-group", "each group's distribution of durations", Aggregate.DISTRIBUTION),
-          diff("diff-group-avg", "each group's mean duration", Aggregate.AVG),
-          group("group-sum", "each group's sum of a field", Aggregate.SUM),
-          group("group-avg", "each group's mean of a field", Aggregate.AVG),
-          group("group-max", "each group's largest value of a field", Aggregate.MAX),
-          group("group-min", "each group's smallest value of a field", Aggregate.MIN),
-          group("group-count", "each group's number of tuples", Aggregate.COUNT),
-          group("sum", "the sum of a field", Aggregate.SUM),
-          group("avg", "the mean of a field", Aggregate.AVG),
-          group("max", "the largest value of a field", Aggregate.MAX),
-          group("min", "the smallest value of a field", Aggregate.MIN),
-          group("count", "the number of tuples", Aggregate.COUNT),
-          new Definition(Family.RATE, rate(), Aggregate.RATE),
-          new Definition(Family.DISTINCT, distinct(), Aggregate.DISTINCT),
-          new Definition(Family.GROUP, percentile(), Aggregate.PERCENTILE),
-          group("histogram", "how the values of a field are spread", Aggregate.HISTOGRAM),
-          new Definition(Family.DIFF, diff(), Aggregate.AVG),
-          new Definition(Family.GROUP, chosen("group", "an aggregate of each group"), null),
-          new Definition(
-              Family.JOIN,
-              chosen("join", "an aggregate by fields of another parser's tuple of the same flow"),
-              null),
-          new Definition(Family.FILTER, filter(), null),
-          new Definition(Family.TRIGGER, trigger(), null));
+  private static final String CONDITIONS =
+      "count, or count, sum, avg, max, min, "
+          + others()
+          + "rate, distinct or p1 to p99.9 of (field), or count or share of (condition on tuples); >, >=, < or <=; a number, size or duration";
+
+  private static final List<Definition> DEFINITIONS = definitions();
 
   private ProcessorCatalogue() {}
 
@@ -81,7 +65,59 @@ public final class ProcessorCatalogue {
    *
    * @param aggregate null if the arguments choose it
    */
-  public record Definition(Family family, ProcessorInfo info, Aggregate aggregate) {}
+  public record Definition(Family family, ProcessorInfo info, MergeableAggregate aggregate) {}
+
+  private static List<Definition> definitions() {
+    List<Definition> all = new ArrayList<>();
+    all.add(new Definition(Family.TOP_K, topK(), null));
+    all.add(diff("diff-group", "each group's distribution of durations", "distribution"));
+    all.add(diff("diff-group-avg", "each group's mean duration", "avg"));
+    for (MergeableAggregate aggregate : Aggregates.all()) {
+      if (USUAL.contains(aggregate.name())) {
+        String description = aggregate.description().replaceFirst("^the ", "each group's ");
+        all.add(group("group-" + aggregate.name(), description, aggregate));
+      }
+    }
+    Aggregates.all().stream()
+        .filter(MergeableAggregate::isProcessor)
+        .map(ProcessorCatalogue::processor)
+        .forEach(all::add);
+    all.add(new Definition(Family.DIFF, diff(), Aggregates.named("avg")));
+    all.add(new Definition(Family.GROUP, chosen("group", "an aggregate of each group"), null));
+    String join = "an aggregate by fields of another parser's tuple of the same flow";
+    all.add(new Definition(Family.JOIN, chosen("join", join), null));
+    all.add(new Definition(Family.FILTER, filter(), null));
+    all.add(new Definition(Family.TRIGGER, trigger(), null));
+    return List.copyOf(all);
+  }
+
+  /** Returns the processor that is an aggregate under its own name. */
+  private static Definition processor(MergeableAggregate aggregate) {
+    String name = aggregate.name().replace('_', '-');
+    if (aggregate.input() == Input.HASHES) {
+      return new Definition(Family.DISTINCT, distinct(name, aggregate.description()), aggregate);
+    } else if (aggregate.needsWindow()) {
+      return new Definition(Family.RATE, rate(name, aggregate.description()), aggregate);
+    }
+    return group(name, aggregate.description(), aggregate);
+  }
+
+  private static List<String> numbers() {
+    Stream<String> others =
+        Aggregates.all().stream()
+            .filter(one -> one.isNumber() && !one.takesShare() && !one.needsWindow())
+            .filter(one -> one.input() != Input.HASHES)
+            .map(MergeableAggregate::name)
+            .filter(name -> !USUAL.contains(name));
+    return Stream.concat(USUAL.stream(), others).toList();
+  }
+
+  /** Returns those that are not usual, each with a comma. */
+  private static String others() {
+    StringBuilder text = new StringBuilder();
+    AGGREGATES.stream().skip(USUAL.size()).forEach(name -> text.append(name).append(", "));
+    return text.toString();
+  }
 
   /** Returns all processors, in the order in which they are shown. */
   public static List<ProcessorInfo> all() {
@@ -132,23 +168,29 @@ public final class ProcessorCatalogue {
                 "how a key's values become one")));
   }
 
-  private static Definition diff(String name, String description, Aggregate aggregate) {
+  private static Definition diff(String name, String description, String aggregate) {
     String whole = description + ": from start to end, as the first parser knows them";
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.addAll(queryWindow());
-    return new Definition(Family.DIFF, new ProcessorInfo(name, whole, arguments), aggregate);
+    return new Definition(
+        Family.DIFF, new ProcessorInfo(name, whole, arguments), Aggregates.named(aggregate));
   }
 
-  private static Definition group(String name, String description, Aggregate aggregate) {
+  private static Definition group(String name, String description, MergeableAggregate aggregate) {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
-    if (aggregate != Aggregate.COUNT) {
+    if (aggregate.input() != Input.TUPLES) {
       arguments.add(aggregated());
+    }
+    if (aggregate.takesShare()) {
+      arguments.add(
+          new ArgumentInfo(
+              "p", ArgumentType.NUMBER, "99", "above 0 to 100", "per cent of values not above it"));
     }
     arguments.addAll(queryWindow());
     return new Definition(Family.GROUP, new ProcessorInfo(name, description, arguments), aggregate);
   }
 
-  private static ProcessorInfo rate() {
+  private static ProcessorInfo rate(String name, String description) {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.add(
         new ArgumentInfo(
@@ -156,10 +198,10 @@ public final class ProcessorCatalogue {
     arguments.add(
         new ArgumentInfo("w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"));
     arguments.add(slide("w/10, at least 1s, at most w"));
-    return new ProcessorInfo("rate", "tuples, or the sum of a field, per second", arguments);
+    return new ProcessorInfo(name, description, arguments);
   }
 
-  private static ProcessorInfo distinct() {
+  private static ProcessorInfo distinct(String name, String description) {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.add(
         new ArgumentInfo(
@@ -169,16 +211,7 @@ public final class ProcessorCatalogue {
             "a field",
             "whose different values are counted"));
     arguments.addAll(queryWindow());
-    return new ProcessorInfo("distinct", "how many different values a field has", arguments);
-  }
-
-  private static ProcessorInfo percentile() {
-    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), aggregated()));
-    arguments.add(
-        new ArgumentInfo(
-            "p", ArgumentType.NUMBER, "99", "above 0 to 100", "per cent of values not above it"));
-    arguments.addAll(queryWindow());
-    return new ProcessorInfo("percentile", "a percentile of a field", arguments);
+    return new ProcessorInfo(name, description, arguments);
   }
 
   private static ProcessorInfo diff() {

@@ -11,6 +11,10 @@ enum Environment {
       "those that the host's Java knows",
       "authorities, as PEM, that signed the server's certificate; `--ca` goes first"),
   JAVA_HOME("folder", "the first `java` in `PATH`", "the Java to use (17 or later)"),
+  TAPLINE_CLASSPATH(
+      "paths",
+      "",
+      "jars and folders with [aggregates](../tutorials/write-a-processor.md) that are no part of Tapline, separated by colons"),
   TAPLINE_JAVA_OPTS("options", "", "added to Java's options, separated by spaces"),
   TAPLINE_LOG(
       "`error`, `warn`, `info`, `debug`, `off`",

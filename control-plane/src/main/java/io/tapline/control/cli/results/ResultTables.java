@@ -25,6 +25,10 @@ import java.util.stream.StreamSupport;
  */
 public final class ResultTables {
   private static final String INDENT = "  ";
+
+  /** A detail that is no value, and so has no unit. */
+  private static final String COUNT = "count";
+
   private static final List<String> ALERT = List.of("alert", "severity", "since");
   private static final List<String> SPREAD = List.of("p50", "p95", "p99", "min", "max");
   private static final List<String> BESIDE = List.of("unanswered", "half_seen", "absent");
@@ -125,6 +129,7 @@ public final class ResultTables {
             first.has("rank"),
             keys(window),
             spread,
+            details(window),
             first.has("alert"),
             bounded(window),
             quantity(window),
@@ -135,6 +140,16 @@ public final class ResultTables {
       table.add(shown.row(row, names));
     }
     return table;
+  }
+
+  /** Returns what an aggregate shows beside its value. */
+  private static List<String> details(WindowResult window) {
+    return rows(window)
+        .flatMap(row -> row.path("details").propertyStream())
+        .filter(detail -> !detail.getValue().isContainerNode())
+        .map(Map.Entry::getKey)
+        .distinct()
+        .toList();
   }
 
   /** Returns the counts that any row has beside its value; tuples without a value are rare. */
@@ -199,6 +214,7 @@ public final class ResultTables {
       boolean ranked,
       List<String> keys,
       boolean spread,
+      List<String> details,
       boolean alerts,
       boolean bounded,
       Quantity quantity,
@@ -224,8 +240,17 @@ public final class ResultTables {
       if (spread) {
         SPREAD.forEach(name -> columns.add(new Column(quantity.header(name), Kind.NUMBER)));
       }
+      details.forEach(name -> columns.add(new Column(detailHeader(name), Kind.NUMBER)));
       beside.forEach(name -> columns.add(new Column(name.replace('_', ' '), Kind.NUMBER)));
       return new TextTable(columns, width);
+    }
+
+    private String detailHeader(String name) {
+      return name.equals(COUNT) ? name : quantity.header(name);
+    }
+
+    private String detail(String name, JsonNode value) {
+      return name.equals(COUNT) ? Numbers.plain(value) : quantity.text(value);
     }
 
     List<String> row(JsonNode row, HostNames names) {
@@ -254,6 +279,7 @@ public final class ResultTables {
       if (spread) {
         SPREAD.forEach(name -> cells.add(quantity.text(row.path("distribution").path(name))));
       }
+      details.forEach(name -> cells.add(detail(name, row.path("details").path(name))));
       beside.forEach(name -> cells.add(Numbers.plain(row.path(name))));
       return cells;
     }

@@ -70,6 +70,24 @@ class ResultTablesTest {
   }
 
   @Test
+  void whatAnAggregateShowsBesideItsValueHasColumnsInTheUnitOfTheValues() throws Exception {
+    String plan =
+        """
+        {"processors":[{"name":"range","aggregate":"RANGE","window":{"slide":"1s"},
+         "value":{"field":"response_time_ns","unit":"ns"}}]}""";
+    String rows =
+        """
+        [{"key":{"status":200},"value":2000000,"low":2000000,"high":2000000,
+          "details":{"count":1200,"least":1000000,"most":3000000,"histogram":[]}},
+         {"key":{"status":500},"value":null,"low":null,"high":null}]""";
+    assertThat(cells(plan, rows))
+        .containsExactly(
+            "status | range response_time ms | count | least ms | most ms",
+            "200 | 2.000 | 1,200 | 1.000 | 3.000",
+            "500 | - | - | - | -");
+  }
+
+  @Test
   void countsByConditionsSayThem() throws Exception {
     String plan =
         """

@@ -1,5 +1,9 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates.distinct;
 
+import io.tapline.aggregates.Accumulator;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.Value;
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -9,12 +13,12 @@ import org.apache.datasketches.hll.Union;
 import org.apache.datasketches.memory.Memory;
 
 /**
- * Counts the distinct values of a group by their 64-bit hashes, mergeable: exact up to {@link
+ * The distinct values of a group, counted by their 64-bit hashes, mergeable: exact up to {@link
  * #EXACT}, from there on an HLL sketch, whose registers do not depend on the order of the values.
  * Not thread-safe.
  */
-public final class Distinct {
-  public static final int EXACT = 512;
+final class Hashes implements Accumulator<Hashes> {
+  static final int EXACT = 512;
 
   /** Registers of a sketch, as a power of two: 4 KiB per group, with a standard error of 1.6 %. */
   private static final int LOG_REGISTERS = 12;
@@ -30,12 +34,14 @@ public final class Distinct {
   private int size;
   private Union sketch;
 
-  public void add(long hash) {
+  @Override
+  public void addHash(long hash) {
+    long kept = hash == 0 ? NOT_ZERO : hash;
     if (sketch != null) {
-      sketch.update(hash);
+      sketch.update(kept);
       return;
     }
-    addExact(hash == 0 ? NOT_ZERO : hash);
+    addExact(kept);
     if (size > EXACT) {
       spill();
     }
@@ -79,11 +85,12 @@ public final class Distinct {
     size = 0;
   }
 
-  public void merge(Distinct other) {
+  @Override
+  public void merge(Hashes other) {
     if (other.sketch == null) {
       for (long hash : other.hashes) {
         if (hash != 0) {
-          add(hash);
+          addHash(hash);
         }
       }
       return;
@@ -94,8 +101,14 @@ public final class Distinct {
     sketch.update(other.sketch.getResult(TgtHllType.HLL_8));
   }
 
+  /** Distinct values of the sampled flows are a lower bound; no upper one is known. */
+  @Override
+  public Value result(Group about) {
+    return about.atLeast(value());
+  }
+
   /** Returns the number, with bounds if it is an estimate. */
-  public Value value() {
+  Value value() {
     if (sketch == null) {
       return Value.whole(size);
     }
@@ -110,7 +123,8 @@ public final class Distinct {
     return HllSketch.getRelErr(upper, true, LOG_REGISTERS, DEVIATIONS);
   }
 
-  void write(DataOutput out) throws IOException {
+  @Override
+  public void write(DataOutput out) throws IOException {
     out.writeBoolean(sketch != null);
     if (sketch != null) {
       Wire.writeBytes(out, sketch.getResult(TgtHllType.HLL_8).toCompactByteArray());
@@ -124,16 +138,15 @@ public final class Distinct {
     }
   }
 
-  static Distinct read(DataInput in) throws IOException {
-    Distinct distinct = new Distinct();
+  @Override
+  public void read(DataInput in) throws IOException {
     if (in.readBoolean()) {
-      distinct.spill();
-      distinct.sketch.update(HllSketch.heapify(Memory.wrap(Wire.readBytes(in))));
-      return distinct;
+      spill();
+      sketch.update(HllSketch.heapify(Memory.wrap(Wire.readBytes(in))));
+      return;
     }
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
-      distinct.add(in.readLong());
+      addHash(in.readLong());
     }
-    return distinct;
   }
 }

@@ -1,4 +1,4 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates;
 
 import java.io.DataInput;
 import java.io.DataOutput;

@@ -1,24 +1,25 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates.distribution;
 
+import io.tapline.aggregates.Accumulator;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.Histogram;
+import io.tapline.aggregates.Value;
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * The distribution of one group's values, mergeable, and independent of the order of values and
- * merges: the value of any rank is exact for up to 2048 distinct values, and lies between
- * guaranteed bounds from there on; the histogram is exact.
- *
- * <p>Histogram bounds are the same for every group, two per octave: 0, 1, 2, 3, 4, 6, 8, 12, 16,
- * 24…: a value is in the bucket of the least bound that is not below it.
+ * One group's values, mergeable, and independent of the order of values and merges: the value of
+ * any rank is exact for up to 2048 distinct values, and lies between guaranteed bounds from there
+ * on; the histogram is exact. Not thread-safe.
  */
-public final class Distribution {
+public final class Values implements Accumulator<Values> {
   /** Up to this many distinct values are exact. */
   public static final int EXACT = ValueCounts.MOST;
 
   private static final int MOST_LOOSE = 1024;
-  private static final int BUCKETS = 127;
 
   /** Values in the order of arrival; the others are counted. */
   private double[] loose = new double[4];
@@ -26,7 +27,8 @@ public final class Distribution {
   private int size;
   private ValueCounts counted = ValueCounts.NONE;
 
-  public void update(double value) {
+  @Override
+  public void add(double value) {
     if (counted.increment(value)) {
       return;
     }
@@ -47,12 +49,13 @@ public final class Distribution {
     size = 0;
   }
 
-  public void merge(Distribution other) {
+  @Override
+  public void merge(Values other) {
     if (other.counted.size() > 0) {
       counted = ValueCounts.merge(counted, other.counted);
     }
     for (int i = 0; i < other.size; i++) {
-      update(other.loose[i]);
+      add(other.loose[i]);
     }
   }
 
@@ -83,48 +86,26 @@ public final class Distribution {
     return low == high ? Value.real(high) : new Value(low / 2 + high / 2, 0, false, low, high);
   }
 
-  /** Returns the number of values per bucket, see {@link #bound}. */
+  /** Returns the number of values per bucket, see {@link Histogram}. */
   public long[] histogram() {
     count();
-    long[] histogram = new long[BUCKETS];
+    long[] histogram = new long[Histogram.BUCKETS];
     for (int cell = 0; cell < counted.size(); cell++) {
-      histogram[bucket(counted.high(cell))] += counted.count(cell);
+      histogram[Histogram.bucket(counted.high(cell))] += counted.count(cell);
     }
     return histogram;
   }
 
-  /**
-   * Returns the inclusive upper bound of a bucket: 0, 1, 2, 3, 4, 6, 8…; the last one has all the
-   * rest.
-   */
-  public static long bound(int bucket) {
-    if (bucket < 2) {
-      return bucket;
-    }
-    if (bucket == BUCKETS - 1) {
-      return Long.MAX_VALUE;
-    }
-    return bucket % 2 == 0 ? 1L << bucket / 2 : 3L << bucket / 2 - 1;
+  /** Of values that were not kept nothing is known. */
+  @Override
+  public Value result(Group about) {
+    Value found = quantile(about.share());
+    boolean exact = found.low() == found.high();
+    return about.unbounded(exact ? about.value(found.number()) : found);
   }
 
-  static int bucket(double value) {
-    if (!(value > 0)) {
-      return 0;
-    }
-    int low = 1;
-    int high = BUCKETS - 1;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (value <= bound(middle)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  }
-
-  void write(DataOutput out) throws IOException {
+  @Override
+  public void write(DataOutput out) throws IOException {
     counted.write(out);
     Wire.writeUnsigned(out, size);
     for (int i = 0; i < size; i++) {
@@ -132,12 +113,11 @@ public final class Distribution {
     }
   }
 
-  static Distribution read(DataInput in) throws IOException {
-    Distribution distribution = new Distribution();
-    distribution.counted = ValueCounts.read(in);
+  @Override
+  public void read(DataInput in) throws IOException {
+    counted = ValueCounts.read(in);
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
-      distribution.update(in.readDouble());
+      add(in.readDouble());
     }
-    return distribution;
   }
 }

@@ -1,28 +1,32 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates.distribution;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import io.tapline.aggregates.Histogram;
+import io.tapline.aggregates.Value;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.util.Arrays;
 import java.util.Random;
-import org.apache.flink.core.memory.DataInputDeserializer;
-import org.apache.flink.core.memory.DataOutputSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class DistributionTest {
+class ValuesTest {
   private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99};
 
   @Test
   void quantilesOfValuesThatSeldomDifferAreExact() {
-    Distribution distribution = new Distribution();
-    for (int i = 0; i < 10 * Distribution.EXACT; i++) {
-      distribution.update(Distribution.EXACT - i % Distribution.EXACT);
+    Values distribution = new Values();
+    for (int i = 0; i < 10 * Values.EXACT; i++) {
+      distribution.add(Values.EXACT - i % Values.EXACT);
     }
     assertThat(distribution.quantiles(SHARES)).containsExactly(1024, 1844, 1946, 2028);
     assertThat(distribution.quantile(0.5)).isEqualTo(Value.real(1024));
-    distribution.update(0.5);
+    distribution.add(0.5);
     Value quantile = distribution.quantile(0.5);
     assertThat(quantile.low()).isLessThan(quantile.high());
   }
@@ -32,7 +36,7 @@ class DistributionTest {
   @ValueSource(ints = {2_000, 20_000, 200_000})
   void quantilesOfManyValuesAreWithinTheirBounds(int count) {
     double[] values = values(count);
-    Distribution distribution = distribution(values);
+    Values distribution = distribution(values);
     Arrays.sort(values);
     for (double share : SHARES) {
       double truth = values[(int) Math.ceil(share * count) - 1];
@@ -50,21 +54,21 @@ class DistributionTest {
   @ValueSource(ints = {500, 5_000, 100_000})
   void theOrderOfValuesChangesNothing(int count) throws Exception {
     double[] values = values(count);
-    Distribution expected = distribution(values);
+    Values expected = distribution(values);
     Random random = new Random(count);
     for (int round = 0; round < 10; round++) {
-      Distribution[] parts = new Distribution[1 + random.nextInt(20)];
-      Arrays.setAll(parts, part -> new Distribution());
+      Values[] parts = new Values[1 + random.nextInt(20)];
+      Arrays.setAll(parts, part -> new Values());
       for (int i = count - 1; i >= 0; i--) {
         int other = random.nextInt(i + 1);
         double value = values[other];
         values[other] = values[i];
         values[i] = value;
         // Parts of very different sizes.
-        parts[(int) (parts.length * Math.pow(random.nextDouble(), 3))].update(value);
+        parts[(int) (parts.length * Math.pow(random.nextDouble(), 3))].add(value);
       }
-      Distribution merged = new Distribution();
-      for (Distribution part : parts) {
+      Values merged = new Values();
+      for (Values part : parts) {
         merged.merge(random.nextBoolean() ? copy(part) : part);
         if (random.nextInt(4) == 0) {
           merged.quantile(0.5);
@@ -80,12 +84,12 @@ class DistributionTest {
   @Test
   void theGreatestAndTheSmallestValues() {
     double[] values = {-Double.MAX_VALUE, -1, -Double.MIN_VALUE, -0.0, 0, 1e-300, Double.MAX_VALUE};
-    Distribution distribution = distribution(values);
+    Values distribution = distribution(values);
     assertThat(distribution.quantiles(0, 1.0 / 7, 4.0 / 7, 5.0 / 7, 1))
         .containsExactly(-Double.MAX_VALUE, -Double.MAX_VALUE, 0, 0, Double.MAX_VALUE);
     Random random = new Random(3);
     for (int i = 0; i < 100_000; i++) {
-      distribution.update(Double.longBitsToDouble(random.nextLong() & ~(1L << 62)));
+      distribution.add(Double.longBitsToDouble(random.nextLong() & ~(1L << 62)));
     }
     assertThat(distribution.quantile(1).high()).isGreaterThanOrEqualTo(Double.MAX_VALUE);
     assertThat(distribution.quantile(0).low()).isLessThanOrEqualTo(-Double.MAX_VALUE);
@@ -98,19 +102,19 @@ class DistributionTest {
         .toArray();
   }
 
-  private static Distribution distribution(double[] values) {
-    Distribution distribution = new Distribution();
+  private static Values distribution(double[] values) {
+    Values distribution = new Values();
     for (double value : values) {
-      distribution.update(value);
+      distribution.add(value);
     }
     return distribution;
   }
 
   private static long[] histogram(double[] values) {
-    long[] histogram = new long[new Distribution().histogram().length];
+    long[] histogram = new long[new Values().histogram().length];
     for (double value : values) {
       int bucket = 0;
-      while (Distribution.bound(bucket) < value) {
+      while (Histogram.bound(bucket) < value) {
         bucket++;
       }
       histogram[bucket]++;
@@ -118,11 +122,12 @@ class DistributionTest {
     return histogram;
   }
 
-  private static Distribution copy(Distribution distribution) throws Exception {
-    DataOutputSerializer out = new DataOutputSerializer(64);
-    distribution.write(out);
-    DataInputDeserializer in = new DataInputDeserializer(out.getCopyOfBuffer());
-    Distribution copy = Distribution.read(in);
+  private static Values copy(Values distribution) throws Exception {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    distribution.write(new DataOutputStream(out));
+    DataInputStream in = new DataInputStream(new ByteArrayInputStream(out.toByteArray()));
+    Values copy = new Values();
+    copy.read(in);
     assertThat(in.available()).isZero();
     return copy;
   }
@@ -131,12 +136,12 @@ class DistributionTest {
   void boundsGrowByAHalfOrAThird() {
     long[] first = {0, 1, 2, 3, 4, 6, 8, 12, 16, 24};
     for (int bucket = 0; bucket < first.length; bucket++) {
-      assertThat(Distribution.bound(bucket)).isEqualTo(first[bucket]);
-      assertThat(Distribution.bucket(first[bucket])).isEqualTo(bucket);
+      assertThat(Histogram.bound(bucket)).isEqualTo(first[bucket]);
+      assertThat(Histogram.bucket(first[bucket])).isEqualTo(bucket);
     }
-    int last = new Distribution().histogram().length - 1;
-    assertThat(Distribution.bucket(Double.MAX_VALUE)).isEqualTo(last);
-    assertThat(Distribution.bound(last)).isGreaterThan(Distribution.bound(last - 1)).isPositive();
-    assertThat(Distribution.bucket(-3)).isZero();
+    int last = new Values().histogram().length - 1;
+    assertThat(Histogram.bucket(Double.MAX_VALUE)).isEqualTo(last);
+    assertThat(Histogram.bound(last)).isGreaterThan(Histogram.bound(last - 1)).isPositive();
+    assertThat(Histogram.bucket(-3)).isZero();
   }
 }

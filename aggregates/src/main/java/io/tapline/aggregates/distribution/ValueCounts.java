@@ -1,5 +1,6 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates.distribution;
 
+import io.tapline.aggregates.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.tapline.flink.group;
+package io.tapline.aggregates;
 
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -37,6 +37,11 @@ public record Value(double number, long exact, boolean whole, double low, double
 
   public static Value real(double value) {
     return new Value(value, 0, false, value, value);
+  }
+
+  /** Returns the same value with other bounds; NaN for none. */
+  public Value within(double lower, double upper) {
+    return new Value(number, exact, whole, lower, upper);
   }
 
   @Override

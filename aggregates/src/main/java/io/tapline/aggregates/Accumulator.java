@@ -1,0 +1,38 @@
+package io.tapline.aggregates;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * The state of one group, see {@link PerGroup}. Not thread-safe.
+ *
+ * @param <A> the implementing class
+ */
+public interface Accumulator<A extends Accumulator<A>> {
+  /** Adds a value. */
+  default void add(double value) {
+    throw new UnsupportedOperationException(getClass() + " takes hashes");
+  }
+
+  /** Adds a value's hash, if the aggregate takes {@link MergeableAggregate.Input#HASHES}. */
+  default void addHash(long hash) {
+    throw new UnsupportedOperationException(getClass() + " takes numbers");
+  }
+
+  void merge(A other);
+
+  /** Returns the value, with its bounds: see {@link Group}. */
+  Value result(Group about);
+
+  /** Returns what a row shows beside its value. */
+  default Details details(Group about) {
+    return Details.NONE;
+  }
+
+  /** Writes the state for {@link #read}. */
+  void write(DataOutput out) throws IOException;
+
+  /** Reads into a state without values what {@link #write} wrote. */
+  void read(DataInput in) throws IOException;
+}

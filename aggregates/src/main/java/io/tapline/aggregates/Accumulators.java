@@ -1,0 +1,78 @@
+package io.tapline.aggregates;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * The state of one aggregate for all groups of a table, which numbers them from 0. {@link PerGroup}
+ * keeps an object per group; arrays take less memory and time.
+ *
+ * <p>Calls are for many values or for one group's result, so that they cost nothing per value. A
+ * group has the empty state until values are added. Not thread-safe.
+ */
+public abstract class Accumulators {
+  private boolean real;
+
+  /** Makes room for the groups from 0 to below {@code capacity}; never shrinks. */
+  public abstract void growTo(int capacity);
+
+  /**
+   * Adds values: {@code values[i]} to {@code groups[i]} for i from {@code from} to below {@code
+   * to}.
+   *
+   * @param values whole numbers, bits of doubles if {@link #isReal}, or hashes
+   */
+  public abstract void add(int[] groups, long[] values, int from, int to);
+
+  /** Adds what another object of this class has of a group of its own. */
+  public abstract void merge(int group, Accumulators other, int from);
+
+  /** Returns a group's value, with its bounds: see {@link Group}. */
+  public abstract Value result(int group, Group about);
+
+  /** Returns what a row shows beside its value. */
+  public Details details(int group, Group about) {
+    return Details.NONE;
+  }
+
+  /** Writes a group for {@link #read}. */
+  public abstract void write(DataOutput out, int group) throws IOException;
+
+  /** Adds what {@link #write} wrote. */
+  public abstract void read(DataInput in, int group) throws IOException;
+
+  /** Returns true if {@link #subtract} undoes {@link #merge}, which lets windows slide cheaply. */
+  public boolean isSubtractable() {
+    return false;
+  }
+
+  /** Undoes a {@link #merge}. REQUIRES: {@link #isSubtractable}, no reals. */
+  public void subtract(int group, Accumulators other, int from) {
+    throw new UnsupportedOperationException(getClass() + " can't subtract");
+  }
+
+  /** Returns true if a group's state has lost values, so that subtracting would be wrong. */
+  public boolean mayHaveSaturated(int groups) {
+    return false;
+  }
+
+  /**
+   * Returns the number of {@link #result} for a group that was not sampled, if it is cheap to
+   * compute; else NaN. Most groups of a ranking are rejected by it.
+   *
+   * @param tuples number of the group's tuples with a value
+   */
+  public double glance(int group, long tuples) {
+    return Double.NaN;
+  }
+
+  /** Declares that values are bits of doubles. REQUIRES: none was added. */
+  public void holdReals() {
+    real = true;
+  }
+
+  public final boolean isReal() {
+    return real;
+  }
+}

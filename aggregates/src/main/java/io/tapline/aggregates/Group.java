@@ -1,0 +1,60 @@
+package io.tapline.aggregates;
+
+/**
+ * What a result may depend on beside the values: the group's tuples, and how they were sampled.
+ *
+ * <p>If flows were sampled, tuples stand for others that were not kept. {@link #count}, {@link
+ * #total} and {@link #mean} scale up and have bounds of 95 % confidence; of everything else a
+ * result must say by {@link #atLeast}, {@link #atMost} or {@link #unbounded} what is known about
+ * it. A value that claims to be exact is shown without bounds. Without sampling, these methods
+ * return what they are given.
+ */
+public interface Group {
+  /** Returns the unscaled number of tuples with a value, above 0 unless the aggregate counts. */
+  long tuples();
+
+  /** Returns true if some of its tuples stand for others. */
+  boolean isSampled();
+
+  /** Returns true if values are doubles; else they are whole numbers. */
+  boolean isReal();
+
+  /** Returns true if each tuple counts as one, without a value. */
+  boolean countsTuples();
+
+  /** Returns the share of the values, above 0 to 1, if the aggregate takes one. */
+  double share();
+
+  /** Returns the length of the window; only of aggregates that need it is it always known. */
+  long windowNs();
+
+  /** Returns the scaled number of tuples with a value. */
+  Value count();
+
+  /** Returns the scaled sum. REQUIRES: {@link MergeableAggregate#estimatesTotals}. */
+  Value total(Value sum);
+
+  /** Returns the mean. REQUIRES: {@link MergeableAggregate#estimatesTotals}. */
+  Value mean(Value sum);
+
+  /** Returns one of the values: whole if they are. */
+  default Value value(double number) {
+    boolean whole = !isReal() && number == Math.rint(number) && Math.abs(number) < 0x1p63;
+    return whole ? Value.whole((long) number) : Value.real(number);
+  }
+
+  /** Returns a value that tuples that were not kept can only increase. */
+  default Value atLeast(Value kept) {
+    return isSampled() ? kept.within(kept.low(), Double.NaN) : kept;
+  }
+
+  /** Returns a value that tuples that were not kept can only decrease. */
+  default Value atMost(Value kept) {
+    return isSampled() ? kept.within(Double.NaN, kept.high()) : kept;
+  }
+
+  /** Returns a value of which nothing is known if tuples were not kept. */
+  default Value unbounded(Value kept) {
+    return isSampled() ? kept.within(Double.NaN, Double.NaN) : kept;
+  }
+}

@@ -1,0 +1,107 @@
+package io.tapline.aggregates;
+
+/**
+ * An aggregate of the values of a group of tuples: what one is called, which values it takes, and
+ * the accumulators that compute it.
+ *
+ * <p>The stream job computes an aggregate in parts (per monitor, pane and bucket) and merges them
+ * in any order. So a result must depend on the values alone, not on the order of values or merges.
+ *
+ * <p>Implementations are found by {@link java.util.ServiceLoader}: a class with a public
+ * constructor without parameters, named in {@code
+ * META-INF/services/io.tapline.aggregates.MergeableAggregate}. The compiler makes a processor of
+ * each, with the arguments that follow from the methods below. Instances are stateless and
+ * thread-safe.
+ */
+public interface MergeableAggregate {
+  /** What an aggregate is computed from. */
+  enum Input {
+    /** Tuples, whatever their values: {@link Group#tuples} has their number. */
+    TUPLES,
+    /** The values of a numeric field, or durations. */
+    NUMBERS,
+    /** 64-bit hashes of the values of a field of any type. */
+    HASHES
+  }
+
+  /**
+   * Returns the name by which queries call it: lower-case letters, digits and {@code _}. Plans have
+   * it in upper case.
+   */
+  String name();
+
+  /** Returns what it is, for {@code tapline processors}, for example "the sum of a field". */
+  String description();
+
+  /** Returns accumulators for the groups of a table, without values. */
+  Accumulators accumulators();
+
+  default Input input() {
+    return Input.NUMBERS;
+  }
+
+  /**
+   * Returns the version of what its accumulators write. A checkpoint of another version is refused.
+   */
+  default int version() {
+    return 1;
+  }
+
+  /** Returns the unit of the result. */
+  default String unit(String ofValues) {
+    return ofValues;
+  }
+
+  /**
+   * Returns true if the value alone is the result, so that {@code agg=} and conditions of triggers
+   * may name it.
+   */
+  default boolean isNumber() {
+    return true;
+  }
+
+  /** Returns true if PROCESS may name it; else it is only part of other processors. */
+  default boolean isProcessor() {
+    return true;
+  }
+
+  /** Returns true if it takes a share of the values ({@code p=}), see {@link Group#share}. */
+  default boolean takesShare() {
+    return false;
+  }
+
+  /** Returns true if it needs a window of known length, see {@link Group#windowNs}. */
+  default boolean needsWindow() {
+    return false;
+  }
+
+  /**
+   * Returns true if it also makes sense of fields that are true or false, of which it gets 1 and 0.
+   */
+  default boolean takesFlags() {
+    return false;
+  }
+
+  /** Returns true if it is 0 of a group without values, instead of unknown. */
+  default boolean countsNone() {
+    return input() != Input.NUMBERS;
+  }
+
+  /**
+   * Returns true if results use {@link Group#total} or {@link Group#mean}, which take 256 bytes per
+   * group if flows are sampled.
+   */
+  default boolean estimatesTotals() {
+    return false;
+  }
+
+  /** Returns how many times the memory of a count a group takes. */
+  default int weight() {
+    return 1;
+  }
+
+  /** Returns the name of the JSON object that has {@link Accumulators#details}. */
+  default String detailsName() {
+    return "details";
+  }
+}

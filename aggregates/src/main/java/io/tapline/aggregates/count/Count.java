@@ -1,0 +1,67 @@
+package io.tapline.aggregates.count;
+
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.Value;
+import java.io.DataInput;
+import java.io.DataOutput;
+
+/** The number of tuples, or of those with a value. */
+public final class Count implements MergeableAggregate {
+  @Override
+  public String name() {
+    return "count";
+  }
+
+  @Override
+  public String description() {
+    return "the number of tuples";
+  }
+
+  @Override
+  public Input input() {
+    return Input.TUPLES;
+  }
+
+  @Override
+  public Accumulators accumulators() {
+    return new Counts();
+  }
+
+  /** Keeps nothing: tables count their tuples for all aggregates. */
+  private static final class Counts extends Accumulators {
+    @Override
+    public void growTo(int capacity) {}
+
+    @Override
+    public void add(int[] groups, long[] values, int from, int to) {}
+
+    @Override
+    public void merge(int group, Accumulators other, int from) {}
+
+    @Override
+    public boolean isSubtractable() {
+      return true;
+    }
+
+    @Override
+    public void subtract(int group, Accumulators other, int from) {}
+
+    @Override
+    public double glance(int group, long tuples) {
+      return tuples;
+    }
+
+    @Override
+    public Value result(int group, Group about) {
+      return about.count();
+    }
+
+    @Override
+    public void write(DataOutput out, int group) {}
+
+    @Override
+    public void read(DataInput in, int group) {}
+  }
+}

@@ -1,0 +1,33 @@
+package io.tapline.aggregates.distinct;
+
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.PerGroup;
+
+/** How many different values a field has, of whatever type it is. */
+public final class Distinct implements MergeableAggregate {
+  @Override
+  public String name() {
+    return "distinct";
+  }
+
+  @Override
+  public String description() {
+    return "how many different values a field has";
+  }
+
+  @Override
+  public Input input() {
+    return Input.HASHES;
+  }
+
+  @Override
+  public String unit(String ofValues) {
+    return "count";
+  }
+
+  @Override
+  public Accumulators accumulators() {
+    return PerGroup.ofHashes(Hashes::new);
+  }
+}

@@ -1,0 +1,56 @@
+package io.tapline.aggregates.distribution;
+
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.Value;
+
+/** The distribution of the values: its value is their mean. */
+public final class Distribution implements MergeableAggregate {
+  @Override
+  public String name() {
+    return "distribution";
+  }
+
+  @Override
+  public String description() {
+    return "the distribution of a field: mean, extremes, quantiles and histogram";
+  }
+
+  @Override
+  public boolean isNumber() {
+    return false;
+  }
+
+  @Override
+  public boolean isProcessor() {
+    return false;
+  }
+
+  @Override
+  public boolean estimatesTotals() {
+    return true;
+  }
+
+  @Override
+  public int weight() {
+    return Spreads.WEIGHT;
+  }
+
+  @Override
+  public String detailsName() {
+    return Spreads.NAME;
+  }
+
+  @Override
+  public Accumulators accumulators() {
+    return new Means();
+  }
+
+  private static final class Means extends Spreads {
+    @Override
+    public Value result(int group, Group about) {
+      return mean(group, about);
+    }
+  }
+}

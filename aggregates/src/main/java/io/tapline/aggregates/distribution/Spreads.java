@@ -1,0 +1,100 @@
+package io.tapline.aggregates.distribution;
+
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.Details;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.PerGroup;
+import io.tapline.aggregates.Value;
+import io.tapline.aggregates.extremes.Extremes;
+import io.tapline.aggregates.sums.Sums;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** All statistics of each group's values. Not thread-safe. */
+abstract class Spreads extends Accumulators {
+  /** Values take about as much memory as this many counts. */
+  static final int WEIGHT = 16;
+
+  static final String NAME = "distribution";
+
+  private static final Map<String, Double> QUANTILES = quantiles();
+
+  private final Sums sums = new Sums();
+  private final Extremes smallest = Extremes.smallest();
+  private final Extremes largest = Extremes.largest();
+  private final PerGroup<Values> values = PerGroup.ofNumbers(Values::new);
+  private final Accumulators[] parts = {sums, smallest, largest, values};
+
+  private static Map<String, Double> quantiles() {
+    Map<String, Double> shares = new LinkedHashMap<>();
+    shares.put("p50", 0.5);
+    shares.put("p90", 0.9);
+    shares.put("p95", 0.95);
+    shares.put("p99", 0.99);
+    return shares;
+  }
+
+  @Override
+  public final void growTo(int capacity) {
+    for (Accumulators part : parts) {
+      part.growTo(capacity);
+    }
+  }
+
+  @Override
+  public final void holdReals() {
+    super.holdReals();
+    for (Accumulators part : parts) {
+      part.holdReals();
+    }
+  }
+
+  @Override
+  public final void add(int[] groups, long[] added, int from, int to) {
+    for (Accumulators part : parts) {
+      part.add(groups, added, from, to);
+    }
+  }
+
+  @Override
+  public final void merge(int group, Accumulators other, int from) {
+    for (int i = 0; i < parts.length; i++) {
+      parts[i].merge(group, ((Spreads) other).parts[i], from);
+    }
+  }
+
+  final Value mean(int group, Group about) {
+    return about.mean(sums.sum(group));
+  }
+
+  /** Quantiles and histogram are those of the tuples that were kept. */
+  @Override
+  public final Details details(int group, Group about) {
+    boolean none = about.tuples() == 0;
+    Map<String, Value> numbers = new LinkedHashMap<>();
+    numbers.put("count", about.count());
+    numbers.put("mean", none ? Value.NONE : mean(group, about));
+    numbers.put("min", none ? Value.NONE : smallest.result(group, about));
+    numbers.put("max", none ? Value.NONE : largest.result(group, about));
+    Values own = values.of(group);
+    QUANTILES.forEach((name, share) -> numbers.put(name, Value.real(own.quantile(share).number())));
+    return new Details(numbers, own.histogram());
+  }
+
+  @Override
+  public final void write(DataOutput out, int group) throws IOException {
+    for (Accumulators part : parts) {
+      part.write(out, group);
+    }
+  }
+
+  @Override
+  public final void read(DataInput in, int group) throws IOException {
+    for (Accumulators part : parts) {
+      part.read(in, group);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/**
+ * What processors make of the values of a group: {@link io.tapline.aggregates.MergeableAggregate}
+ * is the interface, each package below has the aggregates of one kind.
+ */
+package io.tapline.aggregates;

@@ -1,0 +1,46 @@
+package io.tapline.aggregates.sums;
+
+import io.tapline.aggregates.Accumulators;
+import io.tapline.aggregates.Group;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.Value;
+
+/** The mean of the values; of true and false the share of those that are true. */
+public final class Avg implements MergeableAggregate {
+  @Override
+  public String name() {
+    return "avg";
+  }
+
+  @Override
+  public String description() {
+    return "the mean of a field";
+  }
+
+  @Override
+  public boolean takesFlags() {
+    return true;
+  }
+
+  @Override
+  public boolean estimatesTotals() {
+    return true;
+  }
+
+  @Override
+  public Accumulators accumulators() {
+    return new Means();
+  }
+
+  private static final class Means extends Sums {
+    @Override
+    public Value result(int group, Group about) {
+      return about.mean(sum(group));
+    }
+
+    @Override
+    public double glance(int group, long tuples) {
+      return number(group) / tuples;
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package io.tapline.aggregates;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What every aggregate on the class path must do, plugged in or built in. */
+class AggregatesTest {
+  private static final int GROUPS = 5;
+  private static final int VALUES = 4_000;
+
+  static List<MergeableAggregate> all() {
+    return Aggregates.all();
+  }
+
+  /** A table's accumulators, and how many values each group has. */
+  private static final class Table {
+    final Accumulators accumulators;
+    final long[] tuples = new long[GROUPS];
+
+    Table(MergeableAggregate aggregate, boolean real) {
+      accumulators = aggregate.accumulators();
+      if (real) {
+        accumulators.holdReals();
+      }
+      accumulators.growTo(GROUPS);
+    }
+
+    void add(int[] groups, long[] values, int from, int to) {
+      accumulators.add(groups, values, from, to);
+      for (int i = from; i < to; i++) {
+        tuples[groups[i]]++;
+      }
+    }
+
+    void merge(Table other) {
+      for (int group = 0; group < GROUPS; group++) {
+        accumulators.merge(group, other.accumulators, group);
+        tuples[group] += other.tuples[group];
+      }
+    }
+
+    Value result(int group) {
+      return accumulators.result(group, new Whole(tuples[group], accumulators.isReal(), false));
+    }
+
+    Details details(int group) {
+      return accumulators.details(group, new Whole(tuples[group], accumulators.isReal(), false));
+    }
+  }
+
+  /** A group of which all tuples, or only some, were kept. */
+  private record Whole(long tuples, boolean isReal, boolean isSampled) implements Group {
+    @Override
+    public boolean countsTuples() {
+      return false;
+    }
+
+    @Override
+    public double share() {
+      return 0.9;
+    }
+
+    @Override
+    public long windowNs() {
+      return 2_000_000_000L;
+    }
+
+    @Override
+    public Value count() {
+      return Value.whole(tuples);
+    }
+
+    @Override
+    public Value total(Value sum) {
+      return sum;
+    }
+
+    @Override
+    public Value mean(Value sum) {
+      return Value.real(sum.number() / tuples);
+    }
+  }
+
+  /** Small whole numbers: sums of doubles depend on their order otherwise. */
+  private static long[] values(Random random, boolean real) {
+    return random
+        .longs(VALUES, 0, 1_000)
+        .map(value -> real ? Double.doubleToLongBits(value / 4.0) : value)
+        .toArray();
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void partsGiveTheResultOfTheWhole(MergeableAggregate aggregate) throws IOException {
+    for (boolean real : new boolean[] {false, true}) {
+      Random random = new Random(7);
+      int[] groups = random.ints(VALUES, 0, GROUPS).toArray();
+      long[] values = values(random, real);
+      Table whole = new Table(aggregate, real);
+      whole.add(groups, values, 0, VALUES);
+      Table merged = new Table(aggregate, real);
+      Table read = new Table(aggregate, real);
+      for (int end = VALUES; end > 0; ) {
+        int begin = Math.max(0, end - 1 - random.nextInt(500));
+        Table part = new Table(aggregate, real);
+        part.add(groups, values, begin, end);
+        merged.merge(part);
+        read(part, read);
+        end = begin;
+      }
+      for (int group = 0; group < GROUPS; group++) {
+        assertThat(merged.result(group)).isEqualTo(whole.result(group));
+        assertThat(merged.details(group)).isEqualTo(whole.details(group));
+        assertThat(read.result(group)).isEqualTo(whole.result(group));
+        assertThat(read.details(group)).isEqualTo(whole.details(group));
+        double glance = whole.accumulators.glance(group, whole.tuples[group]);
+        assertThat(glance).isIn(whole.result(group).number(), Double.NaN);
+      }
+    }
+  }
+
+  private static void read(Table from, Table into) throws IOException {
+    for (int group = 0; group < GROUPS; group++) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      from.accumulators.write(new DataOutputStream(bytes), group);
+      DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
+      into.accumulators.read(in, group);
+      assertThat(in.available()).isZero();
+      into.tuples[group] += from.tuples[group];
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void subtractingUndoesMerging(MergeableAggregate aggregate) {
+    Random random = new Random(3);
+    int[] groups = random.ints(VALUES, 0, GROUPS).toArray();
+    long[] values = values(random, false);
+    Table all = new Table(aggregate, false);
+    Table first = new Table(aggregate, false);
+    Table second = new Table(aggregate, false);
+    first.add(groups, values, 0, VALUES / 2);
+    second.add(groups, values, VALUES / 2, VALUES);
+    if (!all.accumulators.isSubtractable()) {
+      return;
+    }
+    all.merge(first);
+    all.merge(second);
+    for (int group = 0; group < GROUPS; group++) {
+      all.accumulators.subtract(group, first.accumulators, group);
+      all.tuples[group] -= first.tuples[group];
+      assertThat(all.result(group)).isEqualTo(second.result(group));
+    }
+  }
+
+  /** Counts, totals and means have the table's bounds. */
+  @ParameterizedTest
+  @MethodSource("all")
+  void noResultOfSampledTuplesClaimsToBeExact(MergeableAggregate aggregate) {
+    if (aggregate.estimatesTotals() || aggregate.input() == MergeableAggregate.Input.TUPLES) {
+      return;
+    }
+    Table table = new Table(aggregate, false);
+    table.add(new int[] {0, 0, 0}, new long[] {3, 7, 9}, 0, 3);
+    Value value = table.accumulators.result(0, new Whole(3, false, true));
+    assertThat(value.low() == value.high()).as(value.toString()).isFalse();
+  }
+
+  @Test
+  void namesAreFoundInEitherCase() {
+    assertThat(Aggregates.named("SUM")).isSameAs(Aggregates.named("sum"));
+    assertThat(Aggregates.find("median")).isEmpty();
+  }
+}

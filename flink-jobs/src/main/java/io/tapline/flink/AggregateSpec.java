@@ -1,0 +1,52 @@
+package io.tapline.flink;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.MergeableAggregate.Input;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
+import java.io.Serializable;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The aggregate of a processor.
+ *
+ * @param share share of the values, of aggregates that take one
+ */
+public record AggregateSpec(String name, double share) implements Serializable {
+  private static final String COUNT = "count";
+  private static final String SUM = "sum";
+
+  /** Aggregates of which a tuple without a value can be one. */
+  private static final Set<String> COUNTABLE = Set.of(COUNT, SUM, "rate");
+
+  static AggregateSpec of(Processor processor) {
+    String given = processor.getAggregate().isEmpty() ? COUNT : processor.getAggregate();
+    Optional<MergeableAggregate> found = Aggregates.find(given);
+    ProcessorSpec.check(
+        found.isPresent(), processor.getName(), "has an unknown aggregate: " + given);
+    MergeableAggregate type = found.orElseThrow();
+    boolean counts =
+        processor.getValue().getKindCase() == Value.KindCase.COUNT
+            || processor.getValue().getKindCase() == Value.KindCase.KIND_NOT_SET;
+    ProcessorSpec.check(
+        !counts || COUNTABLE.contains(type.name()),
+        processor.getName(),
+        "asks for " + given + " without a value");
+    ProcessorSpec.check(
+        type.input() != Input.HASHES || !processor.getValue().getField().isEmpty(),
+        processor.getName(),
+        "counts different values of no field");
+    double share = processor.getShare();
+    ProcessorSpec.check(
+        !type.takesShare() || share > 0 && share <= 1,
+        processor.getName(),
+        "asks for a share of " + share + ", which is not above 0 and at most 1");
+    return new AggregateSpec(counts && type.name().equals(SUM) ? COUNT : type.name(), share);
+  }
+
+  public MergeableAggregate type() {
+    return Aggregates.named(name);
+  }
+}

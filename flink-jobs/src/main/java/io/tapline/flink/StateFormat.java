@@ -1,0 +1,61 @@
+package io.tapline.flink;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.aggregates.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * Marks the state of an operator in a checkpoint with the version of its layout, and with the
+ * version of the aggregate where accumulators follow. State of other versions is refused: read as
+ * if it were of this one, it would give wrong results.
+ */
+public final class StateFormat {
+  /** "TAP" and the version of the layout; no checkpoint without versions begins with it. */
+  private static final int VERSION = 0x54415002;
+
+  private StateFormat() {}
+
+  public static void write(DataOutput out) throws IOException {
+    out.writeInt(VERSION);
+  }
+
+  /**
+   * @throws IOException if the state has another version
+   */
+  public static void require(DataInput in) throws IOException {
+    int found = in.readInt();
+    if (found != VERSION) {
+      throw refused("its layout has version %x, not %x".formatted(found, VERSION));
+    }
+  }
+
+  /** Does the same for state that has accumulators of an aggregate. */
+  public static void write(DataOutput out, MergeableAggregate aggregate) throws IOException {
+    write(out);
+    Wire.writeText(out, Aggregates.planName(aggregate));
+    Wire.writeUnsigned(out, aggregate.version());
+  }
+
+  /**
+   * @throws IOException if the state has another version, or another aggregate
+   */
+  public static void require(DataInput in, MergeableAggregate aggregate) throws IOException {
+    require(in);
+    String name = Wire.readText(in);
+    long version = Wire.readUnsigned(in);
+    if (!name.equals(Aggregates.planName(aggregate)) || version != aggregate.version()) {
+      throw refused(
+          "it has version %d of the aggregate %s, not version %d of %s"
+              .formatted(version, name, aggregate.version(), Aggregates.planName(aggregate)));
+    }
+  }
+
+  private static IOException refused(String reason) {
+    return new IOException(
+        "the checkpoint was written by another version of the job: %s; submit the query again"
+            .formatted(reason));
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A window of one processor that has closed: its rows, which of a trigger are the alerts that begin
+ * or end with it.
+ *
+ * @param accounts what the window's completeness follows from
+ */
+public record WindowUpdate(WindowRows window, Accounts accounts) implements Update {
+  ProcessorSpec processor(QuerySpec query) {
+    return query.processors().get(window.processor());
+  }
+
+  /** Returns the completeness of all rows as JSON. */
+  String completeness(QuerySpec query) throws IOException {
+    List<String> silent = window.silent().stream().map(query.monitors()::get).toList();
+    return Json.completeness(accounts, processor(query), silent);
+  }
+
+  /** Returns each row as JSON, in their order. */
+  List<String> rows(QuerySpec query, String completeness) throws IOException {
+    Json json = new Json(query.query(), processor(query));
+    boolean ranked = processor(query).isRanking();
+    boolean[] tied = ranked ? Ties.of(window.rows()) : new boolean[window.rows().size()];
+    List<String> rows = new ArrayList<>(tied.length);
+    for (int i = 0; i < tied.length; i++) {
+      rows.add(json.row(window, window.rows().get(i), i + 1, tied[i], completeness));
+    }
+    return rows;
+  }
+}
