@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -11,9 +12,12 @@ import tempfile
 import time
 import unittest
 
+from testing.captures import has_wireshark, nanosecond_pcap, packets_of, tcp_totals
 from testing.monitor_process import Monitor, balanced, tcp_frame
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+MARKER = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
+CAPTURE = pathlib.Path(__file__).resolve().parents[1] / "testbed" / "captures" / "http_small.pcap.zst"
 SENDER, MONITORED = f"tapline-a-{os.getpid()}", f"tapline-b-{os.getpid()}"
 
 
@@ -52,13 +56,13 @@ class LiveTest(unittest.TestCase):
         return Monitor("--interface", "vb", "--hugepages", "never", "--memory-mib", "128", *arguments,
                        prefix=inside(MONITORED), **popen)
 
-    def send(self, frames):
+    def send(self, frames, device="va"):
         """Sends from the other namespace, in a process of its own."""
-        with self.sending(frames):
+        with self.sending(frames, device):
             pass
 
     @contextlib.contextmanager
-    def sending(self, frames):
+    def sending(self, frames, device="va"):
         """The same while the body runs; all is sent when it is left."""
         child = os.fork()
         if child == 0:
@@ -67,7 +71,7 @@ class LiveTest(unittest.TestCase):
                 with open(f"/run/netns/{SENDER}") as namespace:
                     if LIBC.setns(namespace.fileno(), 0) == 0:
                         link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-                        link.bind(("va", 0))
+                        link.bind((device, 0))
                         for frame in frames:
                             link.send(frame)
                         code = 0
@@ -95,6 +99,46 @@ class LiveTest(unittest.TestCase):
         self.assertTrue(balanced(accounting), accounting)
         self.assertEqual(events.count("syn"), count)
         self.assertEqual(len(events), 2 * count, "each connection was still open at the end")
+
+    def test_two_interfaces_are_two_taps(self):
+        """Both show each packet, before and after a queue, but every tenth never leaves it."""
+        frames = [frame for _, frame in packets_of(CAPTURE)]
+        left = len(frames) - len(frames) // 10
+        ip("link", "add", "vc", "mtu", "65535", "netns", SENDER, "type", "veth", "peer", "name", "vd", "mtu", "65535", "netns", MONITORED)
+        for namespace, device in ((SENDER, "vc"), (MONITORED, "vd")):
+            ip("-n", namespace, "link", "set", device, "arp", "off", "up")
+        with tempfile.TemporaryFile() as out, Monitor(
+                "--tap", "sw1:2:arrivals=vb", "--tap", "sw1:2:departures=vd", "--view-horizon-ms", "600000", "--plugin", MARKER,
+                "--parser", "tcp_conn_time,tcp_pkt_size,marker_views", "--hugepages", "never", "--memory-mib", "256",
+                prefix=inside(MONITORED), stdout=out) as monitor:
+            monitor.await_event("ready")
+            sent = 0
+            for first in range(0, len(frames), 50):
+                batch = frames[first:first + 50]
+                leaving = [frame for i, frame in enumerate(batch) if (first + i) % 10 != 9]
+                self.send(batch)
+                self.send(leaving, device="vc")
+                sent += len(batch) + len(leaving)
+                monitor.await_event("progress", lambda event, sent=sent: event["packets"] >= sent)
+            self.assertEqual(monitor.terminate()[0], 0)
+            out.seek(0)
+            tuples = [json.loads(line) for line in out]
+        accounting = monitor.event("end")["accounting"]
+        self.assertTrue(balanced(accounting), accounting)
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], len(frames))
+        arrivals, departures = accounting["taps"]
+        self.assertEqual((arrivals["tap"], arrivals["received"], arrivals["passed"]), ("sw1:2:arrivals", len(frames), len(frames)))
+        self.assertEqual((departures["source"], departures["received"], departures["repeated"]), ("vd", left, left))
+        sizes = [each for each in tuples if each["parser"] == "tcp_pkt_size"]
+        totals = sum(each["packets"] for each in sizes), sum(each["bytes"] for each in sizes)
+        self.assertEqual(totals, (len(frames), sum(map(len, frames))))
+        views = [(each["tap"], each["repeated"]) for each in tuples if each["parser"] == "marker_views"]
+        self.assertEqual((views.count((0, False)), views.count((1, True)), len(views)), (len(frames), left, len(frames) + left))
+        if has_wireshark():
+            with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+                file.write(nanosecond_pcap(packets_of(CAPTURE)))
+                file.flush()
+                self.assertEqual(tcp_totals(file.name), {"": totals})
 
     def test_long_frames_are_whole(self):
         frame = tcp_frame(1, payload=b"x" * 60000)

@@ -93,8 +93,8 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
   SupervisorOptions options;
   options.watchdog_ns = line.config.watchdog_ms * kNsPerMs;
   options.plugins = line.config.plugin;
-  if (line.action == CommandLine::Action::kRun) options.interface = line.config.interface;
-  options.live = line.config.pcap.empty();
+  if (line.action == CommandLine::Action::kRun) options.interfaces = InterfacesOf(line.config);
+  options.live = FilesOf(line.config).empty();
   auto work = [&](MonitorPage* page) {
     supervisor_process = getppid();
     MessageReporter own(STDIN_FILENO, FormatOf(line.config));
@@ -122,8 +122,8 @@ int Act(CommandLine line, MessageReporter* reporter) {
       status = Print(DumpYaml(TableOf(&line.config)));
       break;
     case CommandLine::Action::kCheckCaptures:
-      status = line.config.pcap.empty() ? Status::Usage("nothing to check: name files with --pcap")
-                                        : CheckCaptures(line.config.pcap);
+      status = ValidateInput(line.config);
+      if (status.ok()) status = CheckCaptures(FilesOf(line.config));
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);

@@ -53,9 +53,12 @@ class MetricsTest(unittest.TestCase):
                 time.sleep(0.05)
         packets = figures["packets_total"]
         self.assertEqual(packets['stage="received"'],
-                         sum(packets[f'stage="{stage}"'] for stage in ("matched", "unmatched", "merged", "held")) +
+                         sum(packets[f'stage="{stage}"'] for stage in ("matched", "unmatched", "merged", "held", "repeated")) +
                          sum(figures["packets_dropped_total"].values()))
         self.assertEqual(figures["packets_dropped_total"]['reason="not_ip"'], PACKETS / 10)
+        taps = {labels.rsplit("stage=", 1)[1]: value for labels, value in figures["tap_packets_total"].items()}
+        self.assertEqual(taps['"received"'], PACKETS)
+        self.assertEqual(taps['"received"'], taps['"passed"'] + taps['"repeated"'] + sum(figures["tap_packets_dropped_total"].values()))
         self.assertEqual(figures["query_packets_total"]['query="local",stage="in"'], PACKETS * 0.9)
         self.assertEqual(figures["parser_packets_total"]['parser="tcp_conn_time"'], PACKETS * 0.9)
         self.assertEqual(figures["flows"][""], PACKETS * 0.9)

@@ -136,11 +136,27 @@ Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool
   if (layout.lanes > 1 && !layout.workers.empty()) {
     return Status::Invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
-  if (layout.lanes > 1 && !config.pcap.empty()) return Status::Invalid("capture files are read in order: by one lane");
+  if (layout.lanes > 1 && !FilesOf(config).empty()) {
+    return Status::Invalid("capture files are read in order: by one lane");
+  }
+  if (layout.lanes > 1 && InterfacesOf(config).size() > 1) {
+    return Status::Invalid(
+        "several interfaces are merged in the order of time: by one lane; --workers uses more cores");
+  }
   if (config.output == "json" && !layout.is_default()) {
     return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
   }
   return {};
+}
+
+PortOptions PortOptionsOf(const MonitorConfig& config, uint32_t lanes,
+                          const std::function<void(const std::string&)>& warn) {
+  return {.vdev = config.vdev,
+          .pci_address = config.port,
+          .queues = static_cast<uint16_t>(lanes),
+          .may_use_hugepages = config.hugepages == "auto",
+          .memory_mib = config.memory_mib,
+          .warn = warn};
 }
 
 // Makes one source per lane.
@@ -148,21 +164,30 @@ std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& conf
                                                        const MonitorPage* page) {
   auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
   std::vector<std::unique_ptr<PacketSource>> sources;
-  if (!config.pcap.empty()) {
+  const int64_t bound_ns = config.merge_bound_us * kNsPerUs;
+  if (const auto files = FilesOf(config); !files.empty()) {
     const uint64_t skip_packets = page == nullptr ? 0 : page->lanes[0].polled;
     sources.push_back(
-        std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn, skip_packets}));
+        std::make_unique<FileSource>(FileSourceOptions{files, config.speed == "1x", warn, skip_packets, bound_ns}));
     return sources;
   }
-  auto port = std::make_shared<Port>(PortOptions{.interface = config.interface,
-                                                 .vdev = config.vdev,
-                                                 .pci_address = config.port,
-                                                 .queues = static_cast<uint16_t>(lanes),
-                                                 .may_use_hugepages = config.hugepages == "auto",
-                                                 .memory_mib = config.memory_mib,
-                                                 .warn = warn});
+  PortOptions options = PortOptionsOf(config, lanes, warn);
+  const auto interfaces = InterfacesOf(config);
+  if (interfaces.size() > 1) {
+    sources.push_back(MergeInterfaces(std::move(options), interfaces, bound_ns));
+    return sources;
+  }
+  if (!interfaces.empty()) options.interface = interfaces[0];
+  auto port = std::make_shared<Port>(options);
   for (uint16_t queue = 0; queue < lanes; ++queue) sources.push_back(std::make_unique<PortSource>(port, queue));
   return sources;
+}
+
+// Packets count once where their taps are known to be places in one network.
+std::optional<ViewOptions> ViewOptionsOf(const MonitorConfig& config, std::span<const Tap> taps) {
+  const bool known = std::any_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.has_switch(); });
+  if (taps.size() < 2 || !known) return std::nullopt;
+  return ViewOptions{config.view_horizon_ms * kNsPerMs, config.view_packets, static_cast<uint32_t>(taps.size())};
 }
 
 std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const QuerySpec> queries, bool live) {
@@ -221,13 +246,13 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
 // monitor_stats.
 class ProgressThread {
  public:
-  // `incarnation` is reported with the interface's arrivals; 0: these are not reported.
-  ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, const std::string& interface,
+  // `incarnation` is reported with the interfaces' arrivals; 0: these are not reported.
+  ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, std::vector<std::string> interfaces,
                  MessageReporter* reporter, std::function<void()> renew)
       : lanes_(std::move(lanes)),
         incarnation_(incarnation),
-        interface_(interface),
-        packets_before_(PacketsOn(interface).value_or(0)),
+        interfaces_(std::move(interfaces)),
+        packets_before_(Counted().value_or(0)),
         thread_([this, reporter, renew] {
           std::unique_lock lock(mutex_);
           while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) {
@@ -260,6 +285,17 @@ class ProgressThread {
     reporter->Progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
   }
 
+  // Returns the packets on all interfaces; nothing if there are none, or one of them does not count.
+  std::optional<uint64_t> Counted() const {
+    uint64_t packets = 0;
+    for (const std::string& interface : interfaces_) {
+      const std::optional<uint64_t> here = PacketsOn(interface);
+      if (!here) return std::nullopt;
+      packets += *here;
+    }
+    return interfaces_.empty() ? std::nullopt : std::optional(packets);
+  }
+
   // Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
   // how many.
   void TellCopies(MessageReporter* reporter) const {
@@ -268,13 +304,13 @@ class ProgressThread {
       const LaneProgress::Arrived arrived = lane->arrived.Get();
       all = {all.packets + arrived.packets, all.not_ip + arrived.not_ip, std::min(all.until_ns, arrived.until_ns)};
     }
-    const uint64_t counted = PacketsOn(interface_).value_or(packets_before_) - packets_before_;
+    const uint64_t counted = Counted().value_or(packets_before_) - packets_before_;
     if (all.until_ns > 0) reporter->Copies(incarnation_, std::max(all.packets, counted) - all.not_ip, all.until_ns);
   }
 
   std::vector<const LaneProgress*> lanes_;
   const uint64_t incarnation_;
-  const std::string interface_;
+  const std::vector<std::string> interfaces_;
   const uint64_t packets_before_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -296,7 +332,7 @@ class Monitor {
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
       tap_ = std::make_unique<HeaderTap>(
-          config_.headers_to, config_.hash_keys.flows,
+          config_.headers_to, config_.hash_keys.flows, taps_,
           [this](const std::string& message) { reporter_->Warning(message); }, &sources_);
     }
     if (layout_.workers.empty()) {
@@ -310,7 +346,7 @@ class Monitor {
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
     }
-    metrics_ = std::make_unique<MonitorMetrics>(&queries_, lanes_, units_, dispatch_.get());
+    metrics_ = std::make_unique<MonitorMetrics>(&queries_, taps_, lanes_, units_, dispatch_.get());
     statistics_.Renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
     if (!config_.metrics.address.empty()) {
@@ -353,6 +389,7 @@ class Monitor {
       for (uint32_t i = 0; i < layout.threads; ++i) {
         ParserUnit& unit = MakeUnit(layout.parsers, layout.threads);
         group.by_flow = unit.follows_flows();
+        group.all_views = unit.wants_all_views();
         group.workers.push_back(std::make_unique<Worker>(&unit, source, config_.ring_packets, config_.busy));
       }
     }
@@ -392,12 +429,14 @@ class Monitor {
   }
 
   void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
-    const LaneOptions options{config_.busy,
-                              config_.duplicates == "drop",
-                              config_.control,
-                              config_.hash_keys.flows,
-                              static_cast<uint32_t>(lanes_.size()),
-                              page_};
+    const LaneOptions options{.busy = config_.busy,
+                              .drop_duplicates = config_.duplicates == "drop",
+                              .stay = config_.control,
+                              .taps = static_cast<uint8_t>(taps_.size()),
+                              .views = ViewOptionsOf(config_, taps_),
+                              .hash_key = config_.hash_keys.flows,
+                              .index = static_cast<uint32_t>(lanes_.size()),
+                              .page = page_};
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
@@ -454,7 +493,7 @@ class Monitor {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
     const uint64_t told = live_ && config_.control ? incarnation_ : 0;
-    ProgressThread progress_thread(progress, told, config_.interface, reporter_,
+    ProgressThread progress_thread(progress, told, InterfacesOf(config_), reporter_,
                                    [this] { statistics_.Renew(*metrics_); });
     std::vector<Status> ends(lanes_.size());
     std::vector<std::thread> threads;
@@ -477,14 +516,19 @@ class Monitor {
   void Report() {
     LaneAccounting lanes;
     QueryAccounts accounts(kMostQueries);
-    for (const auto& lane : lanes_) lanes += lane->accounting();
+    std::vector<TapAccounting> tap_accounts(taps_.size());
+    for (const auto& lane : lanes_) {
+      lanes += lane->accounting();
+      for (size_t tap = 0; tap < taps_.size(); ++tap) tap_accounts[tap] += lane->taps()[tap];
+    }
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
     }
     // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
-    reporter_->End(AccountingOf(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
+    reporter_->End(AccountingOf(lanes, taps_, tap_accounts, *specs, accounts),
+                   AccountingSummary(lanes, taps_, tap_accounts, *specs, accounts));
   }
 
   const MonitorConfig& config_;
@@ -496,6 +540,7 @@ class Monitor {
   PacketCredits credits_;
   ThreadLayout layout_;
   bool live_ = false;
+  const std::vector<Tap> taps_ = TapsOf(config_);
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   EventBell bell_;

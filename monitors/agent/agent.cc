@@ -33,6 +33,21 @@ int64_t NowNs() {
       .count();
 }
 
+// Names the monitor's interfaces, or its device without the parameters, and its taps of switches.
+void AddInput(const InputConfig& input, v1::AgentHello* hello) {
+  std::string names;
+  for (const Tap& tap : TapsOf(input)) {
+    names += (names.empty() ? "" : ",") + tap.source.substr(0, tap.source.find(','));
+    if (!tap.has_switch()) continue;
+    v1::Tap* reported = hello->add_taps();
+    reported->set_switch_name(tap.switch_name);
+    reported->set_port(tap.port);
+    reported->set_side(static_cast<v1::Tap::Side>(tap.side));
+    reported->set_interface(tap.source);
+  }
+  hello->set_interface(names);
+}
+
 }  // namespace
 
 Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
@@ -48,8 +63,10 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 Status Agent::Run() {
   reporter_->Ready();
   // The interface may still appear; until then the monitor of any query placed here fails.
-  if (!config_.interface.empty() && if_nametoindex(config_.interface.c_str()) == 0)
-    reporter_->Warning("there is no interface '" + config_.interface + "' on this host; queries need it");
+  for (const Tap& tap : TapsOf(InputOf(config_))) {
+    if (config_.vdev.empty() && if_nametoindex(tap.source.c_str()) == 0)
+      reporter_->Warning("there is no interface '" + tap.source + "' on this host; queries need it");
+  }
   while (true) {
     const Time now = Clock::now();
     KeepLease(now);
@@ -69,8 +86,7 @@ v1::AgentHello Agent::Hello() const {
   hello.set_agent(config_.name);
   hello.set_incarnation(incarnation_);
   hello.set_version(TAPLINE_VERSION);
-  // The device's name, without its parameters.
-  hello.set_interface(config_.vdev.empty() ? config_.interface : config_.vdev.substr(0, config_.vdev.find(',')));
+  AddInput(InputOf(config_), &hello);
   hello.set_capacity_mbps(config_.capacity_mbps);
   hello.set_multilog(config_.multilog);
   hello.set_term(assignments_.term());

@@ -31,6 +31,7 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddText(&config->token_file, "token_file", "FILE",
                 "the token that control planes want, as the file's first line");
   table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
+  AddTapKey(&table, &config->tap);
   table.AddText(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
   table.AddText(&config->vdev, "vdev", "DEV",
                 "instead of an interface: DPDK virtual device that they come to, for example net_memif0,role=client");
@@ -60,10 +61,29 @@ ConfigTable TableOf(AgentConfig* config) {
   return table;
 }
 
+namespace {
+
+Status ValidatePackets(const AgentConfig& config) {
+  const InputConfig input = InputOf(config);
+  const bool interfaces = !InterfacesOf(input).empty();
+  if (!FilesOf(input).empty())
+    return Status::Usage("--tap " + FilesOf(input)[0] + ": an agent's monitor watches interfaces, not capture files");
+  if (interfaces == !config.vdev.empty())
+    return Status::Usage("one of --interface, --tap and --vdev is needed: where mirrored packets come to");
+  if (config.lanes > 1 && InterfacesOf(input).size() > 1)
+    return Status::Usage("--lanes is for one interface; several are merged by one lane");
+  return ValidateInput(input);
+}
+
+}  // namespace
+
+InputConfig InputOf(const AgentConfig& config) {
+  return {.interface = config.interface, .tap = config.tap, .vdev = config.vdev};
+}
+
 Status Validate(const AgentConfig& config) {
   if (config.name.empty()) return Status::Usage("--name is needed: this host, as the inventory calls it");
-  if (config.interface.empty() == config.vdev.empty())
-    return Status::Usage("one of --interface and --vdev is needed: where mirrored packets come to");
+  if (Status status = ValidatePackets(config); !status.ok()) return status;
   if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
   if (Status status = CheckServices(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
   for (const std::string& server : config.control_plane) {
@@ -90,28 +110,19 @@ Status CheckBrokers(const AgentConfig& config, const std::string& brokers) {
 }
 
 std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in) {
-  std::vector<std::string> command = {config.monitor,
-                                      "--control",
-                                      "--supervise",
-                                      "always",
-                                      "--output",
-                                      "kafka",
-                                      "--brokers",
-                                      brokers,
-                                      config.vdev.empty() ? "--interface" : "--vdev",
-                                      config.vdev.empty() ? config.interface : config.vdev,
-                                      "--monitor-id",
-                                      config.name,
-                                      "--hash-key-file",
-                                      MonitorChild::SecretFile(0),
-                                      "--lanes",
-                                      std::to_string(config.lanes),
-                                      "--hugepages",
-                                      config.hugepages,
-                                      "--memory-mib",
-                                      std::to_string(config.memory_mib),
-                                      "--max-connections",
-                                      std::to_string(config.max_connections)};
+  std::vector<std::string> command = {config.monitor,      "--control",
+                                      "--supervise",       "always",
+                                      "--output",          "kafka",
+                                      "--brokers",         brokers,
+                                      "--monitor-id",      config.name,
+                                      "--hash-key-file",   MonitorChild::SecretFile(0),
+                                      "--lanes",           std::to_string(config.lanes),
+                                      "--hugepages",       config.hugepages,
+                                      "--memory-mib",      std::to_string(config.memory_mib),
+                                      "--max-connections", std::to_string(config.max_connections)};
+  if (!config.vdev.empty()) command.insert(command.end(), {"--vdev", config.vdev});
+  if (!config.interface.empty()) command.insert(command.end(), {"--interface", config.interface});
+  for (const std::string& tap : config.tap) command.insert(command.end(), {"--tap", tap});
   if (logs_in) command.insert(command.end(), {"--broker-login-file", MonitorChild::SecretFile(1)});
   if (!config.broker_ca.empty()) command.insert(command.end(), {"--broker-ca", config.broker_ca});
   if (!config.broker_key.empty()) {

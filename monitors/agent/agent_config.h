@@ -7,6 +7,7 @@
 
 #include "packet_io/base/status.h"
 #include "packet_io/config/config_table.h"
+#include "packet_io/config/input_config.h"
 #include "packet_io/config/metrics_config.h"
 
 namespace tapline {
@@ -20,6 +21,7 @@ struct AgentConfig {
   std::string token_file;
   std::string monitor;
   std::string interface;
+  std::vector<std::string> tap;
   std::string vdev;
   std::vector<std::string> plugin;
   uint32_t lanes = 1;
@@ -38,6 +40,9 @@ struct AgentConfig {
 };
 
 ConfigTable TableOf(AgentConfig* config);
+
+// The monitor's input.
+InputConfig InputOf(const AgentConfig& config);
 
 // Checks that involve several keys.
 Status Validate(const AgentConfig& config);

@@ -33,6 +33,32 @@ TEST(AgentConfigTest, AControlPlaneBeyondLoopbackWantsTlsOrAWord) {
   EXPECT_FALSE(Validate(config).ok());
 }
 
+TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
+  AgentConfig config = Config({"127.0.0.1:8481"});
+  config.tap = {"sw1:1:arrivals=m0", "sw1:1:departures=m1"};
+  EXPECT_TRUE(Validate(config).ok());
+  config.interface = "";
+  EXPECT_TRUE(Validate(config).ok());
+  const std::vector<std::string> command = MonitorCommand(config, "127.0.0.1:9092", false);
+  std::string taps;
+  for (size_t i = 0; i + 1 < command.size(); ++i) {
+    if (command[i] == "--tap") taps += command[i + 1] + " ";
+  }
+  EXPECT_EQ(taps, "sw1:1:arrivals=m0 sw1:1:departures=m1 ");
+  EXPECT_EQ(std::count(command.begin(), command.end(), "--interface"), 0);
+  const auto fault = [&config](auto change) {
+    AgentConfig changed = config;
+    change(changed);
+    EXPECT_EQ(Validate(changed).exit_code(), 2);
+    return Validate(changed).message();
+  };
+  EXPECT_NE(fault([](auto& c) { c.tap = {"sw1=a.pcap"}; }).find("not capture files"), std::string::npos);
+  EXPECT_NE(fault([](auto& c) { c.tap[1] = "sw1:1:arrivals=m1"; }).find("given twice"), std::string::npos);
+  EXPECT_NE(fault([](auto& c) { c.lanes = 2; }).find("--lanes"), std::string::npos);
+  EXPECT_NE(fault([](auto& c) { c.vdev = "net_null0"; }).find("--vdev"), std::string::npos);
+  EXPECT_NE(fault([](auto& c) { c.tap = {}; }).find("is needed"), std::string::npos);
+}
+
 TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
   AgentConfig config = Config({"10.0.0.1:8481"});
   config.control_plane_ca = "ca.pem";

@@ -12,8 +12,8 @@ Status Validate(const MonitorConfig& config) {
   if (!config.parser.empty() && !config.plan.empty()) {
     return Status::Usage("--parser and --plan exclude each other: a plan names its parsers");
   }
-  if (config.control && (!config.parser.empty() || !config.pcap.empty())) {
-    return Status::Usage("--control is for plans on a port: not with --parser or --pcap");
+  if (config.control && (!config.parser.empty() || !FilesOf(config).empty())) {
+    return Status::Usage("--control is for plans on a port: not with --parser or capture files");
   }
   if (config.output == "kafka" && config.brokers.empty()) {
     return Status::Usage("--output kafka needs --brokers HOST:PORT");
@@ -28,7 +28,9 @@ Status Validate(const MonitorConfig& config) {
     if (!status.ok()) return status;
   }
   if (Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
-  if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
+  if (!FilesOf(config).empty() && config.lanes > 1) {
+    return Status::Usage("--lanes is for ports; files are read in order");
+  }
   if (!config.workers.empty() && config.lanes > 1) {
     return Status::Usage("--lanes and --workers exclude each other: pipeline mode has one receive queue");
   }

@@ -17,6 +17,9 @@ namespace tapline {
 struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
+  // Several taps: how long, and how many at a time, packets are remembered to count each once.
+  uint32_t view_horizon_ms = 1000;
+  uint32_t view_packets = 1 << 20;
   uint32_t lanes = 1;
   std::vector<std::string> workers;
   uint32_t ring_packets = 4096;

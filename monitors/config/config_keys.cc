@@ -22,6 +22,10 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddSwitch(&config->busy, "busy", "never sleep: for a core of its own");
   table.AddChoice(&config->duplicates, {"keep", "drop"}, "duplicates", "keep|drop",
                   "packets that a second mirror shows again");
+  table.AddNumber(&config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
+                  "several taps: how long after its first view a packet is recognised in another tap, in milliseconds");
+  table.AddNumber(&config->view_packets, 1024, 134'217'728, "view_packets",
+                  "several taps: packets that are remembered for that, 40 bytes of memory each");
   table.AddNumber(&config->lanes, 1, 64, "lanes",
                   "receive queues of the port, each polled and parsed by a thread of its own");
   table.AddList(&config->workers, "workers", "PARSERS[=N]",

@@ -19,11 +19,15 @@ struct KeyCase {
 const std::map<std::string, KeyCase> kCases = {
     {"pcap", {"[]", "a.pcap", ""}},
     {"interface", {"\"\"", "eth0", ""}},
+    {"tap", {"[]", "sw1:2:arrivals=m0", "sw1:2:in=m0"}},
+    {"merge_bound_us", {"1000", "0", "-1"}},
     {"vdev", {"\"\"", "net_null0", ""}},
     {"port", {"\"\"", "0000:03:00.0", ""}},
     {"speed", {"\"max\"", "1x", "2x"}},
     {"busy", {"false", "true", "yes"}},
     {"duplicates", {"\"keep\"", "drop", "copy"}},
+    {"view_horizon_ms", {"1000", "50", "0"}},
+    {"view_packets", {"1048576", "4096", "1"}},
     {"lanes", {"1", "2", "0"}},
     {"workers", {"[]", "http_get=2", ""}},
     {"ring_packets", {"4096", "64", "1"}},
@@ -196,6 +200,38 @@ TEST(ConfigTest, Validation) {
   EXPECT_EQ(broken([](auto& c) { c.pcap.clear(), c.interface = "eth0", c.speed = "1x"; }), Code::kUsage);
   EXPECT_EQ(broken([](auto& c) { c.clear = {"kafka", "metric"}; }), Code::kUsage);
   EXPECT_EQ(broken([](auto& c) { c.metrics.address = "10.0.0.1:7402"; }), Code::kUsage);
+}
+
+TEST(ConfigTest, TapsAreFilesOrInterfaces) {
+  const auto fault = [](const std::vector<std::string>& flags) {
+    CommandLine line;
+    std::vector<std::string> all = {"--parser", "http_get"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    Status status = FromFlags(all, &line);
+    if (status.ok()) status = Validate(line.config);
+    return status.message();
+  };
+  EXPECT_EQ(fault({"--tap", "sw1:1:arrivals=a.pcapng#in", "--tap", "sw1:1:departures=a.pcapng#out"}), "");
+  EXPECT_EQ(fault({"--tap", "sw1=m0", "--interface", "eth0"}), "");
+  EXPECT_EQ(fault({"--pcap", "any-name", "--tap", "sw1=./another"}), "");
+  EXPECT_EQ(fault({"--tap", "sw1=a.pcap", "--speed", "1x"}), "");
+  EXPECT_NE(fault({"--tap", "sw1=m0", "--pcap", "a.pcap"}).find("several inputs"), std::string::npos);
+  EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw2=a.pcap"}).find("./NAME"), std::string::npos);
+  EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw1=m1"}).find("the tap sw1 is given twice"), std::string::npos);
+  EXPECT_NE(fault({"--pcap", "a.pcap", "--pcap", "a.pcap"}).find("name it once"), std::string::npos);
+  EXPECT_EQ(fault({"--tap", "sw1:2:in=m0"}),
+            "--tap: the tap 'sw1:2:in=m0': 'in' is no side of a queue; a queue has arrivals and departures");
+}
+
+TEST(ConfigTest, TapsHaveTheOrderInWhichTheyAreNamed) {
+  InputConfig input;
+  input.pcap = {"a", "b"};
+  input.tap = {"sw1=c.pcap", "sw0=d.pcap"};
+  std::string sources;
+  for (const Tap& tap : TapsOf(input)) sources += tap.source + " ";
+  EXPECT_EQ(sources, "a b c.pcap d.pcap ");
+  EXPECT_EQ(FilesOf(input).size(), 4u);
+  EXPECT_TRUE(InterfacesOf(input).empty());
 }
 
 TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {

@@ -14,7 +14,8 @@ struct NamedAction {
 constexpr std::array<NamedAction, 6> kActions = {
     {{{"list-parsers", "the catalogue of parsers and their fields, as JSON"}, Action::kListParsers},
      {{"check", "say whether the settings are right, and exit"}, Action::kCheck},
-     {{"check-captures", "say whether the files of --pcap can be read as captures, and exit"}, Action::kCheckCaptures},
+     {{"check-captures", "say whether the files of --pcap and --tap can be read as captures, and exit"},
+      Action::kCheckCaptures},
      {{"dump", "print the effective settings as YAML, and exit"}, Action::kDump},
      {{"version", "print the version, and exit"}, Action::kVersion},
      {{"help", "print this help, and exit"}, Action::kHelp}}};
@@ -38,8 +39,9 @@ Status ParseCommandLine(std::span<const std::string> arguments, CommandLine* com
 
 std::string HelpText() {
   MonitorConfig defaults;
-  return "Usage: tapline-monitor (--pcap FILE… | --interface IF | --vdev DEV | --port PCI) (--parser NAME… | --plan "
-         "FILE… | --control)\n\nTurns packets into tuples: JSON lines on standard output, or batches in Kafka.\n" +
+  return "Usage: tapline-monitor (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI) (--parser "
+         "NAME… | --plan FILE… | --control)\n\nTurns packets into tuples: JSON lines on standard output, or batches in "
+         "Kafka.\n" +
          HelpOf(TableOf(&defaults), Flags()) +
          "\nSIGTERM and SIGINT end it cleanly; a second one at once. Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }

@@ -1,7 +1,10 @@
 #include "monitors/headers/header_tap.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
+
+#include "packet_io/base/tap.h"
 
 namespace tapline {
 namespace {
@@ -36,14 +39,17 @@ class HeaderTap::TappedSource final : public PacketSource {
     return burst;
   }
 
-  Losses ReadLosses() override {
-    const Losses losses = source_->ReadLosses();
+  Losses ReadLosses() override { return source_->ReadLosses(); }
+  // The lane reads losses by tap: the node gets these.
+  Losses ReadLosses(uint8_t tap) override {
+    const Losses losses = source_->ReadLosses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
     if (capture == nullptr) return losses;
-    capture->Lose(losses - losses_);
-    losses_ = losses;
+    capture->Lose(losses - losses_[tap]);
+    losses_[tap] = losses;
     return losses;
   }
+  uint64_t LatePackets(uint8_t tap) const override { return source_->LatePackets(tap); }
 
   Status status() const override { return source_->status(); }
   bool retains() const override { return source_->retains(); }
@@ -77,17 +83,17 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> wanted_{nullptr};
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
-  uint64_t missed_ = 0;  // packets that passed without a node
-  Losses losses_;        // as reported to a node
+  uint64_t missed_ = 0;                   // packets that passed without a node
+  std::array<Losses, kMostTaps> losses_;  // by tap, as reported to a node
 };
 
-HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::function<void(const std::string&)> warn,
-                     std::vector<std::unique_ptr<PacketSource>>* sources)
-    : directory_(std::move(directory)), hash_key_(hash_key), warn_(std::move(warn)) {
+HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,
+                     std::function<void(const std::string&)> warn, std::vector<std::unique_ptr<PacketSource>>* sources)
+    : directory_(std::move(directory)), hash_key_(hash_key), warn_(std::move(warn)), taps_(std::move(taps)) {
   for (auto& source : *sources) {
-    auto tap = std::make_unique<TappedSource>(std::move(source));
-    taps_.push_back(tap.get());
-    source = std::move(tap);
+    auto tapped = std::make_unique<TappedSource>(std::move(source));
+    sources_.push_back(tapped.get());
+    source = std::move(tapped);
   }
 }
 
@@ -114,7 +120,7 @@ void HeaderTap::Look() {
 }
 
 void HeaderTap::Join() {
-  auto feed = multilog::FeedWriter::Join(directory_, static_cast<uint32_t>(taps_.size()), hash_key_);
+  auto feed = multilog::FeedWriter::Join(directory_, static_cast<uint32_t>(sources_.size()), hash_key_, taps_);
   if (!feed.ok()) {
     if (warned_ != feed.status().message()) warn_("--headers-to: " + feed.status().message());
     warned_ = feed.status().message();
@@ -122,11 +128,11 @@ void HeaderTap::Join() {
   }
   warned_.clear();
   feed_ = std::move(*feed);
-  for (uint32_t lane = 0; lane < taps_.size(); ++lane) taps_[lane]->Want(feed_->capture(lane));
+  for (uint32_t lane = 0; lane < sources_.size(); ++lane) sources_[lane]->Want(feed_->capture(lane));
 }
 
 void HeaderTap::Leave() {
-  for (TappedSource* tap : taps_) tap->Want(nullptr);
+  for (TappedSource* source : sources_) source->Want(nullptr);
   feed_.reset();
 }
 

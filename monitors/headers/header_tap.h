@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "multilog/headers/header_feed.h"
+#include "packet_io/base/tap.h"
 #include "packet_io/source/packet_source.h"
 
 namespace tapline {
@@ -23,8 +24,8 @@ namespace tapline {
 class HeaderTap {
  public:
   // Wraps the sources in place; they outlive the tap. Calls `warn` with what the user should know, once per message.
-  HeaderTap(std::string directory, const HashKey& hash_key, std::function<void(const std::string&)> warn,
-            std::vector<std::unique_ptr<PacketSource>>* sources);
+  HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,
+            std::function<void(const std::string&)> warn, std::vector<std::unique_ptr<PacketSource>>* sources);
   // REQUIRES: no lane is polling any more.
   ~HeaderTap();
 
@@ -41,7 +42,8 @@ class HeaderTap {
   HashKey hash_key_;
   std::function<void(const std::string&)> warn_;
   std::string warned_;
-  std::vector<TappedSource*> taps_;
+  std::vector<Tap> taps_;
+  std::vector<TappedSource*> sources_;
   std::unique_ptr<multilog::FeedWriter> feed_;
   std::mutex mutex_;
   std::condition_variable changed_;

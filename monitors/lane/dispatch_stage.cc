@@ -74,7 +74,7 @@ bool DispatchStage::Dispatch(const Packet& packet) {
   std::array<Choice, kMostGroups> chosen;
   size_t count = 0;
   for (Route& route : routes_) {
-    if ((packet.queries & route.queries) == 0) continue;
+    if ((packet.queries & route.queries) == 0 || (packet.repeated_view && !route.group->all_views)) continue;
     Worker* worker = Choose(route, packet);
     while (worker->packets().Room(1) == 0) {
       if (source_->live() || worker->stopped()) return false;
@@ -83,15 +83,25 @@ bool DispatchStage::Dispatch(const Packet& packet) {
     }
     chosen[count++] = {worker, packet.queries & route.queries};
   }
-  if (source_->retains() && packet.buffer != nullptr) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
+  if (source_->retains() && packet.buffer != nullptr && count > 0)
+    source_->Retain(packet.buffer, static_cast<uint16_t>(count));
   // A worker never sees queries whose ends it will not receive.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
   return true;
 }
 
+bool DispatchStage::wants_all_views() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.all_views; });
+}
+
 void DispatchStage::Drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
+    // A repeated view has not been counted: its packet has.
+    if (packet.repeated_view) {
+      account.LosePackets(IndexOf(Drop::kWorkerRingFull), 1);
+      continue;
+    }
     --account.packets_out;
     ++account.dropped[IndexOf(Drop::kWorkerRingFull)];
   }

@@ -28,6 +28,8 @@ namespace tapline {
 struct WorkerGroup {
   std::vector<std::string> parsers;
   bool by_flow = true;
+  // Some of them asks for the repeated views of packets.
+  bool all_views = false;
   std::vector<std::unique_ptr<Worker>> workers;
 };
 
@@ -44,6 +46,7 @@ class DispatchStage final : public PacketStage {
 
   void AddQuery(uint32_t query) override;
   void Process(std::span<Packet> packets) override;
+  bool wants_all_views() const override;
   void Advance(int64_t now_ns) override;
   void BeginEnd(uint64_t queries) override;
   // The workers send the ends.

@@ -10,6 +10,7 @@
 #include "monitors/lane/lane.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/testing/frames.h"
+#include "monitors/testing/view_parser.h"
 #include "parsers/registry.h"
 
 namespace tapline {
@@ -21,6 +22,7 @@ constexpr int64_t kStart = 1'700'000'000 * kSecond;
 struct Timed {
   int64_t time_ns;
   Bytes frame;
+  uint8_t tap = 0;
 };
 
 // Delivers its packets in counted buffers, as a port does, or in bytes that are invalid after the next poll, as a
@@ -39,7 +41,7 @@ class TestSource final : public PacketSource {
       if (!retaining_) burst_.push_back(std::make_unique<Bytes>(packet.frame));
       Bytes& bytes = retaining_ ? packet.frame : *burst_.back();
       auto size = static_cast<uint32_t>(bytes.size());
-      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, &packet};
+      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, packet.tap, &packet};
     }
     if (count == 0 && stop_at_end != nullptr) *stop_at_end = true;
     return {count, count == 0 && !stay_live};
@@ -180,7 +182,7 @@ class Rig {
     std::vector<std::unique_ptr<ParserUnit>> units;
     auto make_unit = [&](const std::vector<std::string>& names) {
       std::vector<std::unique_ptr<Parser>> parsers;
-      for (const std::string& name : names) parsers.push_back(make_parser(name));
+      for (const std::string& name : names) parsers.push_back(name == "views" ? ViewParser() : make_parser(name));
       auto make_output = [&](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
         BatchOutputOptions options{.monitor_id = "m", .lane = static_cast<uint32_t>(units.size())};
         return std::make_unique<BatchOutput>(options, specs, schemas, accounts, std::make_unique<SharedSink>(&sent_));
@@ -197,6 +199,7 @@ class Rig {
       for (uint32_t i = 0; i < each.threads; ++i) {
         ParserUnit* unit = make_unit(each.parsers);
         group.by_flow = unit->follows_flows();
+        group.all_views = unit->wants_all_views();
         group.workers.push_back(std::make_unique<Worker>(unit, &source, ring_packets, false));
       }
     }
@@ -209,7 +212,7 @@ class Rig {
     if (!layout.empty()) dispatch = std::make_unique<DispatchStage>(specs, std::move(groups), &source, &accounts);
     PacketStage* stage = dispatch ? static_cast<PacketStage*>(dispatch.get()) : &units[0]->stage();
     PacketCredits credits;
-    Lane lane({}, specs, &source, stage, dispatch ? &accounts : &units[0]->accounts(), &credits, &stop);
+    Lane lane(lane_options, specs, &source, stage, dispatch ? &accounts : &units[0]->accounts(), &credits, &stop);
     for (auto& unit : units) {
       ASSERT_TRUE(unit->output().Start().ok());
       for (uint32_t query = 0; query < queries_.size(); ++query) {
@@ -234,6 +237,7 @@ class Rig {
 
   const std::vector<v1::TupleBatch>& batches() const { return sent_.batches; }
 
+  LaneOptions lane_options;
   std::vector<Accounting> sums;
   LaneAccounting lane_accounting;
   std::atomic<bool> stop{false};
@@ -301,6 +305,27 @@ TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
   ASSERT_FALSE(rig.batches().empty());
   for (const auto& batch : rig.batches()) {
     EXPECT_EQ(batch.watched_since_ns(), packets[0].time_ns) << batch.query() << " " << batch.lane();
+  }
+}
+
+TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
+  const auto arrivals = Traffic(20, 3);
+  std::vector<Timed> packets;
+  for (const Timed& packet : arrivals) {
+    packets.push_back(packet);
+    packets.push_back({packet.time_ns + 100, packet.frame, 1});
+  }
+  for (bool retaining : {false, true}) {
+    TestSource source(packets, retaining);
+    Rig rig({{.name = "views", .parsers = {"views"}}, {.name = "size", .parsers = {"tcp_pkt_size"}}});
+    rig.lane_options.taps = 2;
+    rig.lane_options.views = ViewOptions();
+    rig.Run(source, {{{"views"}, 2}, {{"tcp_pkt_size"}, 1}});
+    uint64_t views = 0;
+    for (const auto& batch : rig.batches()) views += batch.parser() == "views" ? batch.rows() : 0;
+    EXPECT_EQ(views, packets.size());
+    for (const Accounting& sum : rig.sums) EXPECT_EQ(sum.packets_out, arrivals.size()) << "each packet counts once";
+    EXPECT_EQ(rig.lane_accounting.repeated, arrivals.size());
   }
 }
 

@@ -37,7 +37,11 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
       fragments_({}, options.hash_key),
       pacer_(options.busy),
       page_(options.page == nullptr ? nullptr : &options.page->lanes[options.index]),
-      accounting_(page_ == nullptr ? own_accounting_ : page_->accounting) {
+      accounting_(page_ == nullptr ? own_accounting_ : page_->accounting),
+      own_taps_(page_ == nullptr ? options.taps : 0),
+      taps_(page_ == nullptr ? std::span(own_taps_) : std::span(page_->taps).first(options.taps)) {
+  taps_seen_.resize(options.taps);
+  if (options.views) views_.emplace(*options.views, options.hash_key);
   pipeline_limits_.fill(1);
   if (options.drop_duplicates) duplicates_.emplace(DuplicateOptions(), options.hash_key);
 }
@@ -88,7 +92,7 @@ Status Lane::Run() {
     PacketSource::Burst got = source_->Poll(burst);
     ended = got.ended;
     if (page_ != nullptr) {
-      page_->burst_left = got.packets;
+      NoteBurst({burst.data(), got.packets});
       page_->polled += got.packets;
     }
     caught_up_ = got.packets < burst.size();
@@ -113,8 +117,17 @@ void Lane::Enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) StartClock(options_.page->clock_start_ns);
+  // The packets that were remembered for later views are forgotten: no more of them than have passed.
+  if (views_) {
+    uint64_t passed = 0;
+    for (const TapAccounting& tap : taps_) passed += tap.passed;
+    accounting_.forgotten_views += std::min(passed, views_->capacity());
+  }
   // Losses among the packets that the source skips were counted.
-  if (!source_->live()) losses_ = source_->ReadLosses();
+  if (source_->live()) return;
+  losses_ = source_->ReadLosses();
+  for (uint8_t tap = 0; tap < taps_seen_.size(); ++tap)
+    taps_seen_[tap] = {source_->ReadLosses(tap), source_->LatePackets(tap)};
 }
 
 void Lane::StartClock(int64_t start_ns) {
@@ -162,13 +175,21 @@ void Lane::Process(std::span<const RawPacket> packets) {
   while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
     packets = packets.subspan(gate_.decides_by_connection() ? ProcessSome(packets) : ProcessAll(packets));
   }
-  if (page_ != nullptr) page_->burst_left = 0;
+  if (page_ != nullptr) std::fill_n(page_->burst_left.begin(), taps_.size(), 0);
+}
+
+void Lane::NoteBurst(std::span<const RawPacket> packets) {
+  if (taps_.size() == 1) {
+    page_->burst_left[0] = packets.size();
+    return;
+  }
+  for (const RawPacket& raw : packets) ++page_->burst_left[raw.tap];
 }
 
 size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
   for (const RawPacket& raw : packets) {
     if (gate_.active() == 0 && !options_.stay) break;
-    if (page_ != nullptr) --page_->burst_left;
+    if (page_ != nullptr) --page_->burst_left[raw.tap];
     ProcessOne(raw);
   }
   RunParsers();
@@ -178,22 +199,23 @@ size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
 // If every query wants all packets of a connection or none, the engine takes the undecoded packets that no parser has
 // to see. Returns how many packets of the burst are done.
 size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
-  // Duplicates can only be detected among decoded packets.
-  if (duplicates_) return ProcessAll(packets);
+  // Duplicates and repeated views can only be detected among decoded packets.
+  if (duplicates_ || views_) return ProcessAll(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
   const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
   if (absorbed.scanned == 0) return ProcessAll(packets);
   accounting_.received += absorbed.packets;
   accounting_.received_bytes += absorbed.bytes;
   accounting_.matched += absorbed.packets;
+  CountAbsorbed(packets, absorbed);
   for (const auto& share : absorbed.shares) gate_.AdmitUnseen(share.queries, share.packets, share.bytes);
   if (page_ != nullptr) {
-    page_->burst_left -= absorbed.packets;
+    NoteAbsorbed(packets, absorbed);
     NoteParsed();
   }
   for (uint32_t packet : SetBits(absorbed.left)) {
     if (gate_.active() == 0 && !options_.stay) break;
-    if (page_ != nullptr) --page_->burst_left;
+    if (page_ != nullptr) --page_->burst_left[packets[packet].tap];
     ProcessOne(packets[packet]);
   }
   RunParsers();
@@ -212,18 +234,36 @@ void Lane::ProcessOne(const RawPacket& raw) {
   if (raw.time_ns >= next_second_ns_) CloseSecond(raw.time_ns);
   ++accounting_.received;
   accounting_.received_bytes += raw.wire_bytes;
+  TapAccounting& tap = taps_[raw.tap];
+  ++tap.received;
+  tap.received_bytes += raw.wire_bytes;
   Packet& packet = packets_[waiting_];
-  DecodeOutcome outcome = decode(raw, hasher_, &packet);
+  const DecodeOutcome outcome = decode(raw, hasher_, &packet);
   packet.buffer = raw.buffer;
+  if (views_ && IsRepeatedView(outcome, &packet)) return;
   if (duplicates_ && IsDuplicate(outcome, packet)) return;
-  if (outcome == DecodeOutcome::kFragment) {
-    outcome = Reassemble(&packet);
-    if (outcome == DecodeOutcome::kFragment) return;
+  if (outcome == DecodeOutcome::kOk) [[likely]] {
+    ++tap.passed;
+  } else if (!CompletePacket(outcome, &tap, &packet)) {
+    return;
   }
-  if (outcome != DecodeOutcome::kOk) return LosePackets(outcome, 1, packet.wire_bytes);
   ++(gate_.Admit(&packet) ? accounting_.matched : accounting_.unmatched);
   if (packet.queries != 0) ++waiting_;
   if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
+}
+
+// Counts a frame that is no whole packet. Returns true if it is a fragment that completes a datagram, which replaces
+// *packet.
+bool Lane::CompletePacket(DecodeOutcome outcome, TapAccounting* tap, Packet* packet) {
+  if (outcome == DecodeOutcome::kFragment) {
+    ++tap->passed;
+    outcome = Reassemble(packet);
+    if (outcome == DecodeOutcome::kFragment) return false;
+  } else {
+    ++tap->undecodable[static_cast<int>(outcome)];
+  }
+  if (outcome != DecodeOutcome::kOk) LosePackets(outcome, 1, packet->wire_bytes);
+  return outcome == DecodeOutcome::kOk;
 }
 
 void Lane::LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
@@ -251,10 +291,24 @@ DecodeOutcome Lane::Reassemble(Packet* packet) {
   return outcome;
 }
 
+// The first view of a packet has decided its fate: what was counted of it stands.
+bool Lane::IsRepeatedView(DecodeOutcome outcome, Packet* packet) {
+  if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
+  if (!views_->is_repeated(*packet)) return false;
+  ++accounting_.repeated;
+  ++taps_[packet->tap].repeated;
+  if (outcome != DecodeOutcome::kOk || !stage_->wants_all_views()) return true;
+  packet->repeated_view = true;
+  gate_.AdmitView(packet);
+  if (packet->queries != 0) ++waiting_;
+  return true;
+}
+
 bool Lane::IsDuplicate(DecodeOutcome outcome, const Packet& packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
   if (!duplicates_->is_copy(packet)) return false;
   ++accounting_.lost[IndexOf(Drop::kDuplicate)];
+  ++taps_[packet.tap].lost[IndexOf(Drop::kDuplicate)];
   // The query of a fragment is unknown, and its datagram counts once.
   if (outcome == DecodeOutcome::kOk) gate_.Refuse(packet, Drop::kDuplicate);
   return true;
@@ -365,7 +419,7 @@ void Lane::Idle() {
 }
 
 void Lane::CountLosses() {
-  PacketSource::Losses now = source_->ReadLosses();
+  const PacketSource::Losses now = CountTapLosses();
   for (int i = 0; i < kOwnDrops; ++i) {
     uint64_t more = now.by_drop[i] - losses_.by_drop[i];
     if (more > 0) LoseEverywhere(i, more);
@@ -378,6 +432,49 @@ void Lane::CountLosses() {
     (*accounts_)[query].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
   }
   losses_ = now;
+  if (!views_) return;
+  const uint64_t forgotten = views_->forgotten_early();
+  accounting_.forgotten_views += forgotten - std::exchange(forgotten_views_, forgotten);
+}
+
+// Returns the losses of all taps. Packets that a switch or the supervisor reports as lost belong to no tap.
+PacketSource::Losses Lane::CountTapLosses() {
+  PacketSource::Losses all;
+  for (uint8_t i = 0; i < taps_.size(); ++i) {
+    const TapSeen now = {source_->ReadLosses(i), source_->LatePackets(i)};
+    const PacketSource::Losses more = now.losses - taps_seen_[i].losses;
+    TapAccounting& tap = taps_[i];
+    tap.late += now.late - taps_seen_[i].late;
+    for (int drop = 0; drop < kOwnDrops; ++drop) {
+      tap.received += more.by_drop[drop];
+      tap.lost[drop] += more.by_drop[drop];
+    }
+    tap.received += more.unsupported_link;
+    tap.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += more.unsupported_link;
+    taps_seen_[i] = now;
+    all += now.losses;
+  }
+  return all;
+}
+
+void Lane::NoteAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed) {
+  if (taps_.size() == 1) {
+    page_->burst_left[0] -= absorbed.packets;
+    return;
+  }
+  for (uint32_t i = 0; i < absorbed.scanned; ++i) page_->burst_left[packets[i].tap] -= ~absorbed.left >> i & 1;
+}
+
+void Lane::CountAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed) {
+  const auto count = [](TapAccounting& tap, uint64_t number, uint64_t bytes) {
+    tap.received += number;
+    tap.passed += number;
+    tap.received_bytes += bytes;
+  };
+  if (taps_.size() == 1) return count(taps_[0], absorbed.packets, absorbed.bytes);
+  for (uint32_t i = 0; i < absorbed.scanned; ++i) {
+    if ((absorbed.left >> i & 1) == 0) count(taps_[packets[i].tap], 1, packets[i].wire_bytes);
+  }
 }
 
 void Lane::PublishProgress() {
@@ -385,6 +482,7 @@ void Lane::PublishProgress() {
   progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);
   progress_.fraction.store(source_->Fraction().value_or(-1), std::memory_order_relaxed);
   published_.Update([this](LaneAccounting* copy) { *copy = accounting_; });
+  published_taps_.Update([this](std::vector<TapAccounting>* copy) { copy->assign(taps_.begin(), taps_.end()); });
   progress_.arrived.Update([this](LaneProgress::Arrived* arrived) {
     *arrived = {accounting_.received - accounting_.lost[IndexOf(Drop::kMirrorLost)],
                 accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], empty_at_ns_};

@@ -25,6 +25,7 @@
 #include "parsers/api/flow_hash.h"
 #include "parsers/decode/duplicate_filter.h"
 #include "parsers/decode/fragment_table.h"
+#include "parsers/decode/view_filter.h"
 
 namespace tapline {
 
@@ -33,7 +34,11 @@ struct LaneOptions {
   bool drop_duplicates = false;
   // Keeps running without queries, since more may be added.
   bool stay = false;
-  HashKey hash_key;
+  // Number of the source's taps.
+  uint8_t taps = 1;
+  // Set: a packet that several taps show counts once.
+  std::optional<ViewOptions> views = {};
+  HashKey hash_key = {};
   // The lane's index in the page that it shares with its supervisor, if there is one. The lane resumes from the state a
   // crashed lane left there.
   uint32_t index = 0;
@@ -80,6 +85,9 @@ class Lane {
   const LaneProgress& progress() const { return progress_; }
   // Any thread: the accounting as of a tenth of a second ago, or the final one.
   LaneAccounting published() const { return published_.Get(); }
+  std::vector<TapAccounting> published_taps() const { return published_taps_.Get(); }
+  // The accounting of each tap. REQUIRES: Run() has returned.
+  std::span<const TapAccounting> taps() const { return taps_; }
 
  private:
   bool MayGoOn() const;
@@ -88,8 +96,10 @@ class Lane {
   size_t ProcessAll(std::span<const RawPacket> packets);
   size_t ProcessSome(std::span<const RawPacket> packets);
   void ProcessOne(const RawPacket& raw);
+  bool CompletePacket(DecodeOutcome outcome, TapAccounting* tap, Packet* packet);
   void LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
   DecodeOutcome Reassemble(Packet* packet);
+  bool IsRepeatedView(DecodeOutcome outcome, Packet* packet);
   bool IsDuplicate(DecodeOutcome outcome, const Packet& packet);
   void CountLostFragments();
   void CloseSecond(int64_t time_ns);
@@ -104,6 +114,10 @@ class Lane {
   void ExpireAt(int64_t time_ns);
   void Idle();
   void CountLosses();
+  PacketSource::Losses CountTapLosses();
+  void NoteBurst(std::span<const RawPacket> packets);
+  void NoteAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
+  void CountAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
   void Enter();
   void StartClock(int64_t start_ns);
   void CountMissed();
@@ -132,6 +146,7 @@ class Lane {
   FragmentTable fragments_;
   FragmentTable::Losses lost_fragments_;       // losses of fragments_ that are already in accounting_
   std::optional<DuplicateFilter> duplicates_;  // set if duplicates are dropped
+  std::optional<ViewFilter> views_;            // set if repeated views are found
   Pacer pacer_;
   bool clock_started_ = false;
   int64_t next_second_ns_ = INT64_MIN;  // packet time at which the latest packet's second ends
@@ -142,14 +157,24 @@ class Lane {
   bool caught_up_ = false;
   int polls_behind_ = 0;
   PacketSource::Losses losses_;
+  // The source's counts of each tap that are already in taps_.
+  struct TapSeen {
+    PacketSource::Losses losses;
+    uint64_t late = 0;
+  };
+  std::vector<TapSeen> taps_seen_;
+  uint64_t forgotten_views_ = 0;  // already in accounting_
   // Decoded and wanted packets that the parsers have not seen yet.
   std::array<Packet, kBurstPackets> packets_;
   size_t waiting_ = 0;
   LaneAccounting own_accounting_;
   LanePage* page_;  // null without a supervisor
   LaneAccounting& accounting_;
+  std::vector<TapAccounting> own_taps_;
+  std::span<TapAccounting> taps_;
   LaneProgress progress_;
   Published<LaneAccounting> published_;
+  Published<std::vector<TapAccounting>> published_taps_;
 };
 
 }  // namespace tapline

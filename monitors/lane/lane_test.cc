@@ -11,6 +11,7 @@
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/testing/frames.h"
+#include "monitors/testing/view_parser.h"
 #include "packet_io/base/clock.h"
 #include "parsers/registry.h"
 
@@ -27,6 +28,7 @@ class ListSource final : public PacketSource {
   struct Timed {
     int64_t time_ns;
     Bytes frame;
+    uint8_t tap = 0;
   };
   explicit ListSource(std::vector<Timed> packets, size_t burst = kBurstPackets)
       : packets_(std::move(packets)), burst_(burst) {}
@@ -38,7 +40,7 @@ class ListSource final : public PacketSource {
     while (count < std::min(out.size(), burst_) && next_ < packets_.size()) {
       const Timed& packet = packets_[next_++];
       auto bytes = static_cast<uint32_t>(packet.frame.size());
-      out[count++] = {packet.frame.data(), bytes, bytes, packet.time_ns, LinkType::kEthernet};
+      out[count++] = {packet.frame.data(), bytes, bytes, packet.time_ns, LinkType::kEthernet, packet.tap};
     }
     if (count == 0 && ++idle_polls_ == stop_after_idle_polls && stop != nullptr) *stop = true;
     return {count, false};
@@ -99,7 +101,10 @@ class LaneTest : public testing::Test {
     accounts_.assign(queries_.size(), {});
     std::vector<std::unique_ptr<Parser>> parsers;
     parsers.push_back(make_parser("tcp_conn_time"));
-    std::vector<const Schema*> schemas = {&parsers[0]->schema()};
+    parsers.push_back(make_parser("tcp_pkt_size"));
+    parsers.push_back(ViewParser());
+    std::vector<const Schema*> schemas;
+    for (const auto& parser : parsers) schemas.push_back(&parser->schema());
     BatchOutput output({.monitor_id = "m"}, queries_, schemas, &accounts_, std::make_unique<KeepingSink>(&batches_));
     EXPECT_TRUE(output.Start().ok());
     Engine engine(std::move(parsers), &output);
@@ -115,6 +120,13 @@ class LaneTest : public testing::Test {
     Status status = lane.Run();
     lane_accounting_ = lane.accounting();
     EXPECT_TRUE(lane_accounting_.balanced());
+    taps_.assign(lane.taps().begin(), lane.taps().end());
+    uint64_t received = 0;
+    for (const TapAccounting& tap : taps_) {
+      EXPECT_TRUE(tap.balanced());
+      received += tap.received;
+    }
+    EXPECT_LE(received, lane_accounting_.received) << "and packets that a switch reports as lost";
     for (const Accounting& account : accounts_) EXPECT_TRUE(account.balanced());
     return status;
   }
@@ -166,6 +178,7 @@ class LaneTest : public testing::Test {
   QueryAccounts accounts_;
   std::vector<v1::TupleBatch> batches_;
   LaneAccounting lane_accounting_;
+  std::vector<TapAccounting> taps_;
   std::atomic<bool> stop_{false};
 };
 
@@ -430,6 +443,89 @@ TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
   EXPECT_EQ(EndOf("q"), nullptr);
 }
 
+// Every packet of the connections as two taps show it, before and after a queue that delays it by 40 ms.
+std::vector<ListSource::Timed> TwoViews(std::vector<ListSource::Timed> packets) {
+  for (size_t i = 0, count = packets.size(); i < count; ++i) {
+    packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});
+  }
+  std::stable_sort(packets.begin(), packets.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  return packets;
+}
+
+TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
+  const auto once = Connection(kStart, 40000);
+  queries_ = {Query("few"), Query("all")};
+  queries_[0].limit_packets = 3;
+  queries_[1].parsers = {"tcp_conn_time", "tcp_pkt_size"};
+  ListSource one(once);
+  ASSERT_TRUE(Run(one).ok());
+  const std::vector<Accounting> of_one(accounts_.begin(), accounts_.end());
+  batches_.clear();
+  options_.taps = 2;
+  options_.views = ViewOptions();
+  ListSource two(TwoViews(once));
+  ASSERT_TRUE(Run(two).ok());
+  EXPECT_EQ(std::vector<Accounting>(accounts_.begin(), accounts_.end()), of_one);
+  EXPECT_EQ(lane_accounting_.received, 10u);
+  EXPECT_EQ(lane_accounting_.repeated, 5u);
+  EXPECT_EQ(taps_[0].passed, 5u);
+  EXPECT_EQ(taps_[1].repeated, 5u);
+  EXPECT_EQ(taps_[1].received, 5u);
+  ExpectBatchesAddUp();
+}
+
+TEST_F(LaneTest, AParserThatAsksGetsEveryView) {
+  queries_ = {Query("both")};
+  queries_[0].parsers = {"tcp_conn_time", "views"};
+  options_.taps = 2;
+  options_.views = ViewOptions();
+  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ASSERT_TRUE(Run(source).ok());
+  uint64_t views = 0, events = 0;
+  for (const auto& batch : batches_) (batch.parser() == "views" ? views : events) += batch.rows();
+  EXPECT_EQ(views, 10u);
+  EXPECT_EQ(events, 3u);
+  EXPECT_EQ(accounts_[0].packets_in, 5u) << "each packet counts once";
+  EXPECT_EQ(accounts_[0].packets_out, 5u);
+}
+
+TEST_F(LaneTest, ViewsGoToTheQueryThatWantsThePacket) {
+  queries_ = {Query("web", 80), Query("other", 81)};
+  for (QuerySpec& query : queries_) query.parsers = {"views"};
+  options_.taps = 2;
+  options_.views = ViewOptions();
+  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(Rows("web"), 10u);
+  EXPECT_EQ(Rows("other"), 0u);
+}
+
+TEST_F(LaneTest, WithoutKnownPlacesEveryTapCounts) {
+  options_.taps = 2;
+  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(accounts_[0].packets_in, 10u);
+  EXPECT_EQ(taps_[0].passed, 5u);
+  EXPECT_EQ(taps_[1].passed, 5u);
+  EXPECT_EQ(taps_[1].received_bytes, taps_[0].received_bytes);
+}
+
+TEST_F(LaneTest, PacketsForgottenEarlyAreReported) {
+  options_.taps = 2;
+  options_.views = ViewOptions{.max_packets = 4};
+  std::vector<ListSource::Timed> packets;
+  for (uint16_t i = 0; i < 4; ++i) {
+    for (const auto& packet : Connection(kStart, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
+  }
+  for (size_t i = 0; i < 20; ++i) packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});
+  std::stable_sort(packets.begin(), packets.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  const uint64_t counted_twice = lane_accounting_.received - lane_accounting_.repeated - 20;
+  EXPECT_GT(counted_twice, 0u);
+  EXPECT_GE(lane_accounting_.forgotten_views, counted_twice);
+}
+
 TEST_F(LaneTest, BurstsMakeNoDifference) {
   auto packets = Connection(kStart, 40000);
   for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
@@ -440,7 +536,7 @@ TEST_F(LaneTest, BurstsMakeNoDifference) {
     batches_.clear();
     ListSource source(packets, burst);
     ASSERT_TRUE(Run(source).ok());
-    const std::string report = AccountingOf(lane_accounting_, queries_, accounts_).DebugString();
+    const std::string report = AccountingOf(lane_accounting_, {}, {}, queries_, accounts_).DebugString();
     if (first.empty()) first = report;
     EXPECT_EQ(report, first) << burst;
   }

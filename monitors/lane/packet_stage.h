@@ -27,6 +27,8 @@ class PacketStage {
   }
   // Takes decoded packets in capture order, each with queries != 0. Their bytes are invalid after the call.
   virtual void Process(std::span<Packet> packets) = 0;
+  // Returns true if a parser asks for repeated views; Process() then takes them.
+  virtual bool wants_all_views() const { return false; }
   // Packet time has reached `now_ns`.
   virtual void Advance(int64_t now_ns) = 0;
   // Ends these queries: no more of their packets follow. ContinueEnd() sends the ends; it returns after a short time

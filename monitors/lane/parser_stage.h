@@ -33,6 +33,7 @@ class ParserStage final : public PacketStage {
     return engine_->absorb(burst, unconditional, endpoints, end_ns);
   }
   void Process(std::span<Packet> packets) override { engine_->process(packets); }
+  bool wants_all_views() const override { return engine_->wants_all_views(); }
   void Advance(int64_t now_ns) override { engine_->advance(now_ns); }
   void BeginEnd(uint64_t queries) override;
   bool ContinueEnd() override;

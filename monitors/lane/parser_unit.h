@@ -33,7 +33,8 @@ class ParserUnit {
     for (const auto& parser : parsers) {
       schemas_.push_back(&parser->schema());
       const Needs needs = parser->needs();
-      follows_flows_ |= needs.connections || needs.streams || needs.connection_state_bytes > 0;
+      wants_all_views_ |= needs.all_views;
+      follows_flows_ |= needs.all_views || needs.connections || needs.streams || needs.connection_state_bytes > 0;
     }
     output_ = make_output(schemas_, &accounts_);
     engine_ = std::make_unique<Engine>(std::move(parsers), output_.get(), options);
@@ -47,6 +48,8 @@ class ParserUnit {
 
   // True if some parser needs all packets of a flow.
   bool follows_flows() const { return follows_flows_; }
+  // True if some parser asks for the repeated views of packets.
+  bool wants_all_views() const { return wants_all_views_; }
   // True if the unit has a parser of the query.
   bool Serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
@@ -73,6 +76,7 @@ class ParserUnit {
 
   std::span<const QuerySpec> queries_;
   bool follows_flows_ = false;
+  bool wants_all_views_ = false;
   std::unique_ptr<PageResource> resource_;
   QueryAccounts accounts_;
   std::vector<const Schema*> schemas_;

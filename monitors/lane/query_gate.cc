@@ -139,7 +139,8 @@ void QueryGate::Refuse(const Packet& packet, Drop reason) {
   }
 }
 
-bool QueryGate::Admit(Packet* packet) {
+template <typename AdmitOne>
+bool QueryGate::Match(Packet* packet, AdmitOne admit) const {
   bool wanted = false, disagree = false;
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
@@ -147,7 +148,7 @@ bool QueryGate::Admit(Packet* packet) {
     ConnectionMatch::Answer answer = specs_[index].match.Ask(*packet);
     if (!answer.wanted) continue;
     wanted = true;
-    AdmitTo(index, packet);
+    admit(index);
     // A query that matches both ways round does not decide the side.
     if (answer.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;
@@ -155,6 +156,16 @@ bool QueryGate::Admit(Packet* packet) {
   }
   packet->to_side = disagree ? ToSide::kUnknown : to_side;
   return wanted;
+}
+
+bool QueryGate::Admit(Packet* packet) {
+  return Match(packet, [&](uint32_t index) { AdmitTo(index, packet); });
+}
+
+void QueryGate::AdmitView(Packet* packet) const {
+  Match(packet, [&](uint32_t index) {
+    if (Keeps(index, *packet)) packet->queries |= uint64_t{1} << index;
+  });
 }
 
 }  // namespace tapline

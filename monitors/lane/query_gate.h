@@ -80,6 +80,8 @@ class QueryGate {
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
   bool Admit(Packet* packet);
+  // Sets packet->queries and packet->to_side for a repeated view, and counts nothing: its packet was counted.
+  void AdmitView(Packet* packet) const;
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void Refuse(const Packet& packet, Drop reason);
   // Active queries that want every packet, whatever it is, and others that want either all packets of a connection or
@@ -106,6 +108,9 @@ class QueryGate {
     uint64_t refused_packets;
     uint64_t refused_bytes;
   };
+  // Calls admit(query) for each active query whose match wants the packet; returns whether there is one.
+  template <typename AdmitOne>
+  bool Match(Packet* packet, AdmitOne admit) const;
   bool TakeCredit(uint32_t index, const Packet& packet);
   bool Keeps(uint32_t index, const Packet& packet) const;
   void AdmitTo(uint32_t index, Packet* packet);

@@ -7,7 +7,9 @@ namespace {
 
 using Reasons = google::protobuf::Map<std::string, uint64_t>;
 
-Reasons Undecodable(const LaneAccounting& lane) {
+// `lane` is the account of a lane or of a tap.
+template <typename Account>
+Reasons Undecodable(const Account& lane) {
   Reasons reasons;
   for (int i = 0; i < kDecodeOutcomes; ++i) {
     if (lane.undecodable[i] > 0) reasons[std::string(drop_reason(static_cast<DecodeOutcome>(i)))] = lane.undecodable[i];
@@ -15,7 +17,8 @@ Reasons Undecodable(const LaneAccounting& lane) {
   return reasons;
 }
 
-Reasons Lost(const LaneAccounting& lane) {
+template <typename Account>
+Reasons Lost(const Account& lane) {
   Reasons reasons;
   for (int i = 0; i < kOwnDrops; ++i) {
     if (lane.lost[i] > 0) reasons[std::string(reason_info(i).name)] = lane.lost[i];
@@ -56,9 +59,37 @@ std::string ReasonsText(const Reasons& reasons) {
   return text;
 }
 
+v1::TapAccounting TapAccountingOf(const Tap& tap, const TapAccounting& account) {
+  v1::TapAccounting all;
+  all.set_tap(tap.name());
+  all.set_source(tap.source);
+  all.set_received(account.received);
+  all.set_bytes(account.received_bytes);
+  all.set_passed(account.passed);
+  all.set_repeated(account.repeated);
+  all.set_late(account.late);
+  *all.mutable_undecodable() = Undecodable(account);
+  *all.mutable_lost() = Lost(account);
+  return all;
+}
+
+// A line for each tap of several.
+std::string TapsText(std::span<const Tap> taps, std::span<const TapAccounting> accounts) {
+  std::string text;
+  for (size_t i = 0; i < taps.size() && taps.size() > 1; ++i) {
+    text += "tapline-monitor: tap " + taps[i].name() + ": " + std::to_string(accounts[i].received) + " packets, " +
+            std::to_string(accounts[i].repeated) + " seen before" + ReasonsText(Undecodable(accounts[i])) +
+            ReasonsText(Lost(accounts[i]));
+    if (accounts[i].late > 0) text += ", late " + std::to_string(accounts[i].late);
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
-v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const Tap> taps,
+                               std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                const QueryAccounts& accounts) {
   v1::RunAccounting all;
   all.set_packets_received(lane.received);
@@ -68,6 +99,9 @@ v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const Query
   *all.mutable_undecodable() = Undecodable(lane);
   *all.mutable_lost() = Lost(lane);
   all.set_merged(lane.merged);
+  all.set_repeated(lane.repeated);
+  all.set_forgotten_views(lane.forgotten_views);
+  for (size_t i = 0; i < taps.size(); ++i) *all.add_taps() = TapAccountingOf(taps[i], tap_accounts[i]);
   for (size_t i = 0; i < queries.size(); ++i) {
     if (!queries[i].name.empty())
       (*all.mutable_queries())[queries[i].name] = QueryAccountingOf(queries[i], accounts[i]);
@@ -93,11 +127,15 @@ v1::QueryAccounting QueryAccountingOf(const QuerySpec& query, const Accounting& 
   return all;
 }
 
-std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+std::string AccountingSummary(const LaneAccounting& lane, std::span<const Tap> taps,
+                              std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                               const QueryAccounts& accounts) {
   std::string text = "tapline-monitor: " + std::to_string(lane.received) + " packets: matched " +
                      std::to_string(lane.matched) + ", unmatched " + std::to_string(lane.unmatched) +
-                     ReasonsText(Undecodable(lane)) + ReasonsText(Lost(lane)) + "\n";
+                     ReasonsText(Undecodable(lane)) + ReasonsText(Lost(lane));
+  if (lane.repeated > 0) text += ", views repeated " + std::to_string(lane.repeated);
+  if (lane.forgotten_views > 0) text += ", views forgotten " + std::to_string(lane.forgotten_views);
+  text += "\n" + TapsText(taps, tap_accounts);
   for (size_t i = 0; i < queries.size(); ++i) {
     if (queries[i].name.empty()) continue;
     const Accounting& account = accounts[i];

@@ -7,19 +7,22 @@
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "packet_io/accounting/accounting.h"
+#include "packet_io/base/tap.h"
 #include "schema/monitor.pb.h"
 
 namespace tapline {
 
-// Omits reasons that did not occur, and slots without a query.
-v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+// Omits reasons that did not occur, and slots without a query. `tap_accounts` has one account per tap.
+v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const Tap> taps,
+                               std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                const QueryAccounts& accounts);
 
 // One entry of "queries".
 v1::QueryAccounting QueryAccountingOf(const QuerySpec& query, const Accounting& account);
 
 // A summary of a few lines.
-std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+std::string AccountingSummary(const LaneAccounting& lane, std::span<const Tap> taps,
+                              std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                               const QueryAccounts& accounts);
 
 }  // namespace tapline

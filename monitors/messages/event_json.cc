@@ -50,11 +50,25 @@ ordered_json MapOf(const Message& message, const FieldDescriptor* field) {
   return object;
 }
 
+// Lists in events are of messages.
+ordered_json ListOf(const Message& message, const FieldDescriptor* field) {
+  ordered_json list = ordered_json::array();
+  const Reflection* read = message.GetReflection();
+  for (int i = 0; i < read->FieldSize(message, field); ++i)
+    list.push_back(Fields(read->GetRepeatedMessage(message, field, i)));
+  return list;
+}
+
+ordered_json AnyOf(const Message& message, const FieldDescriptor* field) {
+  if (field->is_map()) return MapOf(message, field);
+  return field->is_repeated() ? ListOf(message, field) : ValueOf(message, field);
+}
+
 ordered_json Fields(const Message& message, ordered_json object) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->has_presence() && !message.GetReflection()->HasField(message, field)) continue;
-    object[field->name()] = field->is_map() ? MapOf(message, field) : ValueOf(message, field);
+    object[field->name()] = AnyOf(message, field);
   }
   return object;
 }

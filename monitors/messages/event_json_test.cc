@@ -43,6 +43,16 @@ TEST(EventJsonTest, MapsAreObjects) {
             R"("stream_bytes":{},"flows":{}}},"lost":false})");
 }
 
+TEST(EventJsonTest, ListsAreArrays) {
+  v1::MonitorStatus status;
+  v1::RunAccounting* accounting = status.mutable_end()->mutable_accounting();
+  EXPECT_NE(EventJson(status).find(R"("taps":[])"), std::string::npos);
+  accounting->add_taps()->set_tap("sw1:2:arrivals");
+  accounting->add_taps()->set_tap("eth0");
+  EXPECT_NE(EventJson(status).find(R"("taps":[{"tap":"sw1:2:arrivals","source":"","received":0,)"), std::string::npos);
+  EXPECT_NE(EventJson(status).find(R"("lost":{}},{"tap":"eth0")"), std::string::npos);
+}
+
 TEST(EventJsonTest, WhatAnOlderPeerReportedStaysAsItIs) {
   v1::MonitorStatus status;
   status.set_json(R"({"event":"ready"})");

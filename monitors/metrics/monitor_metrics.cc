@@ -15,6 +15,12 @@ using Kind = MetricKind;
 constexpr MetricFamily kPackets = {"packets_total", "Packets by stage of the lanes", Kind::kCounter};
 constexpr MetricFamily kBytes = {"bytes_total", "Bytes on the wire of the packets received", Kind::kCounter};
 constexpr MetricFamily kDropped = {"packets_dropped_total", "Packets lost or not decoded, by reason", Kind::kCounter};
+constexpr MetricFamily kTapPackets = {"tap_packets_total", "Packets of a tap, by what became of them", Kind::kCounter};
+constexpr MetricFamily kTapBytes = {"tap_bytes_total", "Bytes on the wire of a tap's packets", Kind::kCounter};
+constexpr MetricFamily kTapDropped = {"tap_packets_dropped_total", "Packets of a tap lost or not decoded, by reason",
+                                      Kind::kCounter};
+constexpr MetricFamily kForgotten = {"views_forgotten_total",
+                                     "Packets forgotten before every tap could show them again", Kind::kCounter};
 constexpr MetricFamily kParserPackets = {"parser_packets_total", "Packets and stream pieces that a parser was handed",
                                          Kind::kCounter};
 constexpr MetricFamily kParserTuples = {"parser_tuples_total", "Tuples that a parser emitted", Kind::kCounter};
@@ -58,19 +64,27 @@ void Visit(const MetricVisitor& visit, const MetricFamily& family, std::initiali
 
 struct MonitorMetrics::Sums {
   LaneAccounting lanes;
+  std::vector<TapAccounting> taps;
   std::vector<std::pair<std::string, Accounting>> queries;
   std::map<std::string, ParserStats> parsers;
   EngineStats engines;
   OutputStats output;
 };
 
-MonitorMetrics::MonitorMetrics(Queries* queries, std::span<const std::unique_ptr<Lane>> lanes,
+MonitorMetrics::MonitorMetrics(Queries* queries, std::span<const Tap> taps,
+                               std::span<const std::unique_ptr<Lane>> lanes,
                                std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch)
-    : queries_(queries), lanes_(lanes), units_(units), dispatch_(dispatch) {}
+    : queries_(queries), taps_(taps), lanes_(lanes), units_(units), dispatch_(dispatch) {}
 
 MonitorMetrics::Sums MonitorMetrics::Collect() const {
   Sums sums;
-  for (const auto& lane : lanes_) sums.lanes += lane->published();
+  sums.taps.resize(taps_.size());
+  for (const auto& lane : lanes_) {
+    sums.lanes += lane->published();
+    // Empty before the lane's first copy.
+    const std::vector<TapAccounting> taps = lane->published_taps();
+    for (size_t tap = 0; tap < taps.size(); ++tap) sums.taps[tap] += taps[tap];
+  }
   QueryAccounts accounts(kMostQueries);
   for (const auto& unit : units_) {
     const UnitSnapshot snapshot = unit->stage().published();
@@ -89,6 +103,7 @@ MonitorMetrics::Sums MonitorMetrics::Collect() const {
 void MonitorMetrics::ForEach(const MetricVisitor& visit) const {
   const Sums sums = Collect();
   VisitLanes(sums, visit);
+  VisitTaps(sums, visit);
   VisitParsers(sums, visit);
   VisitQueries(sums, visit);
   VisitOutput(sums, visit);
@@ -102,6 +117,7 @@ void MonitorMetrics::VisitLanes(const Sums& sums, const MetricVisitor& visit) co
   Visit(visit, kPackets, {{"stage", "unmatched"}}, sums.lanes.unmatched);
   Visit(visit, kPackets, {{"stage", "merged"}}, sums.lanes.merged);
   Visit(visit, kPackets, {{"stage", "held"}}, sums.lanes.held);
+  Visit(visit, kPackets, {{"stage", "repeated"}}, sums.lanes.repeated);
   Visit(visit, kBytes, {{"stage", "received"}}, sums.lanes.received_bytes);
   for (int i = 0; i < kOwnDrops; ++i) {
     if (reason_info(i).unit != DropUnit::kPackets) continue;
@@ -111,6 +127,28 @@ void MonitorMetrics::VisitLanes(const Sums& sums, const MetricVisitor& visit) co
     const auto outcome = static_cast<DecodeOutcome>(i);
     Visit(visit, kDropped, {{"reason", std::string(drop_reason(outcome))}}, sums.lanes.undecodable[i]);
   }
+}
+
+void MonitorMetrics::VisitTaps(const Sums& sums, const MetricVisitor& visit) const {
+  const auto each = [&](const MetricFamily& family, const char* label, std::string_view value, auto count) {
+    for (size_t i = 0; i < taps_.size(); ++i) {
+      Visit(visit, family, {{"tap", taps_[i].name()}, {label, std::string(value)}}, count(sums.taps[i]));
+    }
+  };
+  each(kTapPackets, "stage", "received", [](const TapAccounting& tap) { return tap.received; });
+  each(kTapPackets, "stage", "passed", [](const TapAccounting& tap) { return tap.passed; });
+  each(kTapPackets, "stage", "repeated", [](const TapAccounting& tap) { return tap.repeated; });
+  each(kTapPackets, "stage", "late", [](const TapAccounting& tap) { return tap.late; });
+  each(kTapBytes, "stage", "received", [](const TapAccounting& tap) { return tap.received_bytes; });
+  for (int i = 0; i < kOwnDrops; ++i) {
+    if (reason_info(i).unit != DropUnit::kPackets) continue;
+    each(kTapDropped, "reason", reason_info(i).name, [i](const TapAccounting& tap) { return tap.lost[i]; });
+  }
+  for (int i = 1; i < kDecodeOutcomes; ++i) {
+    each(kTapDropped, "reason", drop_reason(static_cast<DecodeOutcome>(i)),
+         [i](const TapAccounting& tap) { return tap.undecodable[i]; });
+  }
+  Visit(visit, kForgotten, {}, sums.lanes.forgotten_views);
 }
 
 void MonitorMetrics::VisitParsers(const Sums& sums, const MetricVisitor& visit) const {

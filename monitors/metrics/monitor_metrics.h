@@ -12,6 +12,7 @@
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/plan/queries.h"
+#include "packet_io/base/tap.h"
 #include "packet_io/metrics/metric.h"
 
 namespace tapline {
@@ -19,7 +20,7 @@ namespace tapline {
 class MonitorMetrics {
  public:
   // All arguments outlive it; `dispatch` may be null.
-  MonitorMetrics(Queries* queries, std::span<const std::unique_ptr<Lane>> lanes,
+  MonitorMetrics(Queries* queries, std::span<const Tap> taps, std::span<const std::unique_ptr<Lane>> lanes,
                  std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch);
 
   // Visits every metric, family by family. Any thread.
@@ -29,6 +30,7 @@ class MonitorMetrics {
   struct Sums;
   Sums Collect() const;
   void VisitLanes(const Sums& sums, const MetricVisitor& visit) const;
+  void VisitTaps(const Sums& sums, const MetricVisitor& visit) const;
   void VisitParsers(const Sums& sums, const MetricVisitor& visit) const;
   void VisitQueries(const Sums& sums, const MetricVisitor& visit) const;
   void VisitOutput(const Sums& sums, const MetricVisitor& visit) const;
@@ -36,6 +38,7 @@ class MonitorMetrics {
   void VisitProcess(const Sums& sums, const MetricVisitor& visit) const;
 
   Queries* queries_;
+  std::span<const Tap> taps_;
   std::span<const std::unique_ptr<Lane>> lanes_;
   std::span<const std::unique_ptr<ParserUnit>> units_;
   const DispatchStage* dispatch_;

@@ -1,9 +1,11 @@
-// Counts the packets that arrive at an interface, as a packet socket sees them, independent of other readers. The
+// Counts the packets that arrive at interfaces, as packet sockets see them, independent of other readers. The
 // difference to what the workers have seen is what a restart missed. Reads no packet and keeps no room for any.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace tapline {
 
@@ -11,15 +13,15 @@ class Arrivals {
  public:
   ~Arrivals() { Close(); }
 
-  // Starts counting. Returns false if it can't.
-  bool Open(const std::string& interface);
-  bool open() const { return socket_ >= 0; }
+  // Starts counting. Returns false, and counts nothing, if it can't count on all of them.
+  bool Open(std::span<const std::string> interfaces);
+  bool open() const { return !sockets_.empty(); }
   // Packets since Open().
   uint64_t Read();
   void Close();
 
  private:
-  int socket_ = -1;
+  std::vector<int> sockets_;  // one per interface
   uint64_t packets_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "parsers/api/bits.h"
 
@@ -22,16 +23,28 @@ void LosePackets(uint64_t queries, uint64_t count, UnitPage* unit) {
 // everything that was counted on one side only.
 void SettleLane(LanePage* lane) {
   LaneAccounting& account = lane->accounting;
-  account.received += lane->burst_left;
-  account.lost[IndexOf(Drop::kMonitorRestarted)] += lane->burst_left;
-  lane->burst_left = 0;
+  account.received += lane->BurstLeft();
+  account.lost[IndexOf(Drop::kMonitorRestarted)] += lane->BurstLeft();
   account.lost[IndexOf(Drop::kMonitorRestarted)] += account.held;
   account.held = 0;
-  const uint64_t explained = account.matched + account.unmatched + account.merged +
+  const uint64_t explained = account.matched + account.unmatched + account.merged + account.repeated +
                              std::accumulate(account.undecodable.begin(), account.undecodable.end(), uint64_t{0}) +
                              std::accumulate(account.lost.begin(), account.lost.end(), uint64_t{0});
   if (account.received > explained) account.lost[IndexOf(Drop::kMonitorRestarted)] += account.received - explained;
   account.received = std::max(account.received, explained);
+}
+
+// The last to need burst_left.
+void SettleTaps(LanePage* lane) {
+  for (size_t i = 0; i < kMostTaps; ++i) {
+    TapAccounting& tap = lane->taps[i];
+    tap.received += std::exchange(lane->burst_left[i], 0);
+    const uint64_t explained = tap.passed + tap.repeated +
+                               std::accumulate(tap.undecodable.begin(), tap.undecodable.end(), uint64_t{0}) +
+                               std::accumulate(tap.lost.begin(), tap.lost.end(), uint64_t{0});
+    if (tap.received > explained) tap.lost[IndexOf(Drop::kMonitorRestarted)] += tap.received - explained;
+    tap.received = std::max(tap.received, explained);
+  }
 }
 
 // Settles the packets that the parsers had received and not finished, and the connections that they were following.
@@ -81,8 +94,9 @@ void SettleAfterDeath(MonitorPage* page) {
     LanePage& lane = page->lanes[i];
     UnitPage& unit = page->units[i];
     if (lane.thread_id.load(std::memory_order_relaxed) == 0) continue;
-    LosePackets(unit.ledger.known & ~lane.done, lane.burst_left + lane.accounting.held, &unit);
+    LosePackets(unit.ledger.known & ~lane.done, lane.BurstLeft() + lane.accounting.held, &unit);
     SettleLane(&lane);
+    SettleTaps(&lane);
     for (uint32_t query : SetBits(unit.ledger.known)) {
       SettlePackets(query, &unit);
       SettleTuples(query, &unit.accounts[query], &unit.ledger);

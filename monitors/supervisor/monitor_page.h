@@ -12,12 +12,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 
 #include "monitors/output/batch_ledger.h"
 #include "monitors/plan/query_spec.h"
 #include "packet_io/accounting/accounting.h"
+#include "packet_io/base/tap.h"
 #include "parsers/plugin/call_mark.h"
 
 namespace tapline {
@@ -30,12 +32,16 @@ struct LanePage {
   CallMark call;
   // Kernel thread ID; 0: none.
   std::atomic<int32_t> thread_id{0};
-  // Packets taken from the source since the first worker began, and those of the last burst that were not processed.
+  // Packets taken from the source since the first worker began.
   uint64_t polled = 0;
-  uint64_t burst_left = 0;
   // Bits of the queries that have ended in this lane and left nothing behind.
   uint64_t done = 0;
   LaneAccounting accounting;
+  // By tap: the accounting, and the packets of the last burst that were not processed.
+  std::array<TapAccounting, kMostTaps> taps;
+  std::array<uint64_t, kMostTaps> burst_left;
+
+  uint64_t BurstLeft() const { return std::accumulate(burst_left.begin(), burst_left.end(), uint64_t{0}); }
 };
 
 // State of the unit that parses a lane's packets and sends its tuples.

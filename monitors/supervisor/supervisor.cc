@@ -79,7 +79,7 @@ Supervisor::Supervisor(SupervisorOptions options, Reporter* reporter, const std:
 Status Supervisor::Run(const std::function<int(MonitorPage*)>& work, int* exit_code) {
   page_ = MapMonitorPage();
   if (page_ == nullptr) return Status::Resources("no memory for what the monitor shares with its supervisor");
-  if (!options_.interface.empty()) arrivals_.Open(options_.interface);
+  if (!options_.interfaces.empty()) arrivals_.Open(options_.interfaces);
   while (true) {
     if (Status status = StartWorker(work); !status.ok()) return status;
     last_death_ = Await();
@@ -147,7 +147,7 @@ void Supervisor::TellStop() {
   kill(worker_, SIGTERM);
 }
 
-// Runs once a new worker listens: compares the interface's arrivals with the packets that all workers have seen. The
+// Runs once a new worker listens: compares the interfaces' arrivals with the packets that all workers have seen. The
 // least of several samples counts: the others had packets in flight.
 void Supervisor::CountMissed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;

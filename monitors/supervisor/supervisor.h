@@ -25,8 +25,8 @@ struct SupervisorOptions {
   int64_t watchdog_ns = 500'000'000;
   // Names of the plug-ins, for messages, in the order of their pages.
   std::vector<std::string> plugins;
-  // Interface whose packets are counted while no worker is listening; empty: they are not counted.
-  std::string interface;
+  // Interfaces whose packets are counted while no worker is listening; none: they are not counted.
+  std::vector<std::string> interfaces;
   bool live = false;  // packets arrive even while no worker is listening
   // Gives up after this many deaths outside plug-ins within a minute.
   size_t most_deaths = 5;

@@ -165,7 +165,12 @@ TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
   LanePage& lane = page->lanes[0];
   UnitPage& unit = page->units[0];
   lane.thread_id.store(1);
-  lane.burst_left = 3;
+  lane.burst_left[0] = 2;
+  lane.burst_left[1] = 1;
+  lane.taps[0].received = 8;  // one of them not yet counted further
+  lane.taps[0].passed = 7;
+  lane.taps[1].received = 5;
+  lane.taps[1].repeated = 5;
   lane.accounting.received = 13;  // one of them not yet counted further
   lane.accounting.matched = 10;
   lane.accounting.unmatched = 2;
@@ -182,6 +187,10 @@ TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
   SettleAfterDeath(page.get());
   EXPECT_TRUE(lane.accounting.balanced());
   EXPECT_EQ(lane.accounting.received, 16u);
+  EXPECT_TRUE(lane.taps[0].balanced());
+  EXPECT_EQ(lane.taps[0].lost[IndexOf(Drop::kMonitorRestarted)], 3u);
+  EXPECT_TRUE(lane.taps[1].balanced());
+  EXPECT_EQ(lane.taps[1].received, 6u);
   EXPECT_EQ(lane.accounting.lost[IndexOf(Drop::kMonitorRestarted)], 4u);
   const Accounting& going_on = unit.accounts[0];
   EXPECT_TRUE(going_on.balanced());

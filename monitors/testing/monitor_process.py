@@ -108,9 +108,12 @@ def run(*arguments, **popen):
 
 def balanced(accounting):
     """The identities of a run."""
-    gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"]
+    gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"] + accounting["repeated"]
     if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
         return False
+    for tap in accounting["taps"]:
+        if tap["received"] != tap["passed"] + tap["repeated"] + sum(tap["undecodable"].values()) + sum(tap["lost"].values()):
+            return False
     for query in accounting["queries"].values():
         dropped = query["dropped"]
         if query["packets_in"] != query["packets_out"] + sum(dropped["packets"].values()):

@@ -319,5 +319,48 @@ TEST(PcapngWriter, AnInterfaceForEachLinkType) {
   EXPECT_EQ(writer.pending_bytes(), 0u);
 }
 
+// The row of a packet of this tap, given sw1:2:arrivals, sw2 and a tap without a switch.
+class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  std::vector<uint8_t> RowOf(uint8_t tap) const {
+    const Frame frame = tcp_frame({}, 5);
+    RawPacket raw = frame.raw();
+    raw.tap = tap;
+    Packet packet;
+    EXPECT_EQ(decode(raw, FlowHasher(HashKey{}), &packet), DecodeOutcome::kOk);
+    std::vector<uint8_t> row(layout_.row_bytes());
+    layout_.Write(raw, packet, row.data());
+    return row;
+  }
+  bool Matches(const std::string& filter, const std::vector<uint8_t>& row) const {
+    auto expression = Expression::Compile(filter, layout_.schema());
+    EXPECT_TRUE(expression.ok()) << expression.status().ToString();
+    return expression->Matches(row.data(), layout_.schema());
+  }
+
+  const std::vector<Tap> taps_ = {
+      {"sw1", "2", TapSide::kArrivals, "m0"}, {.switch_name = "sw2", .source = "m1"}, {.source = "m2"}};
+  const HeaderLayout layout_{64, GetParam(), true, taps_};
+};
+
+TEST_P(TapNamesTest, AreFieldsThatFiltersKnow) {
+  const auto first = RowOf(0), second = RowOf(1), third = RowOf(2);
+  EXPECT_TRUE(Matches("switch == \"sw1\" && port == \"2\" && side == \"arrivals\"", first));
+  EXPECT_FALSE(Matches("switch == \"sw2\"", first));
+  EXPECT_FALSE(Matches("switch == \"sw\"", first));
+  EXPECT_TRUE(Matches("switch == \"sw2\"", second));
+  EXPECT_FALSE(Matches("port == \"2\" || port != \"2\"", second)) << "unknown";
+  EXPECT_FALSE(Matches("switch != \"sw1\"", third)) << "unknown";
+  EXPECT_TRUE(Matches("src_port == 40000", third));
+}
+
+TEST_P(TapNamesTest, AreNotThereUnlessWanted) {
+  const HeaderLayout plain(64, GetParam());
+  EXPECT_EQ(plain.schema().Find("switch"), nullptr);
+  EXPECT_EQ(layout_.row_bytes(), plain.row_bytes() + 2 * Tap::kMostNameBytes + 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutTelemetry, TapNamesTest, ::testing::Values(0u, 5u));
+
 }  // namespace
 }  // namespace tapline::multilog

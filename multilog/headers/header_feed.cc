@@ -70,18 +70,20 @@ std::string FeedSettings::ToText() const {
   std::ostringstream text;
   text.precision(17);
   text << "generation " << generation << "\nframe_bytes " << frame_bytes << "\ntelemetry_hops " << telemetry_hops
-       << "\nrings " << rings << "\nsample " << capture.sampling_rate << "\nfilter " << capture.filter << '\n';
+       << "\ntap_names " << tap_names << "\nrings " << rings << "\nsample " << capture.sampling_rate << "\nfilter "
+       << capture.filter << '\n';
   return text.str();
 }
 
 Result<FeedSettings> FeedSettings::FromText(const std::string& text) {
   FeedSettings settings;
   std::istringstream in(text);
-  std::string words[6];
+  std::string words[7];
   in >> words[0] >> settings.generation >> words[1] >> settings.frame_bytes >> words[2] >> settings.telemetry_hops >>
-      words[3] >> settings.rings >> words[4] >> settings.capture.sampling_rate >> words[5];
+      words[3] >> settings.tap_names >> words[4] >> settings.rings >> words[5] >> settings.capture.sampling_rate >>
+      words[6];
   const bool known = in && words[0] == "generation" && words[1] == "frame_bytes" && words[2] == "telemetry_hops" &&
-                     words[3] == "rings" && words[4] == "sample" && words[5] == "filter";
+                     words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
   const double rate = settings.capture.sampling_rate;
   if (!known || settings.rings < 1 || settings.rings > kMostRings || !(rate > 0 && rate <= 1))
     return Status(Code::kInvalid, "these are no settings of a feed of headers");
@@ -123,12 +125,13 @@ Result<std::unique_ptr<FeedReader>> FeedReader::Open(const std::string& director
 bool FeedReader::Resume() {
   const auto before = ReadSettings(directory_);
   if (!before.ok() || before->frame_bytes != settings_.frame_bytes ||
-      before->telemetry_hops != settings_.telemetry_hops || before->rings != settings_.rings) {
+      before->telemetry_hops != settings_.telemetry_hops || before->tap_names != settings_.tap_names ||
+      before->rings != settings_.rings) {
     return false;
   }
   auto counters = MapCounters(directory_ + "/counters", false);
   if (!counters.ok()) return false;
-  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
   std::vector<std::unique_ptr<RowRing>> rings;
   for (uint32_t i = 0; i < settings_.rings; ++i) {
     auto ring = RowRing::Attach(RingPath(directory_, i), layout.row_bytes());
@@ -149,7 +152,7 @@ bool FeedReader::Resume() {
 // are old.
 Status FeedReader::Begin() {
   settings_.generation = static_cast<uint64_t>(WallNs());
-  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
   for (uint32_t i = 0; i < FeedSettings::kMostRings; ++i) unlink(RingPath(directory_, i).c_str());
   for (uint32_t i = 0; i < settings_.rings; ++i) {
     auto ring = RowRing::Create(RingPath(directory_, i), {.row_bytes = layout.row_bytes()});
@@ -179,7 +182,7 @@ CaptureTotals FeedReader::totals() const {
 }
 
 Status FeedReader::Change(const CaptureSettings& capture) {
-  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
+  const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
   const auto filter = Expression::Compile(capture.filter, layout.schema());
   if (!filter.ok()) return filter.status();
   settings_.capture = capture;
@@ -187,7 +190,7 @@ Status FeedReader::Change(const CaptureSettings& capture) {
 }
 
 Result<std::unique_ptr<FeedWriter>> FeedWriter::Join(const std::string& directory, uint32_t lanes,
-                                                     const HashKey& hash_key) {
+                                                     const HashKey& hash_key, std::span<const Tap> taps) {
   if (Status own = RequireOwn(directory); !own.ok()) return own;
   const auto settings = ReadSettings(directory);
   if (!settings.ok()) return settings.status();
@@ -198,7 +201,7 @@ Result<std::unique_ptr<FeedWriter>> FeedWriter::Join(const std::string& director
   }
   auto lock = FileLock::Take(directory + "/monitor");
   if (!lock.ok()) return lock.status();
-  auto writer = std::unique_ptr<FeedWriter>(new FeedWriter(directory, *settings, std::move(*lock)));
+  auto writer = std::unique_ptr<FeedWriter>(new FeedWriter(directory, *settings, taps, std::move(*lock)));
   if (Status status = writer->Attach(lanes, hash_key); !status.ok()) return status;
   return writer;
 }

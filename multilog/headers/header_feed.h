@@ -25,6 +25,7 @@ struct FeedSettings {
 
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
   uint32_t telemetry_hops = 0;
+  bool tap_names = false;
   uint32_t rings = 1;
   CaptureSettings capture = {};
   // Generation of the rings: a new one has new files.
@@ -96,8 +97,9 @@ class FeedWriter {
  public:
   // Returns kNotFound while no node has opened the directory, kInUse if another monitor has it, and kInvalid if the
   // node has fewer rings than this monitor has lanes.
-  static Result<std::unique_ptr<FeedWriter>> Join(const std::string& directory, uint32_t lanes,
-                                                  const HashKey& hash_key);
+  // The packets' taps are indices into `taps`.
+  static Result<std::unique_ptr<FeedWriter>> Join(const std::string& directory, uint32_t lanes, const HashKey& hash_key,
+                                                  std::span<const Tap> taps = {});
 
   // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
@@ -105,10 +107,10 @@ class FeedWriter {
   bool Follow();
 
  private:
-  FeedWriter(std::string directory, const FeedSettings& settings, FileLock lock)
+  FeedWriter(std::string directory, const FeedSettings& settings, std::span<const Tap> taps, FileLock lock)
       : directory_(std::move(directory)),
         settings_(settings),
-        layout_(settings.frame_bytes, settings.telemetry_hops),
+        layout_(settings.frame_bytes, settings.telemetry_hops, settings.tap_names, taps),
         lock_(std::move(lock)) {}
   Status Attach(uint32_t lanes, const HashKey& hash_key);
   void CountWhatDied();

@@ -192,12 +192,12 @@ TEST_F(HeaderFeedTest, FilesThatAreWrongAreMadeAnewByTheNodeAndRefusedByTheMonit
 }
 
 TEST(FeedSettings, AsText) {
-  const FeedSettings settings = {64, 5, 3, {0.1, "src_port == 80 || dst_ip in 10.0.0.0/8"}, 7};
+  const FeedSettings settings = {64, 5, true, 3, {0.1, "src_port == 80 || dst_ip in 10.0.0.0/8"}, 7};
   const auto read = FeedSettings::FromText(settings.ToText());
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, settings);
   for (const char* wrong :
-       {"", "generation 1", "generation 1\nframe_bytes 64\ntelemetry_hops 0\nrings 0\nsample 1\nfilter"})
+       {"", "generation 1", "generation 1\nframe_bytes 64\ntelemetry_hops 0\ntap_names 0\nrings 0\nsample 1\nfilter"})
     EXPECT_FALSE(FeedSettings::FromText(wrong).ok()) << wrong;
 }
 

@@ -42,6 +42,9 @@ enum Optional : uint32_t {
   kQueue = 1 << 14,
   kHops = 0b11 << 15
 };
+// The first bit of a tap's fields, in rows without telemetry and with it.
+constexpr uint32_t kTapBit = 11;
+constexpr uint32_t kTapBitAfterTelemetry = 17;
 
 void AddTelemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
   const auto list = [&](const char* name, FieldType type) {
@@ -55,7 +58,16 @@ void AddTelemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
   fields->push_back({.name = "path_cut", .type = FieldType::kBool, .optional = true});
 }
 
-std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops) {
+void AddTapNames(uint32_t side_bytes, std::vector<FieldSpec>* fields) {
+  const auto text = [&](const char* name, uint32_t bytes) {
+    fields->push_back({.name = name, .type = FieldType::kBytes, .bytes = bytes, .optional = true});
+  };
+  text("switch", Tap::kMostNameBytes);
+  text("port", Tap::kMostNameBytes);
+  text("side", side_bytes);
+}
+
+std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops, uint32_t side_bytes) {
   std::vector<FieldSpec> fields = {
       {.name = "time", .type = FieldType::kTime},
       {.name = "flow", .type = FieldType::kU64},
@@ -82,6 +94,7 @@ std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops) {
   };
   if (frame_bytes > 0) fields.push_back({.name = "frame", .type = FieldType::kBytes, .bytes = frame_bytes});
   if (telemetry_hops > 0) AddTelemetry(telemetry_hops, &fields);
+  if (side_bytes > 0) AddTapNames(side_bytes, &fields);
   return fields;
 }
 
@@ -153,11 +166,34 @@ uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uin
 
 }  // namespace
 
-HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops)
+HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops, bool tap_names, std::span<const Tap> taps)
     : frame_bytes_(std::min(frame_bytes, kMostFrameBytes)),
       telemetry_hops_(std::min(telemetry_hops, kMostHops)),
-      schema_(*Schema::Make(Fields(frame_bytes_, telemetry_hops_))) {
+      tap_names_(tap_names),
+      schema_(*Schema::Make(Fields(frame_bytes_, telemetry_hops_, tap_names ? TapFields::kSideBytes : 0))) {
   static_assert(sizeof(Fixed) == 92);
+  for (const Tap& tap : taps) taps_.push_back(FieldsOf(tap, telemetry_hops_ > 0 ? kTapBitAfterTelemetry : kTapBit));
+}
+
+HeaderLayout::TapFields HeaderLayout::FieldsOf(const Tap& tap, uint32_t first_bit) {
+  TapFields fields;
+  uint32_t at = 0;
+  const auto write = [&](std::string_view text, uint32_t room) {
+    std::memcpy(fields.bytes.data() + at, text.data(), std::min<size_t>(text.size(), room));
+    fields.present |= (text.empty() ? 0u : 1u) << first_bit++;
+    at += room;
+  };
+  write(tap.switch_name, Tap::kMostNameBytes);
+  write(tap.port, Tap::kMostNameBytes);
+  write(NameOf(tap.side), TapFields::kSideBytes);
+  return fields;
+}
+
+uint32_t HeaderLayout::WriteTap(uint8_t tap, uint8_t* to) const {
+  static constexpr TapFields kUnknown;
+  const TapFields& fields = tap < taps_.size() ? taps_[tap] : kUnknown;
+  std::memcpy(to, fields.bytes.data(), fields.bytes.size());
+  return fields.present;
 }
 
 void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to) const {
@@ -192,7 +228,12 @@ void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to
   std::memcpy(to, &row, sizeof row);
   uint8_t* behind = to + sizeof row + frame_bytes_;
   if (telemetry_hops_ > 0) present |= WriteTelemetry(packet, behind);
-  std::memcpy(behind + telemetry_bytes(), &present, telemetry_hops_ > 0 ? 3 : 2);
+  behind += telemetry_bytes();
+  if (tap_names_) {
+    present |= WriteTap(raw.tap, behind);
+    behind += sizeof TapFields::bytes;
+  }
+  std::memcpy(behind, &present, telemetry_hops_ > 0 ? 3 : 2);
 }
 
 uint32_t HeaderLayout::telemetry_bytes() const { return telemetry_hops_ == 0 ? 0 : 20 * telemetry_hops_ + 2; }

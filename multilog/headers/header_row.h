@@ -2,13 +2,16 @@
 //
 // Holds the fields of the innermost packet, as decode() returns them, and the first bytes of the frame as captured,
 // which pcapng shows. Absent are addresses of the other family, TCP's fields in other protocols, and tags, tunnels and
-// telemetry that the packet lacks.
+// telemetry that the packet lacks, and the names of a tap that are unknown.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "multilog/record/schema.h"
+#include "packet_io/base/tap.h"
 #include "parsers/api/telemetry.h"
 
 namespace tapline::multilog {
@@ -19,13 +22,16 @@ class HeaderLayout {
   static constexpr uint32_t kMostHops = Telemetry::kMostHops;
 
   // Keeps up to `frame_bytes` of each frame, at most kMostFrameBytes, and the telemetry of up to `telemetry_hops`
-  // switches, at most kMostHops; with 0 hops, rows have no telemetry fields.
-  explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0);
+  // switches, at most kMostHops; with 0 hops, rows have no telemetry fields. With `tap_names`, rows have the fields
+  // switch, port and side of their packet's tap, which is known if it is one of `taps`.
+  explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0, bool tap_names = false,
+                        std::span<const Tap> taps = {});
 
   const Schema& schema() const { return schema_; }
   uint32_t row_bytes() const { return schema_.row_bytes(); }
   uint32_t frame_bytes() const { return frame_bytes_; }
   uint32_t telemetry_hops() const { return telemetry_hops_; }
+  bool tap_names() const { return tap_names_; }
 
   // Writes row_bytes() bytes.
   void Write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
@@ -39,9 +45,21 @@ class HeaderLayout {
   // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
   uint32_t WriteTelemetry(const Packet& packet, uint8_t* to) const;
   uint32_t telemetry_bytes() const;
+  // Follows the telemetry: switch, port, side.
+  uint32_t WriteTap(uint8_t tap, uint8_t* to) const;
+
+  // A tap's fields as they lie in a row, and their presence bits.
+  struct TapFields {
+    static constexpr uint32_t kSideBytes = 10;
+    std::array<uint8_t, 2 * Tap::kMostNameBytes + kSideBytes> bytes = {};
+    uint32_t present = 0;
+  };
+  static TapFields FieldsOf(const Tap& tap, uint32_t first_bit);
 
   uint32_t frame_bytes_;
   uint32_t telemetry_hops_;
+  bool tap_names_;
+  std::vector<TapFields> taps_;
   Schema schema_;
 };
 

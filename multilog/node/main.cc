@@ -19,6 +19,7 @@
 #include "packet_io/dpdk/port_source.h"
 #include "packet_io/metrics/metrics_server.h"
 #include "packet_io/source/file_source.h"
+#include "parsers/api/time.h"
 
 namespace tapline::multilog {
 namespace {
@@ -42,7 +43,8 @@ Status Print(const std::string& text) {
 
 std::string Help() {
   NodeConfig defaults;
-  return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --vdev DEV | --port PCI | --headers-from DIR)\n"
+  return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI | "
+         "--headers-from DIR)\n"
          "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
          HelpOf(TableOf(&defaults), kActions) +
          "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
@@ -53,16 +55,19 @@ std::string Help() {
 std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* reporter) {
   if (!config.headers_from.empty()) return nullptr;
   const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
-  if (!config.pcap.empty())
-    return std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn, 0});
-  auto port = std::make_shared<Port>(PortOptions{.interface = config.interface,
-                                                 .vdev = config.vdev,
-                                                 .pci_address = config.port,
-                                                 .queues = 1,
-                                                 .may_use_hugepages = config.hugepages == "auto",
-                                                 .memory_mib = config.packet_memory_mib,
-                                                 .warn = warn});
-  return std::make_unique<PortSource>(port, 0);
+  const int64_t bound_ns = config.merge_bound_us * kNsPerUs;
+  if (const auto files = FilesOf(config); !files.empty())
+    return std::make_unique<FileSource>(FileSourceOptions{files, config.speed == "1x", warn, 0, bound_ns});
+  PortOptions options = {.vdev = config.vdev,
+                         .pci_address = config.port,
+                         .queues = 1,
+                         .may_use_hugepages = config.hugepages == "auto",
+                         .memory_mib = config.packet_memory_mib,
+                         .warn = warn};
+  const auto interfaces = InterfacesOf(config);
+  if (interfaces.size() > 1) return MergeInterfaces(std::move(options), interfaces, bound_ns);
+  if (!interfaces.empty()) options.interface = interfaces[0];
+  return std::make_unique<PortSource>(std::make_shared<Port>(std::move(options)), 0);
 }
 
 Status Capture(HostNode* node, PacketSource* source, Reporter* reporter) {

@@ -16,7 +16,7 @@ constexpr long kIdleNs = 50'000;
 HostNode::HostNode(const NodeOptions& options)
     : name_(options.name),
       incarnation_(static_cast<uint64_t>(WallNs())),
-      layout_(options.frame_bytes, options.telemetry_hops) {}
+      layout_(options.frame_bytes, options.telemetry_hops, options.tap_names, options.taps) {}
 
 HostNode::~HostNode() { StopWriters(); }
 
@@ -64,7 +64,8 @@ Status HostNode::Start(const NodeOptions& options) {
 Result<std::vector<RowRing*>> HostNode::MakeRings(const NodeOptions& options) {
   std::vector<RowRing*> rings;
   if (!options.headers_from.empty()) {
-    FeedSettings settings = {options.frame_bytes, options.telemetry_hops, options.writers, options.capture.settings()};
+    FeedSettings settings = {options.frame_bytes, options.telemetry_hops, options.tap_names, options.writers,
+                             options.capture.settings()};
     auto feed = FeedReader::Open(options.headers_from, std::move(settings));
     if (!feed.ok()) return feed.status();
     feed_ = std::move(*feed);

@@ -21,6 +21,9 @@ struct NodeOptions {
   uint32_t writers = 2;
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
   uint32_t telemetry_hops = 0;
+  // Rows have the names of their packets' taps; `taps` are those of the source.
+  bool tap_names = false;
+  std::vector<Tap> taps;
   size_t memory_bytes = size_t{1} << 30;
   std::vector<std::string> indexes;
   StorageOptions storage;

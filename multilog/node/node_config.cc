@@ -26,7 +26,7 @@ std::string CheckName(const std::string& text) {
 
 std::string CheckFilter(const std::string& text) {
   const auto filter =
-      Expression::Compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes, HeaderLayout::kMostHops).schema());
+      Expression::Compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes, HeaderLayout::kMostHops, true).schema());
   return filter.ok() ? "" : filter.status().ToString();
 }
 
@@ -44,6 +44,9 @@ ConfigTable TableOf(NodeConfig* config) {
                   "how much of each frame is kept as it came, for pcapng");
   table.AddNumber(&config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
                   "how many switches of a packet's way to keep, from in-band telemetry; 0: rows have no such fields");
+  table.AddSwitch(&config->tap_names, "tap_names",
+                  "rows have the switch, port and side of their tap; implied by --tap, for headers of a monitor with "
+                  "taps");
   AddHashKey(&table, &config->hash_key_file);
   table.AddText(&config->node, "node", "NAME", "this node's name", CheckName);
   table.AddNumber(&config->writers, 1, kMaxWriters, "writers", "threads that write the log");
@@ -78,10 +81,11 @@ ConfigTable TableOf(NodeConfig* config) {
 
 namespace {
 
+bool HasTapNames(const NodeConfig& config) { return config.tap_names || !config.tap.empty(); }
+
 Status ValidateSource(const NodeConfig& config) {
   if (config.headers_from.empty()) return ValidateInput(config);
-  const bool other = !config.pcap.empty() || !config.interface.empty() || !config.vdev.empty() || !config.port.empty();
-  if (other) return Status::Usage("several inputs: --headers-from is one, and the only one");
+  if (!TapsOf(config).empty()) return Status::Usage("several inputs: --headers-from is one, and the only one");
   return {};
 }
 
@@ -92,7 +96,7 @@ Status Validate(const NodeConfig& config) {
   if (Status status = ValidateAccess(config.access, config.listen); !status.ok()) return status;
   if (Status status = CheckServices(config.clear, {"metrics"}); !status.ok()) return status;
   if (Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
-  const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
+  const HeaderLayout layout(config.frame_bytes, config.telemetry_hops, HasTapNames(config));
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)
       return Status::Usage("--index: there is no field '" + field + "'; docs/reference/multilog-node.md has them");
@@ -106,6 +110,8 @@ NodeOptions OptionsOf(const NodeConfig& config) {
   options.writers = config.writers;
   options.frame_bytes = config.frame_bytes;
   options.telemetry_hops = config.telemetry_hops;
+  options.tap_names = HasTapNames(config);
+  if (config.headers_from.empty()) options.taps = TapsOf(config);
   options.memory_bytes = size_t{config.memory_mib} << 20;
   options.indexes = config.index;
   options.storage.directory = config.directory;

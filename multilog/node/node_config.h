@@ -23,6 +23,7 @@ struct NodeConfig : InputConfig {
   std::string sample = "1";
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
   uint32_t telemetry_hops = 0;
+  bool tap_names = false;
   std::string hash_key_file;
   // The contents of that file, once it was read.
   HashKeys hash_keys;

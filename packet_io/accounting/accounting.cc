@@ -99,6 +99,8 @@ LaneAccounting& LaneAccounting::operator+=(const LaneAccounting& other) {
   unmatched += other.unmatched;
   merged += other.merged;
   held += other.held;
+  repeated += other.repeated;
+  forgotten_views += other.forgotten_views;
   for (int i = 0; i < kDecodeOutcomes; ++i) undecodable[i] += other.undecodable[i];
   for (int i = 0; i < kOwnDrops; ++i) lost[i] += other.lost[i];
   return *this;
@@ -107,7 +109,23 @@ LaneAccounting& LaneAccounting::operator+=(const LaneAccounting& other) {
 bool LaneAccounting::balanced() const {
   uint64_t undecoded = std::accumulate(undecodable.begin(), undecodable.end(), uint64_t{0});
   uint64_t gone = std::accumulate(lost.begin(), lost.end(), uint64_t{0});
-  return received == matched + unmatched + undecoded + gone + merged + held;
+  return received == matched + unmatched + undecoded + gone + merged + held + repeated;
+}
+
+bool TapAccounting::balanced() const {
+  const uint64_t undecoded = std::accumulate(undecodable.begin(), undecodable.end(), uint64_t{0});
+  return received == passed + repeated + undecoded + std::accumulate(lost.begin(), lost.end(), uint64_t{0});
+}
+
+TapAccounting& TapAccounting::operator+=(const TapAccounting& other) {
+  received += other.received;
+  received_bytes += other.received_bytes;
+  passed += other.passed;
+  repeated += other.repeated;
+  late += other.late;
+  for (int i = 0; i < kDecodeOutcomes; ++i) undecodable[i] += other.undecodable[i];
+  for (int i = 0; i < kOwnDrops; ++i) lost[i] += other.lost[i];
+  return *this;
 }
 
 }  // namespace tapline

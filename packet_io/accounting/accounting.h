@@ -88,7 +88,7 @@ struct Accounting {
 
 // One lane's accounting of all packets, whichever query wanted them.
 //
-//   received = matched + unmatched + sum of undecodable + sum of lost + merged + held
+//   received = matched + unmatched + sum of undecodable + sum of lost + merged + held + repeated
 struct LaneAccounting {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
@@ -99,9 +99,30 @@ struct LaneAccounting {
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
   uint64_t held = 0;    // fragments whose datagram is not complete yet
+  // Packets that an earlier tap had shown: they count once, and go only to parsers that ask for all views.
+  uint64_t repeated = 0;
+  // Packets that were forgotten before all taps could show them again: as many may have counted twice.
+  uint64_t forgotten_views = 0;
 
   bool balanced() const;
   LaneAccounting& operator+=(const LaneAccounting& other);
+};
+
+// One lane's accounting of the packets of one tap.
+//
+//   received = passed + repeated + sum of undecodable + sum of lost
+struct TapAccounting {
+  uint64_t received = 0;
+  uint64_t received_bytes = 0;
+  uint64_t passed = 0;    // to the queries' match, or to the reassembly of fragments
+  uint64_t repeated = 0;  // an earlier tap had shown them
+  // Taken frames only: a datagram that its fragments make undecodable is the lane's.
+  std::array<uint64_t, kDecodeOutcomes> undecodable = {};
+  std::array<uint64_t, kOwnDrops> lost = {};
+  uint64_t late = 0;  // of those received: after a packet with a later time
+
+  bool balanced() const;
+  TapAccounting& operator+=(const TapAccounting& other);
 };
 
 }  // namespace tapline

@@ -16,6 +16,7 @@ enum class CaptureFault {
   kNotACapture,          // neither pcap nor pcapng
   kUnsupportedVersion,   // a version that we do not know
   kUnsupportedLinkType,  // no packet in it has a link type that we decode
+  kNoInterface,          // a selected interface is not in it
   kTruncated,            // ends within a record; earlier records are good
   kCorrupt,              // an impossible length or marker; earlier records are good
 };

@@ -1,5 +1,7 @@
 #include "packet_io/capture/capture_reader.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "packet_io/capture/link_type.h"
@@ -15,6 +17,19 @@ std::unique_ptr<CaptureReader> CaptureReader::Open(const std::string& path, Capt
   std::unique_ptr<CaptureReader> reader(new CaptureReader(path, std::move(source)));
   if (!reader->DetectFormatAndHeader(error)) return nullptr;
   return reader;
+}
+
+CaptureName CaptureName::Of(const std::string& text) {
+  const size_t hash = text.rfind('#');
+  if (hash == std::string::npos || hash + 1 == text.size() || access(text.c_str(), F_OK) == 0) return {text, ""};
+  return {text.substr(0, hash), text.substr(hash + 1)};
+}
+
+bool CaptureReader::Select(std::vector<std::string> interfaces, CaptureError* error) {
+  if (format_->Select(interfaces)) return true;
+  *error = {CaptureFault::kNoInterface, 0,
+            path_ + ": is a pcap, which has no interfaces: name it without #" + interfaces.front()};
+  return false;
 }
 
 // Reads up to the first packet, so that a fault in the file's header shows before anything starts.
@@ -96,6 +111,7 @@ size_t CaptureReader::KeepSupported(std::span<CapturedPacket> packets) {
     if (packet.link_type != supported_link_type_) {
       if (!IsSupportedLinkType(packet.link_type)) {
         ++unsupported_packets_;
+        ++unsupported_of_[packet.selected];
         unsupported_link_type_ = packet.link_type;
         continue;
       }
@@ -123,6 +139,10 @@ void CaptureReader::Refill() { window_.Fill(std::max<size_t>(wanted_bytes_, 1));
 
 CaptureReader::Outcome CaptureReader::Finish(CaptureFault fault, const std::string& detail) {
   finished_ = true;
+  if (const std::string missing = format_->MissingInterface(); fault == CaptureFault::kNone && !missing.empty()) {
+    fault = CaptureFault::kNoInterface;
+    error_.message = path_ + ": " + missing;
+  }
   if (fault == CaptureFault::kNone && packets_ == 0 && unsupported_packets_ > 0) {
     fault = CaptureFault::kUnsupportedLinkType;
     error_.message = path_ + ": all of its packets have link types that are not decoded, for example " +

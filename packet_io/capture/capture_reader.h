@@ -4,16 +4,26 @@
 // kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "packet_io/capture/byte_stream.h"
 #include "packet_io/capture/record_format.h"
 
 namespace tapline {
+
+// "FILE#INTERFACE" taken apart, unless a file has that whole name.
+struct CaptureName {
+  std::string path;
+  std::string interface;  // empty: all
+
+  static CaptureName Of(const std::string& text);
+};
 
 class CaptureReader {
  public:
@@ -26,6 +36,10 @@ class CaptureReader {
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
 
+  // Skips the packets of all interfaces but these, given by name or number. On failure returns false and fills in
+  // `error`. Must precede Read().
+  bool Select(std::vector<std::string> interfaces, CaptureError* error);
+
   // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
   Outcome Read(std::span<CapturedPacket> packets, size_t* count);
   void Refill();
@@ -36,6 +50,8 @@ class CaptureReader {
   uint64_t packets() const { return packets_; }
   // Packets skipped because their interface (pcapng) has a link type that is not decoded.
   uint64_t unsupported_packets() const { return unsupported_packets_; }
+  // The same for one selected interface, by its index.
+  uint64_t unsupported_packets(uint8_t selected) const { return unsupported_of_[selected]; }
   // Bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
   uint64_t file_position_bytes() const { return window_.source().file_position(); }
   uint64_t file_size_bytes() const { return window_.source().file_size(); }
@@ -58,6 +74,7 @@ class CaptureReader {
   size_t skip_bytes_ = 0;
   uint64_t packets_ = 0;
   uint64_t unsupported_packets_ = 0;
+  std::array<uint64_t, RecordFormat::kMostSelected> unsupported_of_ = {};  // by CapturedPacket::selected
   // The last one of each kind.
   std::optional<uint16_t> supported_link_type_;
   uint16_t unsupported_link_type_ = 0;

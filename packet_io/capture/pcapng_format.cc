@@ -25,6 +25,7 @@ constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
 constexpr size_t kMostInterfaces = 65536;
 
 constexpr uint16_t kEndOfOptions = 0;
+constexpr uint16_t kInterfaceName = 2;
 constexpr uint16_t kTimestampResolution = 9;
 constexpr uint16_t kTimestampOffset = 14;
 constexpr uint8_t kMicroseconds = 6;
@@ -39,6 +40,14 @@ uint64_t PowerOfTen(int exponent) {
 }
 
 size_t Padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
+
+// Interfaces that a message lists.
+constexpr size_t kMostNames = 16;
+
+std::string_view NameIn(const uint8_t* value, uint16_t length) {
+  const std::string_view name(reinterpret_cast<const char*>(value), length);
+  return name.substr(0, name.find('\0'));
+}
 
 bool IsReadInOnePiece(uint32_t type) {
   return type == kSectionHeader || type == kInterfaceDescription || type == kObsoletePacket || type == kSimplePacket ||
@@ -103,11 +112,39 @@ void PcapngFormat::ReadInterfaceOptions(std::span<const uint8_t> options, Interf
     uint16_t length = order_.U16(options.data() + 2);
     const uint8_t* value = options.data() + 4;
     if (code == kEndOfOptions || options.size() < 4 + Padded(length)) break;
+    if (code == kInterfaceName) interface->name = NameIn(value, length);
     if (code == kTimestampResolution && length >= 1) resolution = value[0];
     if (code == kTimestampOffset && length >= 8) offset_seconds = static_cast<int64_t>(order_.U64(value));
     options = options.subspan(4 + Padded(length));
   }
   interface->scale = TimestampScale::From(resolution, offset_seconds);
+}
+
+bool PcapngFormat::Select(std::vector<std::string> interfaces) {
+  selected_ = std::move(interfaces);
+  found_.assign(selected_.size(), false);
+  return true;
+}
+
+// A name takes precedence: numbers are for interfaces that have none.
+void PcapngFormat::SelectInterface(Interface* interface) {
+  const std::string number = std::to_string(interfaces_.size());
+  const std::string name(interface->name.empty() ? number : interface->name);
+  if (described_++ < kMostNames) names_ += (names_.empty() ? "" : ", ") + name;
+  auto chosen = std::find(selected_.begin(), selected_.end(), name);
+  interface->skipped = chosen == selected_.end();
+  if (interface->skipped) return;
+  interface->selected = static_cast<uint8_t>(chosen - selected_.begin());
+  found_[interface->selected] = true;
+}
+
+std::string PcapngFormat::MissingInterface() const {
+  for (size_t i = 0; i < selected_.size(); ++i) {
+    if (!found_[i])
+      return "has no interface '" + selected_[i] + "'" + (names_.empty() ? "" : "; it has: " + names_) +
+             (described_ > kMostNames ? " and " + std::to_string(described_ - kMostNames) + " more" : "");
+  }
+  return "";
 }
 
 Step PcapngFormat::ReadInterface(std::span<const uint8_t> block) {
@@ -117,6 +154,8 @@ Step PcapngFormat::ReadInterface(std::span<const uint8_t> block) {
   interface.link_type = order_.U16(block.data() + 8);
   interface.snapshot_bytes = order_.U32(block.data() + 12);
   ReadInterfaceOptions(block.subspan(16, block.size() - 20), &interface);
+  if (!selected_.empty()) SelectInterface(&interface);
+  interface.name = {};
   interfaces_.push_back(interface);
   return {Step::kSkip, block.size()};
 }
@@ -131,6 +170,8 @@ Step PcapngFormat::Deliver(std::span<const uint8_t> block, size_t header_bytes, 
                    std::to_string(block.size()));
   }
   const Interface& interface = interfaces_[fields.interface_id];
+  if (interface.skipped) return {Step::kSkip, block.size()};
+  packet->selected = interface.selected;
   packet->data = block.data() + header_bytes;
   packet->captured_bytes = fields.captured;
   packet->wire_bytes = std::max(fields.wire, fields.captured);

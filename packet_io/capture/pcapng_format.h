@@ -5,6 +5,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "packet_io/capture/endian.h"
@@ -31,6 +33,8 @@ class PcapngFormat final : public RecordFormat {
   static bool Matches(std::span<const uint8_t> head);
 
   // A simple packet block has no timestamp: it gets that of the previous packet.
+  bool Select(std::vector<std::string> interfaces) override;
+  std::string MissingInterface() const override;
   Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
   PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 
@@ -39,6 +43,9 @@ class PcapngFormat final : public RecordFormat {
     uint16_t link_type = 0;
     uint32_t snapshot_bytes = 0;
     TimestampScale scale;
+    std::string_view name;  // valid while its block is
+    uint8_t selected = 0;
+    bool skipped = false;
   };
   struct PacketFields {
     uint32_t interface_id;
@@ -53,11 +60,16 @@ class PcapngFormat final : public RecordFormat {
   Step ReadEnhancedPacket(std::span<const uint8_t> block, CapturedPacket* packet);
   Step ReadObsoletePacket(std::span<const uint8_t> block, CapturedPacket* packet);
   Step ReadSimplePacket(std::span<const uint8_t> block, CapturedPacket* packet);
+  void SelectInterface(Interface* interface);
   Step Deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields, CapturedPacket* packet);
   Step Corrupt(std::string detail) { return Fail(CaptureFault::kCorrupt, std::move(detail)); }
 
   ByteOrder order_;
   std::vector<Interface> interfaces_;
+  std::vector<std::string> selected_;  // empty: all
+  std::vector<bool> found_;            // of selected_
+  std::string names_;                  // of the first interfaces, for messages
+  size_t described_ = 0;
   int64_t last_time_ns_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "packet_io/capture/capture_error.h"
 
@@ -23,6 +24,8 @@ struct CapturedPacket {
   int64_t time_ns = 0;
   // A CaptureLinkType if we decode it, otherwise the file's number.
   uint16_t link_type = 0;
+  // Index of its interface among those selected.
+  uint8_t selected = 0;
 };
 
 // The longest packet that a capture may hold, as in libpcap and Wireshark.
@@ -51,6 +54,13 @@ struct PacketRun {
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
+  static constexpr size_t kMostSelected = 64;
+  // Skips the packets of all interfaces but these, each given by its name or, if it has none, by its number in its
+  // section. Returns false if the format has no interfaces. Must precede the first interface.
+  // REQUIRES: at most kMostSelected names.
+  virtual bool Select(std::vector<std::string> /*interfaces*/) { return false; }
+  // Describes a selected interface that the file has not had so far, and those that it had; empty if there is none.
+  virtual std::string MissingInterface() const { return ""; }
   virtual Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
   // Like Next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as Next() does: only
   // kNeed and kFault recur if the same bytes are given. REQUIRES: room for one.

@@ -43,13 +43,14 @@ void ConfigTable::AddText(std::string* value, std::string_view name, std::string
 }
 
 void ConfigTable::AddList(std::vector<std::string>* value, std::string_view name, std::string_view argument,
-                          std::string_view help, bool commas) {
-  auto set = [value](const std::string& text) {
-    if (text.empty()) return std::string("an empty name");
-    value->push_back(text);
-    return std::string();
+                          std::string_view help, bool commas, Check check) {
+  auto set = [value, check = std::move(check)](const std::string& text) {
+    std::string wrong = text.empty() ? "an empty name" : check ? check(text) : "";
+    if (wrong.empty()) value->push_back(text);
+    return wrong;
   };
-  keys_.push_back({name, argument, help, true, commas, set, [value] { value->clear(); }, [value] { return *value; }});
+  keys_.push_back(
+      {name, argument, help, true, commas, std::move(set), [value] { value->clear(); }, [value] { return *value; }});
 }
 
 void ConfigTable::AddNumber(uint32_t* value, uint32_t least, uint32_t most, std::string_view name,

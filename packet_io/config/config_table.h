@@ -40,7 +40,7 @@ class ConfigTable {
   void AddText(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
                Check check = {});
   void AddList(std::vector<std::string>* value, std::string_view name, std::string_view argument, std::string_view help,
-               bool commas);
+               bool commas, Check check = {});
   void AddNumber(uint32_t* value, uint32_t least, uint32_t most, std::string_view name, std::string_view help);
   void AddSwitch(bool* value, std::string_view name, std::string_view help);
   void AddChoice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,

@@ -1,27 +1,39 @@
-// The input of a program that reads packets: capture files, or one port.
+// The input of a program that reads packets: taps, which are capture files or interfaces, or one port.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "packet_io/base/status.h"
+#include "packet_io/base/tap.h"
 #include "packet_io/config/config_table.h"
 
 namespace tapline {
 
 struct InputConfig {
-  std::vector<std::string> pcap;
-  std::string interface;
-  std::string vdev;
-  std::string port;
+  std::vector<std::string> pcap = {};
+  std::string interface = {};
+  std::vector<std::string> tap = {};
+  std::string vdev = {};
+  std::string port = {};
   std::string speed = "max";
+  uint32_t merge_bound_us = 1000;
 
   bool operator==(const InputConfig&) const = default;
 };
 
 void AddInputKeys(ConfigTable* table, InputConfig* input);
+// Adds the setting --tap alone.
+void AddTapKey(ConfigTable* table, std::vector<std::string>* tap);
 // Returns kUsage unless exactly one kind of input is given, with a speed that it supports.
 Status ValidateInput(const InputConfig& input);
+
+// The taps by number: those without a switch first, in the order given. A DPDK device or port is one tap.
+// REQUIRES: ValidateInput() succeeded.
+std::vector<Tap> TapsOf(const InputConfig& input);
+// The sources of all taps that are capture files, or that are interfaces of this host.
+std::vector<std::string> FilesOf(const InputConfig& input);
+std::vector<std::string> InterfacesOf(const InputConfig& input);
 
 // Adds the setting for the file that ReadHashKeys() reads.
 void AddHashKey(ConfigTable* table, std::string* file);

@@ -1,12 +1,10 @@
 #include "packet_io/dpdk/arrival_times.h"
 
 #include <linux/if_packet.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -18,29 +16,11 @@ namespace {
 
 constexpr uint32_t kVlanTagBytes = 4;
 
-// Inodes of this process's packet sockets, in the order of their descriptors.
-std::vector<ino_t> PacketSockets() {
-  std::vector<int> descriptors;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-    descriptors.push_back(std::atoi(entry.path().filename().c_str()));
-  }
-  std::sort(descriptors.begin(), descriptors.end());
-  std::vector<ino_t> inodes;
-  for (int fd : descriptors) {
-    int domain = 0;
-    socklen_t size = sizeof domain;
-    struct stat status = {};
-    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_PACKET && fstat(fd, &status) == 0) {
-      inodes.push_back(status.st_ino);
-    }
-  }
-  return inodes;
-}
-
 // Start of a socket's mapped memory, if it has at least `bytes`.
-const uint8_t* MemoryOf(ino_t inode, size_t bytes) {
-  const std::string name = "socket:[" + std::to_string(inode) + "]";
+const uint8_t* MemoryOf(int socket, size_t bytes) {
+  struct stat status = {};
+  if (fstat(socket, &status) != 0) return nullptr;
+  const std::string name = "socket:[" + std::to_string(status.st_ino) + "]";
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (!line.ends_with(name)) continue;
@@ -53,9 +33,10 @@ const uint8_t* MemoryOf(ino_t inode, size_t bytes) {
 
 }  // namespace
 
-std::optional<ArrivalTimes> ArrivalTimes::Find(uint16_t queue, size_t frame_bytes, size_t frames) {
+std::optional<ArrivalTimes> ArrivalTimes::Find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
+                                               size_t frames) {
   std::vector<const uint8_t*> rings;
-  for (const ino_t socket : PacketSockets()) {
+  for (const int socket : sockets) {
     if (const uint8_t* ring = MemoryOf(socket, frame_bytes * frames); ring != nullptr) rings.push_back(ring);
   }
   if (queue >= rings.size()) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "packet_io/source/packet_source.h"
 
@@ -21,8 +22,9 @@ class ArrivalTimes {
   ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
-  // Finds the process's ring number `queue`, in the order in which the sockets were opened; nothing if there is none.
-  static std::optional<ArrivalTimes> Find(uint16_t queue, size_t frame_bytes, size_t frames);
+  // Finds the ring number `queue` of these packet sockets; nothing if there is none.
+  static std::optional<ArrivalTimes> Find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
+                                          size_t frames);
 
   // Must precede asking the driver for up to `room` packets: afterwards the kernel may overwrite them.
   void Look(uint16_t room);

@@ -95,7 +95,7 @@ TEST(ArrivalTimes, AnotherPacketThanExpectedEndsIt) {
   EXPECT_EQ(times.Of(0, 60), std::nullopt);
 }
 
-TEST(ArrivalTimes, NoSocketNoRing) { EXPECT_FALSE(ArrivalTimes::Find(0, kFrameBytes, kFrames).has_value()); }
+TEST(ArrivalTimes, NoSocketNoRing) { EXPECT_FALSE(ArrivalTimes::Find({}, 0, kFrameBytes, kFrames).has_value()); }
 
 }  // namespace
 }  // namespace tapline

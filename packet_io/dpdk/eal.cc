@@ -1,5 +1,6 @@
 #include "packet_io/dpdk/eal.h"
 
+#include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -116,6 +117,11 @@ Status DescribeFailure(const EalOptions& options, int error) {
 std::string LastEalLog() { return LogTail::Get().last(); }
 
 Status StartEal(const EalOptions& options) {
+  static bool started = false;
+  if (started) {
+    const int error = rte_dev_probe((options.vdev.empty() ? options.pci_address : options.vdev).c_str());
+    return error == 0 ? Status() : DescribeFailure(options, -error);
+  }
   LogTail::Get().Install();
   bool hugepages = options.may_use_hugepages && HugepagesAreFree(options.memory_mib);
   if (options.may_use_hugepages && !hugepages && options.warn) {
@@ -129,7 +135,10 @@ Status StartEal(const EalOptions& options) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   rte_log_set_global_level(RTE_LOG_NOTICE);
-  if (rte_eal_init(static_cast<int>(pointers.size()), pointers.data()) >= 0) return {};
+  if (rte_eal_init(static_cast<int>(pointers.size()), pointers.data()) >= 0) {
+    started = true;
+    return {};
+  }
   return DescribeFailure(options, rte_errno);
 }
 

@@ -19,7 +19,8 @@ struct EalOptions {
 };
 
 // Uses hugepages if `memory_mib` of them are free, otherwise ordinary memory, with a warning if hugepages were allowed.
-// Does not bind the calling thread to a core. A second call in a process fails.
+// Does not bind the calling thread to a core. Once it has succeeded, another call adds the device or port to the
+// running environment, whose memory stays as it is.
 Status StartEal(const EalOptions& options);
 
 // The last line that DPDK logged, for messages; empty if there is none.

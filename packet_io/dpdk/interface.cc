@@ -54,14 +54,14 @@ Status CheckInterface(const std::string& name, const std::function<void(const st
   return {};
 }
 
-std::string AfPacketDevice(const std::string& interface, unsigned queues) {
-  return "net_af_packet0,iface=" + interface + ",framesz=" + std::to_string(kFrameBytes) +
+std::string AfPacketDevice(const std::string& interface, unsigned queues, unsigned number) {
+  return "net_af_packet" + std::to_string(number) + ",iface=" + interface + ",framesz=" + std::to_string(kFrameBytes) +
          ",blocksz=" + std::to_string(kFramesPerBlock * kFrameBytes) +
          ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks) + ",qpairs=" + std::to_string(queues);
 }
 
-std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue) {
-  return ArrivalTimes::Find(queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
+std::optional<ArrivalTimes> AfPacketTimes(std::span<const int> sockets, uint16_t queue) {
+  return ArrivalTimes::Find(sockets, queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
 }
 
 std::optional<uint64_t> PacketsOn(const std::string& interface) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "packet_io/base/status.h"
@@ -15,10 +16,11 @@ Status CheckInterface(const std::string& name, const std::function<void(const st
 
 // The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
 // commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
-std::string AfPacketDevice(const std::string& interface, unsigned queues);
+// Each device of a process has a `number` of its own.
+std::string AfPacketDevice(const std::string& interface, unsigned queues, unsigned number);
 
-// Arrival times of the packets of one of its queues; nothing if they are not available.
-std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue);
+// Arrival times of the packets of one of its queues, given its sockets; nothing if they are not available.
+std::optional<ArrivalTimes> AfPacketTimes(std::span<const int> sockets, uint16_t queue);
 
 // Packets received since the interface exists, as its driver counts them, before GRO merges any. Looks in this
 // process's namespace; nothing if there is no such interface.

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tapline {
 
 class KernelDrops {
  public:
-  // Finds the packet sockets of this process.
-  void FindSockets();
+  // Counts on these packet sockets from now on.
+  void Watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
   // Packets dropped on them since the first call. Reading resets the kernel's counter, so only one object may read it.
   uint64_t Read();
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "packet_io/dpdk/eal.h"
 #include "packet_io/dpdk/interface.h"
+#include "packet_io/dpdk/packet_sockets.h"
 
 namespace tapline {
 namespace {
@@ -44,8 +46,9 @@ Status Failed(const std::string& what) { return Status::Resources("the DPDK port
 Status Port::Start() {
   if (!options_.interface.empty()) {
     if (Status status = CheckInterface(options_.interface, options_.warn); !status.ok()) return status;
-    options_.vdev = AfPacketDevice(options_.interface, options_.queues);
+    options_.vdev = AfPacketDevice(options_.interface, options_.queues, options_.number);
   }
+  const std::vector<int> sockets_before = PacketSockets();
   Status status = StartEal({.may_use_hugepages = options_.may_use_hugepages,
                             .memory_mib = options_.memory_mib,
                             .vdev = options_.vdev,
@@ -56,19 +59,23 @@ Status Port::Start() {
   status = CreatePool(data_bytes + RTE_PKTMBUF_HEADROOM);
   if (status.ok()) status = Open();
   if (!status.ok()) return status;
-  kernel_drops_.FindSockets();
+  const std::vector<int> sockets = PacketSockets();
+  std::set_difference(sockets.begin(), sockets.end(), sockets_before.begin(), sockets_before.end(),
+                      std::back_inserter(sockets_));
+  kernel_drops_.Watch(sockets_);
   if (rte_eth_promiscuous_enable(port_) != 0 && options_.warn) {
     options_.warn("the port could not be made promiscuous: only packets for this host will be seen");
   }
   return {};
 }
 
-// Creates buffers for packets of `data_bytes` out of half of the memory that DPDK may use.
+// Creates buffers for packets of `data_bytes` out of the port's share of half of the memory that DPDK may use.
 Status Port::CreatePool(unsigned data_bytes) {
-  size_t fitting = (size_t{options_.memory_mib} << 19) / (data_bytes + kMbufOverheadBytes);
+  size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMostMbufs));
   unsigned cache = std::min(mbufs / 4, 256u);
-  pool_ = rte_pktmbuf_pool_create("packets", mbufs, cache, 0, static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
+  pool_ = rte_pktmbuf_pool_create(("packets" + std::to_string(options_.number)).c_str(), mbufs, cache, 0,
+                                  static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
   return Status::Resources("not enough memory for " + std::to_string(mbufs) + " packet buffers; raise --memory-mib" +
                            Because());
@@ -76,6 +83,9 @@ Status Port::CreatePool(unsigned data_bytes) {
 
 Status Port::Open() {
   port_ = static_cast<uint16_t>(rte_eth_find_next(0));
+  // A port that is not the first has a device of its own name.
+  const std::string device = options_.vdev.substr(0, options_.vdev.find(','));
+  if (options_.number > 0 && rte_eth_dev_get_port_by_name(device.c_str(), &port_) != 0) port_ = RTE_MAX_ETHPORTS;
   if (port_ >= RTE_MAX_ETHPORTS) return Status::Resources("DPDK found no port" + Because());
   if (Status status = Configure(); !status.ok()) return status;
   uint16_t descriptors = kReceiveDescriptors, send_descriptors = 0;
@@ -138,7 +148,7 @@ uint16_t Port::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room) {
 }
 
 std::optional<ArrivalTimes> Port::Times(uint16_t queue) const {
-  return options_.interface.empty() ? std::nullopt : AfPacketTimes(queue);
+  return options_.interface.empty() ? std::nullopt : AfPacketTimes(sockets_, queue);
 }
 
 PacketSource::Losses Port::ReadLosses() {

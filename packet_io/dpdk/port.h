@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "packet_io/base/status.h"
 #include "packet_io/dpdk/arrival_times.h"
@@ -18,15 +19,18 @@ namespace tapline {
 
 struct PortOptions {
   // One of the three is set.
-  std::string interface;
-  std::string vdev;
-  std::string pci_address;
+  std::string interface = {};
+  std::string vdev = {};
+  std::string pci_address = {};
   // Receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric RSS key, or
   // through the kernel's fan-out of packet sockets.
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;
-  std::function<void(const std::string&)> warn;
+  // The port's number among the `ports` that share the memory.
+  uint16_t number = 0;
+  uint16_t ports = 1;
+  std::function<void(const std::string&)> warn = {};
 };
 
 // Start() and Stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
@@ -37,7 +41,7 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Starts DPDK, once per process.
+  // Starts DPDK with the first port of the process, and adds the others to it.
   Status Start();
   void Stop();
 
@@ -59,6 +63,7 @@ class Port {
   rte_mempool* pool_ = nullptr;
   uint16_t port_ = 0;
   bool started_ = false;
+  std::vector<int> sockets_;  // net_af_packet's, one per queue
   KernelDrops kernel_drops_;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "packet_io/base/clock.h"
+#include "packet_io/source/merged_source.h"
 
 namespace tapline {
 namespace {
@@ -16,8 +17,8 @@ constexpr int64_t kLongestRaceNs = 100'000'000;
 }  // namespace
 
 void PortSource::Begin() {
-  // A thread registered with DPDK has its own cache of buffers.
-  rte_thread_register();
+  // A thread registered with DPDK has its own cache of buffers. It may read several ports.
+  if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
   times_ = port_->Times(queue_);
   begun_ = true;
 }
@@ -40,7 +41,8 @@ PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
   if (times_) times_->Look(room);
   held_ = port_->Receive(queue_, mbufs_.data(), room);
   if (held_ == 0) {
-    told_ns_ = polled_at_ns_;
+    const int64_t reached_ns = polled_at_ns_ - bound_ns_;
+    told_ns_ = bound_ns_ == 0 ? reached_ns : std::max(told_ns_, reached_ns);
     return {};
   }
   const int64_t now_ns = WallNs();
@@ -49,7 +51,7 @@ PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
     const int64_t time_ns = NoEarlier(times_ ? times_->Of(i, mbuf->pkt_len).value_or(now_ns) : now_ns);
     rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
     packets[i] = {
-        rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, mbuf};
+        rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, 0, mbuf};
   }
   if (times_) times_->Took(held_);
   return {held_, false};
@@ -58,13 +60,16 @@ PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
 // The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
 // clock that was set back is a different case, and is believed.
 int64_t PortSource::NoEarlier(int64_t came_ns) {
-  if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) return told_ns_;
+  if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) {
+    ++late_;
+    return told_ns_;
+  }
   return told_ns_ = came_ns;
 }
 
-// Returns when the last Poll() began: later packets have later stamps.
+// Later packets have later stamps than the beginning of the last Poll(), or were shown late.
 std::optional<int64_t> PortSource::IdleTimeNs() const {
-  return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_);
+  return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }
 
 void PortSource::Retain(void* buffer, uint16_t times) {
@@ -73,6 +78,17 @@ void PortSource::Retain(void* buffer, uint16_t times) {
 
 void PortSource::Release(std::span<void* const> buffers) {
   for (void* buffer : buffers) rte_pktmbuf_free(static_cast<rte_mbuf*>(buffer));
+}
+
+std::unique_ptr<PacketSource> MergeInterfaces(PortOptions options, const std::vector<std::string>& interfaces,
+                                              int64_t bound_ns) {
+  std::vector<std::unique_ptr<PacketSource>> sources;
+  options.ports = static_cast<uint16_t>(interfaces.size());
+  for (options.number = 0; options.number < options.ports; ++options.number) {
+    options.interface = interfaces[options.number];
+    sources.push_back(std::make_unique<PortSource>(std::make_shared<Port>(options), uint16_t{0}, bound_ns));
+  }
+  return std::make_unique<MergedSource>(std::move(sources));
 }
 
 }  // namespace tapline

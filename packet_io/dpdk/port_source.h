@@ -3,6 +3,8 @@
 
 #include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "packet_io/dpdk/port.h"
 #include "packet_io/source/packet_source.h"
@@ -11,9 +13,13 @@ namespace tapline {
 
 // Packet time is when the kernel saw the packet, if that is known, otherwise when it was polled. The packets of a burst
 // stay in DPDK's buffers until the next Poll(), or longer if they are retained. Queue 0 reports the port's losses.
+//
+// A packet is expected at most `bound_ns` after its time: IdleTimeNs() is that much behind the last poll. One that
+// comes later is late, and gets the earliest time that keeps this word.
 class PortSource final : public PacketSource {
  public:
-  PortSource(std::shared_ptr<Port> port, uint16_t queue) : port_(std::move(port)), queue_(queue) {}
+  PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)
+      : port_(std::move(port)), queue_(queue), bound_ns_(bound_ns) {}
   ~PortSource() override { FreeBurst(); }
 
   // Queue 0 starts and stops the port: it starts first and stops last.
@@ -21,6 +27,8 @@ class PortSource final : public PacketSource {
   void Stop() override;
   Burst Poll(std::span<RawPacket> packets) override;
   Status status() const override { return {}; }
+  using PacketSource::ReadLosses;
+  uint64_t LatePackets(uint8_t /*tap*/) const override { return late_; }
   Losses ReadLosses() override { return queue_ == 0 ? port_->ReadLosses() : Losses(); }
   bool live() const override { return true; }
   std::optional<int64_t> IdleTimeNs() const override;
@@ -35,12 +43,19 @@ class PortSource final : public PacketSource {
 
   std::shared_ptr<Port> port_;
   uint16_t queue_;
+  int64_t bound_ns_;
   bool begun_ = false;
   std::optional<ArrivalTimes> times_;
   std::array<rte_mbuf*, kBurstPackets> mbufs_ = {};
   uint16_t held_ = 0;
   int64_t polled_at_ns_ = 0;
   int64_t told_ns_ = 0;
+  uint64_t late_ = 0;
 };
+
+// Reads the first queue of each of several interfaces as one source in the order of time, as MergedSource does: the
+// index of an interface is the tap of its packets. `options` are those of every port.
+std::unique_ptr<PacketSource> MergeInterfaces(PortOptions options, const std::vector<std::string>& interfaces,
+                                              int64_t bound_ns);
 
 }  // namespace tapline

@@ -20,8 +20,10 @@ bool ReadingTakesBytesAway(const std::string& path) {
 
 Status CheckCapture(const std::string& path) {
   CaptureError error;
-  auto reader = CaptureReader::Open(path, &error);
+  const CaptureName name = CaptureName::Of(path);
+  auto reader = CaptureReader::Open(name.path, &error);
   if (!reader) return StatusOf(error);
+  if (!name.interface.empty() && !reader->Select({name.interface}, &error)) return StatusOf(error);
   std::array<CapturedPacket, 16> packets;
   while (reader->unsupported_packets() < kMostPackets) {
     size_t count = 0;
@@ -37,7 +39,7 @@ Status CheckCapture(const std::string& path) {
 
 Status CheckCaptures(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
-    if (ReadingTakesBytesAway(path)) continue;
+    if (ReadingTakesBytesAway(CaptureName::Of(path).path)) continue;
     if (Status status = CheckCapture(path); !status.ok()) return status;
   }
   return {};

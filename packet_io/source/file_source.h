@@ -9,6 +9,7 @@
 
 #include "packet_io/capture/capture_reader.h"
 #include "packet_io/source/packet_source.h"
+#include "packet_io/source/reorder_buffer.h"
 
 namespace tapline {
 
@@ -16,18 +17,21 @@ namespace tapline {
 Status StatusOf(const CaptureError& error);
 
 struct FileSourceOptions {
+  // FILE or FILE#INTERFACE: the index of each is the tap of its packets.
   std::vector<std::string> paths;
   // Returns each packet when it is due: as long after the first one as when they were captured.
   bool paced = false;
   // Receives a sentence about each file that ended too early.
-  std::function<void(const std::string&)> warn;
+  std::function<void(const std::string&)> warn = {};
   // Reads and skips this many packets, which a dead process already had.
   uint64_t skip_packets = 0;
+  // Interfaces of one file: how much earlier than one before it in the file a packet may be and still be put in order.
+  int64_t merge_bound_ns = 1'000'000;
 };
 
-// Keeps the order within a file even if its times go back. Of several files, the packet with the smallest time comes
-// next; of equal ones, that of the file named first. Start() opens every file, so that any fault shows before the first
-// packet.
+// Keeps the order within a file even if its times go back, unless several of its interfaces are named: these are merged
+// within the bound. Of several files, the packet with the smallest time comes next; of equal ones, that of the file
+// named first. Start() opens every file, so that any fault shows before the first packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
@@ -36,6 +40,8 @@ class FileSource final : public PacketSource {
   Burst Poll(std::span<RawPacket> packets) override;
   Status status() const override { return status_; }
   Losses ReadLosses() override;
+  Losses ReadLosses(uint8_t tap) override { return taps_[tap].losses; }
+  uint64_t LatePackets(uint8_t tap) const override { return taps_[tap].late; }
   bool live() const override { return false; }
   // When paced: the packet time reached by now.
   std::optional<int64_t> IdleTimeNs() const override;
@@ -44,6 +50,9 @@ class FileSource final : public PacketSource {
  private:
   struct File {
     std::unique_ptr<CaptureReader> reader;
+    std::vector<uint8_t> taps;               // by CapturedPacket::selected
+    std::unique_ptr<ReorderBuffer> reorder;  // set if it has several taps
+    bool reader_ended = false;
     // Read-ahead packets: packets[next] is the file's next one if next < count. Their bytes stay in place until
     // Refill().
     std::array<CapturedPacket, kBurstPackets> packets;
@@ -54,12 +63,21 @@ class FileSource final : public PacketSource {
 
     bool has_packet() const { return next < count; }
     const CapturedPacket& packet() const { return packets[next]; }
+    uint8_t tap() const { return taps[packet().selected]; }
+  };
+  struct TapCounts {
+    Losses losses;
+    uint64_t late = 0;
   };
 
+  Status Open(const std::string& path, std::vector<std::string> interfaces, std::vector<uint8_t> taps);
   void Skip();
   bool Advance(File& file);
   bool ReadAhead(File& file);
+  void ReadInOrder(File& file);
   void Refill();
+  size_t TakeNext(File& file, std::span<RawPacket> packets);
+  size_t TakeMerged(std::span<RawPacket> packets);
   void EndOf(File& file);
   File* Earliest();
   bool IsDue(int64_t time_ns);
@@ -71,7 +89,8 @@ class FileSource final : public PacketSource {
   int64_t first_packet_ns_ = 0;
   int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
   int64_t elapsed_ns_ = 0;     // since then, as last measured
-  Losses losses_;
+  std::vector<TapCounts> taps_;
+  int64_t latest_ns_ = INT64_MIN;
   Status status_;
 };
 

@@ -91,6 +91,117 @@ TEST_F(FileSourceTest, ACutFileThatGivesNothingIsAnError) {
   EXPECT_EQ(source.status().code(), Code::kInvalid);
 }
 
+class InterfacesTest : public FileSourceTest {
+ protected:
+  struct Record {
+    uint32_t interface;
+    uint64_t micros;
+    uint8_t byte;
+  };
+  // A pcapng with the interfaces "in", "out" and one without a name, which is number 2.
+  std::string WritePcapng(const std::vector<Record>& records) {
+    ByteWriter out;
+    PcapngSection(out);
+    PcapngInterface(out, 1, {2, 0, 2, 0, 'i', 'n', 0, 0});
+    PcapngInterface(out, 1, {2, 0, 3, 0, 'o', 'u', 't', 0});
+    PcapngInterface(out, 1);
+    for (const Record& record : records) PcapngPacket(out, record.interface, record.micros, Bytes(60, record.byte), 60);
+    return dir_.Write("taps.pcapng", out.bytes());
+  }
+  // "0a 1b" are packets 'a' of tap 0 and 'b' of tap 1.
+  std::string Read(FileSource& source) {
+    EXPECT_TRUE(source.Start().ok()) << source.status().message();
+    std::string seen;
+    std::array<RawPacket, 3> packets;
+    for (auto got = source.Poll(packets); !got.ended; got = source.Poll(packets)) {
+      for (size_t i = 0; i < got.packets; ++i) {
+        seen += (seen.empty() ? "" : " ") + std::to_string(packets[i].tap) + static_cast<char>(packets[i].data[0]);
+      }
+    }
+    return seen;
+  }
+};
+
+TEST_F(InterfacesTest, AreReadByNameOrNumber) {
+  const std::string path = WritePcapng({{0, 1, 'a'}, {1, 2, 'b'}, {2, 3, 'c'}, {0, 4, 'd'}});
+  FileSource out({.paths = {path + "#out"}});
+  EXPECT_EQ(Read(out), "0b");
+  FileSource both({.paths = {path + "#out", path + "#in"}});
+  EXPECT_EQ(Read(both), "1a 0b 1d");
+  FileSource number({.paths = {path + "#2"}});
+  EXPECT_EQ(Read(number), "0c");
+  FileSource all({.paths = {path}});
+  EXPECT_EQ(Read(all), "0a 0b 0c 0d");
+}
+
+TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
+  // More than are read at a time come between 'a' and 'e', which is 25 us late.
+  std::vector<Record> records = {{0, 10, 'a'}};
+  std::string others;
+  for (size_t i = 0; i < 2 * kBurstPackets; ++i) {
+    records.push_back({0, 30, 'x'});
+    others += " 0x";
+  }
+  for (Record record : {Record{1, 20, 'c'}, Record{0, 5, 'e'}, Record{1, 90, 'f'}}) records.push_back(record);
+  const std::string path = WritePcapng(records);
+  FileSource source({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = 15'000});
+  EXPECT_EQ(Read(source), "0a 0e 1c" + others + " 1f");
+  EXPECT_EQ(source.LatePackets(0), 1u);
+  EXPECT_EQ(source.LatePackets(1), 0u);
+  FileSource patient({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = 30'000});
+  EXPECT_EQ(Read(patient), "0e 0a 1c" + others + " 1f");
+  EXPECT_EQ(patient.LatePackets(0), 0u);
+}
+
+// Larger than the read window and than the buffer's bound on memory.
+TEST_F(InterfacesTest, LoseNothingWhateverTheBound) {
+  std::vector<Record> records;
+  for (uint32_t i = 0; i < 150'000; ++i) records.push_back({i % 2, (i ^ 1) * uint64_t{10}, static_cast<uint8_t>(i)});
+  const std::string path = WritePcapng(records);
+  for (int64_t bound_ns : {int64_t{0}, int64_t{10'000}, int64_t{3'600} * 1'000'000'000}) {
+    FileSource source({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = bound_ns});
+    ASSERT_TRUE(source.Start().ok());
+    const std::vector<Seen> seen = ReadAll(source);
+    EXPECT_EQ(seen.size(), records.size());
+    const uint64_t late = source.LatePackets(0) + source.LatePackets(1);
+    EXPECT_TRUE(bound_ns == 0 || late == 0) << late << " late with " << bound_ns;
+  }
+}
+
+TEST_F(InterfacesTest, AMissingOneIsAnErrorThatListsTheOthers) {
+  const std::string path = WritePcapng({{0, 1, 'a'}});
+  FileSource source({.paths = {path + "#in", path + "#eth7"}});
+  EXPECT_EQ(Read(source), "0a");
+  EXPECT_EQ(source.status().message(), path + ": has no interface 'eth7'; it has: in, out, 2");
+  EXPECT_EQ(source.status().code(), Code::kInvalid);
+}
+
+TEST_F(InterfacesTest, APcapHasNone) {
+  const std::string path = WriteCapture("plain.pcap", {{1, 'a'}});
+  FileSource source({.paths = {path + "#eth0"}});
+  EXPECT_EQ(source.Start().message(), path + ": is a pcap, which has no interfaces: name it without #eth0");
+}
+
+TEST_F(FileSourceTest, ANameWithAHashMayBeAFile) {
+  FileSource source({.paths = {WriteCapture("a#b", {{1, 'a'}})}});
+  ASSERT_TRUE(source.Start().ok());
+  EXPECT_EQ(ReadAll(source).size(), 1u);
+}
+
+TEST_F(FileSourceTest, PacketsHaveTheTapOfTheirFileAndLossesToo) {
+  FileSource source({.paths = {WriteCapture("a", {{1, 'a'}, {3, 'b'}}), WriteCapture("b", {{2, 'c'}, {4, 'd'}}, 5)}});
+  ASSERT_TRUE(source.Start().ok());
+  std::string taps;
+  std::array<RawPacket, 8> packets;
+  for (auto got = source.Poll(packets); !got.ended; got = source.Poll(packets)) {
+    for (size_t i = 0; i < got.packets; ++i) taps += std::to_string(packets[i].tap);
+  }
+  EXPECT_EQ(taps, "010");
+  EXPECT_EQ(source.ReadLosses(0).by_drop[IndexOf(Drop::kCaptureTruncated)], 0u);
+  EXPECT_EQ(source.ReadLosses(1).by_drop[IndexOf(Drop::kCaptureTruncated)], 1u);
+  EXPECT_EQ(source.ReadLosses().by_drop[IndexOf(Drop::kCaptureTruncated)], 1u);
+}
+
 TEST_F(FileSourceTest, StartNamesTheFileThatIsMissing) {
   FileSource source({{WriteCapture("a", {{1, 'a'}}), dir_.path("nowhere")}, false, {}});
   Status status = source.Start();

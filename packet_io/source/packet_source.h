@@ -27,6 +27,11 @@ class PacketSource {
     // Packets of link types that are not decoded.
     uint64_t unsupported_link = 0;
 
+    Losses& operator+=(const Losses& other) {
+      for (int i = 0; i < kOwnDrops; ++i) by_drop[i] += other.by_drop[i];
+      unsupported_link += other.unsupported_link;
+      return *this;
+    }
     friend Losses operator-(Losses now, const Losses& before) {
       for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= before.by_drop[i];
       now.unsupported_link -= before.unsupported_link;
@@ -47,6 +52,11 @@ class PacketSource {
   virtual Status status() const = 0;
   // May cost a system call, so must not be called for every burst.
   virtual Losses ReadLosses() = 0;
+  // The same by tap. A source without taps of its own has one, number 0.
+  virtual Losses ReadLosses(uint8_t tap) { return tap == 0 ? ReadLosses() : Losses(); }
+  // Packets of this tap that were returned after one with a later time: they came later than the bound within which
+  // sources are merged, or one of several captures has them in this order.
+  virtual uint64_t LatePackets(uint8_t /*tap*/) const { return 0; }
 
   // True if Retain() and Release() work: any thread may then keep a packet's bytes beyond the next Poll().
   virtual bool retains() const { return false; }

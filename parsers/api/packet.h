@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,6 +23,19 @@ enum class LinkType : uint8_t {
 // The latest time that a packet may have, in the year 2116. A duration or a time-out can be added to any time up to it.
 inline constexpr int64_t kLatestTimeNs = INT64_MAX / 2;
 
+// Position of a header that is not there.
+inline constexpr uint32_t kNoOffset = UINT32_MAX;
+
+// The addresses of an Ethernet header, each in network order.
+struct EthernetAddresses {
+  std::span<const uint8_t, 6> destination, source;
+
+  // REQUIRES: 12 readable bytes at `header`.
+  static EthernetAddresses at(const uint8_t* header) {
+    return {std::span<const uint8_t, 6>(header, 6), std::span<const uint8_t, 6>(header + 6, 6)};
+  }
+};
+
 // A frame as captured. The bytes belong to the caller and stay valid until Engine::process() returns.
 struct RawPacket {
   const uint8_t* data = nullptr;
@@ -29,8 +43,17 @@ struct RawPacket {
   uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
   int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
+  uint8_t tap = 0;         // index among the source's taps
   void* buffer = nullptr;  // handle of the bytes' storage, for the source alone
+
+  // Returns the addresses of the outermost header; nothing if the link or a short capture has none.
+  std::optional<EthernetAddresses> ethernet() const {
+    if (link != LinkType::kEthernet || captured_bytes < 12) return std::nullopt;
+    return EthernetAddresses::at(data);
+  }
 };
+// Sources and rings move packets by the burst: nothing may be added outside the padding without a measurement.
+static_assert(sizeof(RawPacket) == 40);
 
 namespace protocol {
 inline constexpr uint8_t kIcmp = 1, kIpV4 = 4, kTcp = 6, kUdp = 17, kIpV6 = 41, kFragment = 44, kGre = 47, kEsp = 50,
@@ -81,7 +104,10 @@ struct Packet {
   uint8_t tcp_flags = 0;
   uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are in the count only
   uint16_t tcp_window = 0;    // as sent, unscaled
-  uint32_t network_id = 0;    // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
+  uint8_t tap = 0;            // as in RawPacket; that of the fragment that completed a reassembled datagram
+  // An earlier tap has shown this packet: only parsers with Needs::all_views get it. Set by the monitor.
+  bool repeated_view = false;
+  uint32_t network_id = 0;  // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
   uint32_t tcp_seq = 0;
   uint32_t tcp_ack = 0;
 
@@ -101,7 +127,14 @@ struct Packet {
   ToSide to_side = ToSide::kUnknown;
   Direction direction = Direction::kFromClient;  // meaningful while connection is set
   uint8_t tcp_events = 0;
+  // Position of the innermost Ethernet header; kNoOffset if there is none, or its bytes are gone.
+  uint32_t ethernet_offset = kNoOffset;
 
+  // Returns those of the innermost Ethernet header, as the tap's switch saw them even if the copy came in a tunnel.
+  std::optional<EthernetAddresses> ethernet() const {
+    if (ethernet_offset == kNoOffset) return std::nullopt;
+    return EthernetAddresses::at(data + ethernet_offset);
+  }
   std::span<const uint8_t> payload() const { return {data + payload_offset, payload_captured_bytes}; }
   std::string_view payload_text() const {
     return {reinterpret_cast<const char*>(data + payload_offset), payload_captured_bytes};
@@ -113,6 +146,7 @@ struct Packet {
   bool is_icmp() const { return protocol == protocol::kIcmp || protocol == protocol::kIcmpV6; }
   bool has_tcp_flag(uint8_t flag) const { return (tcp_flags & flag) != 0; }
 };
+static_assert(sizeof(Packet) == 152);
 
 enum class DecodeOutcome : uint8_t {
   kOk,

@@ -31,6 +31,10 @@ struct Needs {
   // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. Those need not even
   // be decoded.
   bool every_packet = true;
+  // Where several taps show a packet, process() gets each view, in the order of time, with Packet::tap; those after the
+  // first have Packet::repeated_view, and no connection. The first view may have come before the query. False: the
+  // first view only. Fragments have one view.
+  bool all_views = false;
   // Bytes of each connection (or flow, or both, as requested above) that belong to the parser: initially zero, aligned
   // to 8. On their own they request connections.
   uint16_t connection_state_bytes = 0;

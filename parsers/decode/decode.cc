@@ -25,6 +25,7 @@ void start(const RawPacket& raw, Packet* packet) {
   packet->time_ns = raw.time_ns;
   packet->captured_bytes = raw.captured_bytes;
   packet->wire_bytes = raw.wire_bytes;
+  packet->tap = raw.tap;
 }
 
 [[gnu::noinline]] DecodeOutcome decode_any(const RawPacket& raw, Packet* packet) {
@@ -61,6 +62,8 @@ struct PlainHeaders {
   packet->vlan[0] = headers.vlan;
   packet->vlan[1] = 0;
   packet->tcp_window = is_tcp ? big_endian_16(headers.transport + 14) : 0;
+  packet->tap = raw.tap;
+  packet->repeated_view = false;
   packet->network_id = 0;
   packet->tcp_seq = is_tcp ? big_endian_32(headers.transport + 4) : 0;
   packet->tcp_ack = is_tcp ? big_endian_32(headers.transport + 8) : 0;
@@ -76,6 +79,7 @@ struct PlainHeaders {
   packet->to_side = ToSide::kUnknown;
   packet->direction = Direction::kFromClient;
   packet->tcp_events = 0;
+  packet->ethernet_offset = 0;
 }
 
 // The fast path: a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment, and

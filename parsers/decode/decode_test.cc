@@ -87,6 +87,44 @@ TEST(Decode, EveryLinkType) {
   EXPECT_EQ(decoded(kIpV4, static_cast<LinkType>(99)).outcome, DecodeOutcome::kUnsupportedLink);
 }
 
+std::string to_text(const std::optional<EthernetAddresses>& ethernet) {
+  if (!ethernet) return "none";
+  return std::to_string(ethernet->destination[5]) + "<" + std::to_string(ethernet->source[5]);
+}
+
+Bytes with_addresses(Bytes frame, uint8_t destination, uint8_t source) {
+  frame[5] = destination;
+  frame[11] = source;
+  return frame;
+}
+
+TEST(Decode, EthernetAddressesAreThoseOfTheInnermostHeader) {
+  const Bytes plain = with_addresses(ethernet(0x0800, kIpV4), 1, 2);
+  EXPECT_EQ(to_text(decoded(plain).packet.ethernet()), "1<2");
+  EXPECT_EQ(to_text(decoded(with_addresses(ethernet(0x86dd, kIpV6, {7, 5}), 3, 4)).packet.ethernet()), "3<4");
+  const Bytes vxlan = concat({8, 0, 0, 0, 0, 0, 9, 0}, plain);
+  const Bytes outer = ethernet(
+      0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol::kUdp,
+                    testing::udp_datagram(1, 4789, {reinterpret_cast<const char*>(vxlan.data()), vxlan.size()})));
+  EXPECT_EQ(to_text(decoded(with_addresses(outer, 5, 6)).packet.ethernet()), "1<2");
+  const Bytes ip_in_ip = ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol::kIpV4, kIpV4));
+  EXPECT_EQ(to_text(decoded(with_addresses(ip_in_ip, 7, 8)).packet.ethernet()), "7<8");
+  EXPECT_EQ(to_text(decoded(kIpV4, LinkType::kRawIp).packet.ethernet()), "none");
+}
+
+TEST(Decode, AFrameHasItsOuterAddressesAndItsTap) {
+  const Frame frame{with_addresses(ethernet(0x0800, kIpV4), 1, 2), 0, 0};
+  RawPacket raw = frame.raw();
+  EXPECT_EQ(to_text(raw.ethernet()), "1<2");
+  raw.tap = 7;
+  EXPECT_EQ(decoded(raw).packet.tap, 7);
+  raw.captured_bytes = 11;
+  EXPECT_EQ(to_text(raw.ethernet()), "none");
+  raw.captured_bytes = 60;
+  raw.link = LinkType::kRawIp;
+  EXPECT_EQ(to_text(raw.ethernet()), "none");
+}
+
 TEST(Decode, VlanTags) {
   const Decoded one = decoded(ethernet(0x0800, kIpV4, {0xe005}));
   expect_hello(one);

@@ -13,7 +13,7 @@ namespace tapline {
 
 class Decoder {
  public:
-  // *packet has the data, time_ns, captured_bytes and wire_bytes of `raw`; all other fields have their defaults.
+  // *packet has the data, time_ns, captured_bytes, wire_bytes and tap of `raw`; all other fields have their defaults.
   Decoder(const RawPacket& raw, Packet* packet) : raw_(raw), packet_(packet), end_(raw.captured_bytes) {}
 
   DecodeOutcome frame();     // starts at the link header

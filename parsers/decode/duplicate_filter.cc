@@ -3,54 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 
 #include "parsers/api/bytes.h"
+#include "parsers/decode/packet_digest.h"
 
 namespace tapline {
 namespace {
 
-__extension__ using Uint128 = unsigned __int128;
-
-// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. Without the key, packets collide only
-// by chance, 1 in 2^64.
-class Digest {
- public:
-  explicit Digest(HashKey key) : state_(key.low ^ 0x9e3779b97f4a7c15), secret_(key.high ^ 0xc2b2ae3d27d4eb4f) {}
-
-  void add(uint64_t first, uint64_t second) {
-    const Uint128 product = static_cast<Uint128>(first ^ state_) * (second ^ secret_);
-    state_ = std::rotl(state_, 23) ^ static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  }
-  void add(const uint8_t* bytes, size_t count) {
-    uint64_t words[2];
-    for (; count >= 16; count -= 16, bytes += 16) {
-      std::memcpy(words, bytes, 16);
-      add(words[0], words[1]);
-    }
-    words[0] = words[1] = 0;
-    std::memcpy(words, bytes, count);
-    add(words[0], words[1] ^ count << 56);
-  }
-  uint64_t finish() {
-    add(0x165667b19e3779f9, 0x27d4eb2f165667c5);
-    return state_;
-  }
-
- private:
-  uint64_t state_;
-  uint64_t secret_;
-};
-
 bool has_identification(const Packet& packet) {
   return packet.ip_version == 4 && big_endian_16(packet.data + packet.ip_offset + 4) != 0;
-}
-
-// The fields of the IP header that no hop changes: identification and offset, or the flow label.
-uint64_t constant_ip_fields(const Packet& packet) {
-  const uint8_t* ip = packet.data + packet.ip_offset;
-  return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;
 }
 
 }  // namespace
@@ -62,7 +24,7 @@ DuplicateFilter::DuplicateFilter(const DuplicateOptions& options, HashKey key)
 
 bool DuplicateFilter::is_copy(const Packet& packet) {
   const int64_t window_ns = has_identification(packet) ? options_.window_ns : options_.window_without_identification_ns;
-  const uint64_t sought = digest(packet);
+  const uint64_t sought = digest_of(packet, key_);
   const std::span<Entry> set{&entries_[(sought & set_mask_) * kWays], kWays};
   Entry* replaced = &set[0];
   for (Entry& entry : set) {
@@ -71,26 +33,6 @@ bool DuplicateFilter::is_copy(const Packet& packet) {
   }
   *replaced = {sought, packet.time_ns};
   return false;
-}
-
-uint64_t DuplicateFilter::digest(const Packet& packet) const {
-  Digest digest(key_);
-  digest.add(packet.src_ip.mapped().data(), 16);
-  digest.add(packet.dst_ip.mapped().data(), 16);
-  digest.add(static_cast<uint64_t>(packet.protocol) << 32 | packet.payload_bytes, constant_ip_fields(packet));
-  const uint8_t* transport = packet.data + packet.transport_offset;
-  const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0: a fragment, or another protocol
-  if (header_bytes == 0) {
-    const bool has_extension = packet.ip_version == 6 && packet.transport_offset - packet.ip_offset > 40;
-    if (has_extension) digest.add(transport - 8, 8);  // the fragment header, if there is one
-  } else if (packet.is_tcp()) {
-    digest.add(transport, 16);  // up to the checksum
-    digest.add(transport + 18, header_bytes - 18);
-  } else {
-    digest.add(transport, 6);  // UDP, up to the checksum
-  }
-  digest.add(packet.data + packet.payload_offset, packet.payload_captured_bytes);
-  return digest.finish();
 }
 
 }  // namespace tapline

@@ -17,9 +17,7 @@ struct DuplicateOptions {
 
 // Detects packets that a second mirror delivers again. One per lane; not thread-safe.
 //
-// Two packets are the same if they agree in everything that a switch, a router or a tunnel on the way leaves alone:
-// addresses, protocol, identification, fragment offset, flow label, lengths, transport header and data of the innermost
-// datagram. Link header, VLAN, outer headers, traffic class, hop limit, and the IP, TCP and UDP checksums are ignored.
+// Two packets are the same if their digests are (packet_digest.h).
 //
 // A retransmission is a different packet: its sender gives it a new identification. Where there is none (IPv6,
 // identification 0), only time can tell them apart. The window is then far below the shortest retransmission time-out
@@ -43,8 +41,6 @@ class DuplicateFilter {
     uint64_t digest = 0;
     int64_t time_ns = INT64_MIN / 2;
   };
-
-  uint64_t digest(const Packet& packet) const;
 
   DuplicateOptions options_;
   HashKey key_;

@@ -62,6 +62,7 @@ bool FragmentTable::add(const Packet& fragment, Datagram* datagram) {
   Place& place = places_[index];
   ++place.datagram.frames;
   place.datagram.raw.wire_bytes += fragment.wire_bytes;
+  place.datagram.raw.tap = fragment.tap;
   ++held_frames_;
   const auto [begin, end, more] = extent_of(fragment);
   if (!fits(place, begin, end, more) || (begin == 0 && !copy_header(index, fragment)) ||

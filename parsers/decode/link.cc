@@ -25,6 +25,7 @@ uint32_t port_tag_bytes(uint16_t type) {
 DecodeOutcome Decoder::frame() {
   switch (raw_.link) {
     case LinkType::kEthernet:
+      if (has(12)) packet_->ethernet_offset = 0;
       return typed_link(14, 12);
     case LinkType::kLinuxSll:
       return typed_link(16, 14);
@@ -64,6 +65,7 @@ DecodeOutcome Decoder::inner_ethernet() {
   if (!has(14)) return missing(14);
   packet_->vlan_tags = 0;
   packet_->vlan[0] = packet_->vlan[1] = 0;
+  packet_->ethernet_offset = position_;
   type_ = big_endian_16(at(position_ + 12));
   position_ += 14;
   return tags_and_network();

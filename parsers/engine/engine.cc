@@ -46,6 +46,10 @@ void Engine::Impl::process(std::span<Packet> burst) {
       tick(packet.time_ns);
     }
     if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
+    if (packet.repeated_view && !views_in_runs_) [[unlikely]] {
+      deliver_view(packet);
+      continue;
+    }
     if (packet.is_tcp()) {
       if ((packet.queries & connection_queries_) != 0) connect(packet, hashes_[i]);
     } else if ((packet.queries & datagram_queries_) != 0) {
@@ -175,6 +179,17 @@ void Engine::Impl::deliver_run() {
     for (const Packet& packet : run_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
   }
   run_ = run_.first(0);
+}
+
+void Engine::Impl::deliver_view(Packet& packet) {
+  deliver_run();
+  clock_ns_ = std::max(clock_ns_, packet.time_ns);
+  if (!views_) return;
+  for (Loaded* each : active_) {
+    if (!each->needs.packets || !each->needs.all_views) continue;
+    Timer timer(each, 1, timed_);
+    each->parser->process({&packet, 1}, each->emitter);
+  }
 }
 
 void Engine::Impl::tick(int64_t time_ns) {
@@ -355,6 +370,7 @@ Engine::~Engine() = default;
 
 const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index); }
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
+bool Engine::wants_all_views() const { return impl_->wants_all_views(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
   impl_->set_arguments(parser, query, arguments);

@@ -76,8 +76,12 @@ class Engine {
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
 
+  // Returns true if a parser with queries asks for the repeated views of packets.
+  bool wants_all_views() const;
+
   // Processes decoded packets in capture order, each with queries != 0, ideally 1 to 64 of them. Sets connection,
-  // direction and tcp_events. The bytes are not needed after the call.
+  // direction and tcp_events. Repeated views go to the parsers that ask for them, and do nothing else. The bytes are
+  // not needed after the call.
   void process(std::span<Packet> burst);
 
   // The result of absorb() for the packets that it examined: the first `scanned` of the burst.

@@ -57,6 +57,7 @@ class Engine::Impl final : public StreamReceiver {
   std::span<const ParserStats> parser_stats();
   int64_t now_ns() const { return clock_ns_; }
   const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
+  bool wants_all_views() const { return views_; }
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
 
  private:
@@ -120,6 +121,8 @@ class Engine::Impl final : public StreamReceiver {
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
+  // Passes on a packet that an earlier tap has shown.
+  void deliver_view(Packet& packet);
   // Called when packet time has left the current interval of some parser, or the current second: ends the intervals
   // that are over and, with the second, idle connections.
   void tick(int64_t time_ns);
@@ -201,6 +204,8 @@ class Engine::Impl final : public StreamReceiver {
   std::vector<Loaded*> active_;  // those with queries, in order; the fields below describe them
   bool connections_ = false;
   bool runs_ = false;
+  bool views_ = false;               // some parser wants the repeated views of a packet
+  bool views_in_runs_ = false;       // and a run may hold them
   uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
   uint64_t stream_queries_ = 0;
   uint64_t datagram_queries_ = 0;  // those that want anything parsed from UDP and ICMP flows

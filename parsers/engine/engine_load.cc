@@ -55,12 +55,13 @@ uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
 void Engine::Impl::choose_active() {
   active_.clear();
   all_ignore_ = 0;
-  connections_ = false;
+  connections_ = views_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
   for (Loaded& each : loaded_) {
     const uint64_t queries = each.emitter.queries_ & ~ending_;
     if (queries == 0) continue;
     active_.push_back(&each);
+    views_ |= each.needs.all_views;
     if (each.needs.datagrams) datagram_queries_ |= queries;
     connections_ |= each.needs.datagrams;
     if (!needs_connections(each.needs)) continue;
@@ -70,6 +71,7 @@ void Engine::Impl::choose_active() {
     if (each.stream_parser != nullptr) stream_queries_ |= queries;
   }
   runs_ = active_.size() == 1 && all_ignore_ == 0;
+  views_in_runs_ = views_ && runs_ && !connections_;
   const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
   // A new parser has seen nothing yet, and begins in the middle of an interval.

@@ -14,8 +14,8 @@ constexpr uint32_t kMostFields = 64;
 constexpr uint32_t kMostStateBytes = 4096;
 // The size that plug-ins use that were built before fields could be optional.
 constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
-constexpr uint32_t kKnownNeeds =
-    TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_INTERVALS;
+constexpr uint32_t kKnownNeeds = TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS |
+                                 TAPLINE_NEEDS_INTERVALS | TAPLINE_NEEDS_ALL_VIEWS;
 
 bool is_lower(char letter) { return letter >= 'a' && letter <= 'z'; }
 
@@ -149,11 +149,13 @@ class Reader {
     needs.packets = (from.needs & TAPLINE_NEEDS_PACKETS) != 0;
     needs.streams = (from.needs & TAPLINE_NEEDS_STREAMS) != 0;
     needs.connections = needs.streams || (from.needs & TAPLINE_NEEDS_CONNECTIONS) != 0;
+    needs.all_views = (from.needs & TAPLINE_NEEDS_ALL_VIEWS) != 0;
     const bool intervals = (from.needs & TAPLINE_NEEDS_INTERVALS) != 0;
     if (intervals) needs.interval_ns = from.interval_us == 0 ? kNsPerSecond : from.interval_us * kNsPerUs;
     needs.connection_state_bytes = static_cast<uint16_t>(from.connection_state_bytes);
     if (needs.connection_state_bytes > 0 && !needs.connections) return wrong("state needs connections");
     if (!needs.packets && !needs.streams) return wrong("it needs neither packets nor streams");
+    if (needs.all_views && !needs.packets) return wrong("views need packets");
     if (from.create == nullptr || from.destroy == nullptr) return wrong("create or destroy is null");
     if (needs.packets && from.process == nullptr) return wrong("process is null");
     if (intervals && from.on_interval == nullptr) return wrong("on_interval is null");

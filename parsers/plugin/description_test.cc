@@ -116,7 +116,8 @@ TEST(Description, FaultsAreNamed) {
       {[](Described& d) { d.parser.value_field = "url"; }, "value_field"},
       {[](Described& d) { d.parser.duration_field = "nothing"; }, "duration_field"},
       {[](Described& d) { d.parser.needs = 0; }, "neither"},
-      {[](Described& d) { d.parser.needs |= 16; }, "does not know"},
+      {[](Described& d) { d.parser.needs |= 32; }, "does not know"},
+      {[](Described& d) { d.parser.needs = TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_ALL_VIEWS; }, "views need packets"},
       {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_STREAMS; }, "on_data"},
       {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_INTERVALS; }, "on_interval"},
       {[](Described& d) {

@@ -263,6 +263,8 @@ void show(const Packet& packet, tapline_connection* connection, tapline_packet* 
   view->payload_offset = packet.payload_offset;
   view->payload_captured_bytes = packet.payload_captured_bytes;
   view->payload_bytes = packet.payload_bytes;
+  view->tap = packet.tap;
+  view->repeated_view = packet.repeated_view;
   view->connection = connection;
 }
 

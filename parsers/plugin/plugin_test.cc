@@ -44,7 +44,7 @@ TEST(Plugin, WhatIsNoneIsRefused) {
 }
 
 TEST(Plugin, DescribesItsParsers) {
-  ASSERT_EQ(marker().parsers().size(), 2u);
+  ASSERT_EQ(marker().parsers().size(), 3u);
   EXPECT_EQ(marker().parsers()[0].schema.name, "marker");
   EXPECT_EQ(marker().parsers()[1].schema.name, "marker_lines");
   EXPECT_TRUE(marker().parsers()[1].needs.streams);

@@ -146,7 +146,9 @@ typedef struct tapline_packet {
   uint32_t payload_offset;
   uint32_t payload_captured_bytes; /* readable at data + payload_offset */
   uint32_t payload_bytes;          /* by the IP header: more than was captured under a snaplen */
-  uint32_t reserved;
+  uint8_t tap;                     /* number of the tap that shows it, from 0 */
+  uint8_t repeated_view;           /* 1: another tap has shown it before */
+  uint16_t reserved;
   tapline_connection* connection; /* null without TAPLINE_NEEDS_CONNECTIONS, and for what is not TCP */
 } tapline_packet;
 
@@ -227,7 +229,10 @@ enum {
   TAPLINE_NEEDS_PACKETS = 1,     /* process() is called */
   TAPLINE_NEEDS_CONNECTIONS = 2, /* packets come with their connection; on_end() and on_release() are called */
   TAPLINE_NEEDS_STREAMS = 4,     /* on_data(), on_gap(), on_stream_end() are called (implies connections) */
-  TAPLINE_NEEDS_INTERVALS = 8    /* on_interval() is called at the end of each interval of packet time */
+  TAPLINE_NEEDS_INTERVALS = 8,   /* on_interval() is called at the end of each interval of packet time */
+  /* Where several taps show a packet, process() gets each view, in the order of time; those after the first have no
+   * connection. Else it gets the first one only. */
+  TAPLINE_NEEDS_ALL_VIEWS = 16
 };
 
 enum { TAPLINE_CONTINUE, TAPLINE_GIVE_UP };                              /* of on_data() and on_gap() */

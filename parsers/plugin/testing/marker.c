@@ -1,5 +1,5 @@
-/* A plug-in for tests: `marker` looks at packets, `lines` at streams. What a payload begins with decides how it
- * behaves:
+/* A plug-in for tests: `marker` looks at packets, `marker_lines` at streams, `marker_views` at the taps of packets.
+ * What a payload begins with decides how the first two behave:
  *
  *   CRASH  reads through a null pointer       ABORT  calls abort()        EXIT   ends the process
  *   HANG   never returns                      SLEEP  neither, but waits   WRONG  emits values of wrong number and type
@@ -193,8 +193,41 @@ static const tapline_parser lines = {
     .on_release = lines_release,
 };
 
-static const tapline_parser* const parsers[] = {&marker, &lines};
-static const tapline_plugin plugin = {TAPLINE_TEST_ABI, sizeof(tapline_plugin), parsers, 2, 0};
+/* ---- views: a tuple for each view that a tap has of a packet ---- */
+
+static const tapline_field views_fields[] = {
+    {.name = "tap", .type = TAPLINE_U64},
+    {.name = "repeated", .type = TAPLINE_BOOL},
+    {.name = "seen_ns", .unit = "ns", .type = TAPLINE_I64},
+};
+
+static void views_process(void* instance, const tapline_packet* const* packets, uint32_t count, tapline_out* out) {
+  struct instance* self = instance;
+  for (uint32_t i = 0; i < count; ++i) {
+    const tapline_value values[3] = {tapline_u64(packets[i]->tap), tapline_bool(packets[i]->repeated_view),
+                                     tapline_i64(packets[i]->time_ns)};
+    self->host->emit_packet(out, packets[i], values, 3);
+  }
+}
+
+static const char* const views_main[] = {"tap"};
+static const tapline_parser views = {
+    .struct_bytes = sizeof(tapline_parser),
+    .field_bytes = sizeof(tapline_field),
+    .name = "marker_views",
+    .layer = TAPLINE_NETWORK,
+    .needs = TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_ALL_VIEWS,
+    .fields = views_fields,
+    .field_count = 3,
+    .main_fields = views_main,
+    .main_field_count = 1,
+    .create = create,
+    .destroy = destroy,
+    .process = views_process,
+};
+
+static const tapline_parser* const parsers[] = {&marker, &lines, &views};
+static const tapline_plugin plugin = {TAPLINE_TEST_ABI, sizeof(tapline_plugin), parsers, 3, 0};
 
 #ifndef TAPLINE_TEST_NO_ENTRY
 const tapline_plugin* tapline_plugin_entry(void) {

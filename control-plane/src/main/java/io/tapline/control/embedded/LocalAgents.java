@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import io.tapline.control.ChildProcesses;
+import io.tapline.control.Tap;
 import io.tapline.control.query.monitors.PartPlans;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -19,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agents that watch an interface of this host for this process: {@code tapline-agent} as a
- * child process, which holds a lease like any other host's. An agent that dies is started again,
- * and its queries resume. Thread-safe.
+ * The agents that watch interfaces of this host for this process: {@code tapline-agent} as a child
+ * process, which holds a lease like any other host's. An agent that dies is started again, and its
+ * queries resume. Thread-safe.
  */
 public final class LocalAgents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalAgents.class);
@@ -42,15 +44,21 @@ public final class LocalAgents implements AutoCloseable {
    * What agents are started with.
    *
    * @param program tapline-agent, beside its monitor
-   * @param networkInterface interface that they watch
+   * @param networkInterface interface that they watch; empty for taps alone
+   * @param taps taps of interfaces that they watch beside it
    * @param plugins plug-ins for the monitor to load
    * @param kafkaTls how the monitor authenticates to brokers; none if it speaks to them unencrypted
    */
   public record Settings(
-      Path program, String networkInterface, List<Path> plugins, TlsFiles kafkaTls) {
+      Path program,
+      Optional<String> networkInterface,
+      List<Tap> taps,
+      List<Path> plugins,
+      TlsFiles kafkaTls) {
     private List<String> command(String name, int port) {
       List<String> line = new ArrayList<>(List.of(program.toString(), "--name", name));
-      line.addAll(List.of("--interface", networkInterface));
+      networkInterface.ifPresent(each -> line.addAll(List.of("--interface", each)));
+      taps.forEach(tap -> line.addAll(List.of("--tap", tap.text())));
       line.addAll(List.of("--control-plane", "127.0.0.1:" + port));
       if (kafkaTls.isNone()) {
         // This process has already checked that plain-text connections to its brokers are allowed.

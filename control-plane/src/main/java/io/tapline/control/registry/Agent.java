@@ -454,6 +454,7 @@ final class Agent {
         sinceNs,
         hello.getVersion(),
         hello.getInterface(),
+        hello.getTapsList().stream().map(AgentTap::of).toList(),
         hello.getCapacityMbps(),
         hello.getParsersList(),
         hello.getMultilog(),

@@ -7,6 +7,7 @@ import java.util.List;
  *
  * @param up whether it holds a lease
  * @param sinceNs when it came up or was lost, in nanoseconds since the epoch
+ * @param taps taps of switches that its monitor listens on
  * @param capacityMbps maximum mirrored traffic
  * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
  * @param load load of the host, averaged over a minute
@@ -21,6 +22,7 @@ public record AgentState(
     long sinceNs,
     String version,
     String networkInterface,
+    List<AgentTap> taps,
     int capacityMbps,
     List<String> parsers,
     String multilog,

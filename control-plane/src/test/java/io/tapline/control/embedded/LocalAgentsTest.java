@@ -16,6 +16,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,7 +46,7 @@ class LocalAgentsTest {
 
   private LocalAgents start(Path program, String... names) throws IOException {
     return LocalAgents.start(
-        new LocalAgents.Settings(program, "lo", List.of(), TlsFiles.NONE),
+        new LocalAgents.Settings(program, Optional.of("lo"), List.of(), List.of(), TlsFiles.NONE),
         List.of(names),
         registry);
   }

@@ -22,6 +22,7 @@ import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.QueryAccounting;
 import io.tapline.schema.rpc.RegistryGrpc;
+import io.tapline.schema.rpc.Tap;
 import io.tapline.schema.rpc.Welcome;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -129,6 +130,12 @@ class AgentRegistryTest {
                       .setAgent(name)
                       .setIncarnation(incarnation)
                       .setInterface("eth0")
+                      .addTaps(
+                          Tap.newBuilder()
+                              .setSwitchName("sw1")
+                              .setPort("2")
+                              .setSide(Tap.Side.DEPARTURES)
+                              .setInterface("eth0"))
                       .setProtocol(protocol)
                       .addAllAssignments(List.of(running))));
     }
@@ -259,6 +266,13 @@ class AgentRegistryTest {
     assertThat(welcome.getHashKey()).isEqualTo(KEYS.flows().digits());
     assertThat(welcome.getTextKey()).isEqualTo(KEYS.texts().digits());
     return peer;
+  }
+
+  @Test
+  void anAgentReportsItsTaps() throws Exception {
+    peer("h1", 1);
+    assertThat(awaitUp("h1", true).taps())
+        .containsExactly(new AgentTap("sw1", "2", "departures", "eth0"));
   }
 
   @Test

@@ -1,21 +1,40 @@
 package io.tapline.control.cli.options;
 
+import io.tapline.control.Tap;
+import io.tapline.control.cli.console.UsageException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Options for capture files. */
+/** Options for capture files, and for other taps. */
 public final class CaptureOptions {
   @Option(
       names = "--pcap",
       paramLabel = "FILE",
-      required = true,
       description =
           "Capture file: pcap or pcapng, also compressed (.zst). Several are merged by the times of their packets.")
   private List<Path> files = new ArrayList<>();
 
+  @Mixin private TapOptions taps;
+
   public List<Path> files() {
     return files;
+  }
+
+  public List<Tap> taps() {
+    return taps.taps();
+  }
+
+  /**
+   * Requires a source of packets.
+   *
+   * @throws UsageException if neither a file nor a tap is given
+   */
+  public void require() {
+    if (files.isEmpty() && taps().isEmpty()) {
+      throw new UsageException("no packets to read: name capture files with --pcap or --tap");
+    }
   }
 }

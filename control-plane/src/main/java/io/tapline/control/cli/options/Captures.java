@@ -1,5 +1,6 @@
 package io.tapline.control.cli.options;
 
+import io.tapline.control.Tap;
 import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
 import java.io.IOException;
@@ -15,18 +16,21 @@ public final class Captures {
   private Captures() {}
 
   /**
-   * Checks the files.
+   * Checks the files, and taps of any kind.
    *
    * @throws CommandException with the monitor's message
    */
-  public static void check(Installation installation, List<Path> files, Console console)
+  public static void check(
+      Installation installation, List<Path> files, List<Tap> taps, Console console)
       throws InterruptedException {
-    if (files.isEmpty()) {
+    if (files.isEmpty() && taps.isEmpty()) {
       return;
     }
     List<String> command = new ArrayList<>(List.of(installation.requireMonitor().toString()));
     command.addAll(List.of("--check-captures", "--status", "json"));
     files.forEach(file -> command.add("--pcap=" + file));
+    taps.forEach(tap -> command.add("--tap=" + tap.text()));
+    taps.stream().filter(tap -> !tap.file()).map(Tap::source).forEach(NetworkInterfaces::check);
     try {
       Process monitor =
           new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();

@@ -70,7 +70,7 @@ public final class DemoCommand implements Callable<Integer> {
     Installation installation = Installation.current();
     Inventory inventory = Installation.inventory(installation.bundledInventory());
     Path capture = installation.bundledCapture();
-    Captures.check(installation, List.of(capture), console);
+    Captures.check(installation, List.of(capture), List.of(), console);
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
         PipelineStart.of(

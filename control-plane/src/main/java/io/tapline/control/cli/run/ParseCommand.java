@@ -52,13 +52,14 @@ public final class ParseCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    captures.require();
     Installation installation = plugins.installation();
     Path monitor = installation.requireMonitor();
     List<ParserInfo> chosen = chosen(installation.catalogue());
     Process process =
         ChildProcesses.start(
             new ProcessBuilder().redirectError(ProcessBuilder.Redirect.PIPE),
-            command(monitor, installation.plugins(), chosen, captures.files()));
+            command(monitor, installation.plugins(), chosen, captures));
     MonitorMessages messages = MonitorMessages.read(process.getErrorStream(), console);
     TupleTables tables = new TupleTables(console, chosen);
     try (InputStream tuples = process.getInputStream()) {
@@ -84,13 +85,14 @@ public final class ParseCommand implements Callable<Integer> {
   }
 
   private static List<String> command(
-      Path monitor, List<Path> plugins, List<ParserInfo> parsers, List<Path> files) {
+      Path monitor, List<Path> plugins, List<ParserInfo> parsers, CaptureOptions captures) {
     List<String> command = new ArrayList<>(List.of(monitor.toString()));
     command.addAll(
         List.of("--parser", String.join(",", parsers.stream().map(ParserInfo::name).toList())));
     command.addAll(List.of("--output", "json", "--status", "json"));
     plugins.forEach(plugin -> command.addAll(List.of("--plugin", plugin.toString())));
-    files.forEach(file -> command.addAll(List.of("--pcap", file.toString())));
+    captures.files().forEach(file -> command.addAll(List.of("--pcap", file.toString())));
+    captures.taps().forEach(tap -> command.addAll(List.of("--tap", tap.text())));
     return command;
   }
 

@@ -98,6 +98,7 @@ public final class RunCommand implements Callable<Integer> {
   }
 
   private void run() throws Exception {
+    captures.require();
     String text = QueryText.of(query);
     tls.check(Set.of(TlsOptions.Service.KAFKA, TlsOptions.Service.REDIS, TlsOptions.Service.FLINK));
     services.speakTls(tls);
@@ -105,8 +106,8 @@ public final class RunCommand implements Callable<Integer> {
     clear.warn(console);
     Inventory inventory = Installation.inventory(inventoryFile);
     Installation installation = plugins.installation();
-    Captures.check(installation, captures.files(), console);
-    Source source = Source.files(captures.files(), speed.toString());
+    Captures.check(installation, captures.files(), captures.taps(), console);
+    Source source = Source.taps(captures.files(), captures.taps(), speed.toString());
     try (PipelineSession session =
         PipelineStart.of(
             console,

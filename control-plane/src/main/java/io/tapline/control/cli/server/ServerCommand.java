@@ -7,7 +7,6 @@ import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.cli.options.AgentOptions;
 import io.tapline.control.cli.options.CapacityOptions;
-import io.tapline.control.cli.options.Captures;
 import io.tapline.control.cli.options.ClearOptions;
 import io.tapline.control.cli.options.CoordinationOptions;
 import io.tapline.control.cli.options.HashKeyOptions;
@@ -16,12 +15,10 @@ import io.tapline.control.cli.options.ListenOptions;
 import io.tapline.control.cli.options.MultilogOptions;
 import io.tapline.control.cli.options.PluginOptions;
 import io.tapline.control.cli.options.ServiceOptions;
-import io.tapline.control.cli.options.Speed;
 import io.tapline.control.cli.options.SwitchTlsOptions;
 import io.tapline.control.cli.options.TlsOptions;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.embedded.LocalAgents;
-import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentAccess;
 import io.tapline.control.server.AgentSettings;
 import io.tapline.control.server.ControlPlane;
@@ -35,11 +32,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -57,50 +51,7 @@ import picocli.CommandLine.Option;
 public final class ServerCommand implements Callable<Integer> {
   private final Console console;
 
-  @ArgGroup(exclusive = true)
-  private Packets packets;
-
-  /** The source of packets. */
-  static final class Packets {
-    @Option(
-        names = "--interface",
-        paramLabel = "IF",
-        description = "Network interface to listen on (needs root).")
-    private String networkInterface;
-
-    @Option(
-        names = "--pcap",
-        paramLabel = "FILE",
-        description = "Capture files, merged by the times of their packets.")
-    private List<Path> files = new ArrayList<>();
-
-    @Option(
-        names = "--agents",
-        paramLabel = "HOST:PORT",
-        description =
-            "Where the hosts' agents (tapline-agent) come for leases: their monitors watch.")
-    private String agents;
-
-    /** Checks everything that can be checked before anything is started. */
-    void check(Installation installation, Console console) throws InterruptedException {
-      if (networkInterface != null) {
-        NetworkInterfaces.check(networkInterface);
-      } else if (agents == null) {
-        Captures.check(installation, files, console);
-      }
-    }
-
-    /** Returns the capture files that queries read; empty if agents' monitors watch. */
-    Optional<Source> source() {
-      return agents != null || networkInterface != null
-          ? Optional.empty()
-          : Optional.of(Source.files(files, Speed.MAX.toString()));
-    }
-
-    boolean isLocal() {
-      return networkInterface != null;
-    }
-  }
+  @Mixin private PacketOptions packets;
 
   @Option(
       names = "--inventory",
@@ -147,22 +98,20 @@ public final class ServerCommand implements Callable<Integer> {
     capacity.check();
     services.speakTls(tls);
     coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
-    if (packets != null) {
-      packets.check(plugins.installation(), console);
-    }
+    packets.check(plugins.installation(), console);
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
     Optional<AgentSettings> hosts = hosts(agents);
     Optional<SwitchSettings> controlled = switches(network);
-    coordination.check(packets != null && packets.agents != null, services);
+    coordination.check(packets.agents().isPresent(), services);
     openBroker(agents);
     checkClear();
     clear.warn(console);
-    if (packets == null || packets.agents == null) {
+    if (packets.agents().isEmpty()) {
       plugins.installation().requireMonitor();
     }
-    if (packets != null && packets.isLocal()) {
+    if (packets.isLocal()) {
       plugins.installation().requireAgent();
     }
     ServerSettings settings = settings(inventory, network, hosts, controlled);
@@ -191,9 +140,9 @@ public final class ServerCommand implements Callable<Integer> {
             inventory,
             network,
             HashKeys.KNOWN,
-            capacity.mostQueries(packets != null && !packets.files.isEmpty())),
+            capacity.mostQueries(packets.readsFiles())),
         keys,
-        Optional.ofNullable(packets).flatMap(Packets::source),
+        packets.files(),
         hosts,
         localAgents(),
         controlled,
@@ -202,27 +151,25 @@ public final class ServerCommand implements Callable<Integer> {
         port -> listening.url(port, tls));
   }
 
-  /** Returns what the agents of this host's interface are started with; empty for none. */
+  /** Returns what the agents of this host's interfaces are started with; empty for none. */
   private Optional<LocalAgents.Settings> localAgents() {
     Installation installation = plugins.installation();
-    return Optional.ofNullable(packets)
-        .filter(Packets::isLocal)
-        .map(
-            watched ->
-                new LocalAgents.Settings(
-                    installation.agent(),
-                    watched.networkInterface,
-                    installation.plugins(),
-                    services.kafkaTls()));
+    return packets.isLocal()
+        ? Optional.of(
+            new LocalAgents.Settings(
+                installation.agent(),
+                packets.networkInterface(),
+                packets.taps(),
+                installation.plugins(),
+                services.kafkaTls()))
+        : Optional.empty();
   }
 
   /** Throws a usage error if a connection beyond loopback would be unencrypted. */
   private void checkClear() {
     services.check(clear);
     coordination.check(clear);
-    if (packets != null && packets.agents != null) {
-      agentOptions.check(clear, packets.agents);
-    }
+    packets.agents().ifPresent(at -> agentOptions.check(clear, at));
     if (openFlowPort != null) {
       ControllerCommand.check(clear, tls, openFlowAddress);
     }
@@ -230,19 +177,19 @@ public final class ServerCommand implements Callable<Integer> {
 
   /** Returns where agents are accepted; null if they are not. */
   private InetSocketAddress agents() {
-    if (packets != null && packets.isLocal()) {
+    if (packets.isLocal()) {
       return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     }
-    if (packets == null || packets.agents == null) {
+    if (packets.agents().isEmpty()) {
       return null;
     }
-    int colon = packets.agents.lastIndexOf(':');
+    String text = packets.agents().get();
+    int colon = text.lastIndexOf(':');
     try {
       return new InetSocketAddress(
-          packets.agents.substring(0, Math.max(0, colon)),
-          Integer.parseInt(packets.agents.substring(colon + 1)));
+          text.substring(0, Math.max(0, colon)), Integer.parseInt(text.substring(colon + 1)));
     } catch (IllegalArgumentException e) {
-      throw new UsageException("--agents " + packets.agents + ": give HOST:PORT");
+      throw new UsageException("--agents " + text + ": give HOST:PORT");
     }
   }
 
@@ -258,13 +205,12 @@ public final class ServerCommand implements Callable<Integer> {
     } else if (address != null && address.isAnyLocalAddress() && services.brokers().isEmpty()) {
       throw new UsageException(
           "--agents %s: name the address that hosts reach, or give --brokers"
-              .formatted(packets.agents));
+              .formatted(packets.agents().orElseThrow()));
     }
   }
 
   private Optional<AgentSettings> hosts(InetSocketAddress agents) {
-    boolean local = packets != null && packets.isLocal();
-    AgentAccess access = local ? AgentAccess.OPEN : agentOptions.access();
+    AgentAccess access = packets.isLocal() ? AgentAccess.OPEN : agentOptions.access();
     Duration grace = agentOptions.grace();
     return Optional.ofNullable(agents).map(at -> new AgentSettings(at, access, grace));
   }

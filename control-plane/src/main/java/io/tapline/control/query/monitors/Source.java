@@ -1,5 +1,6 @@
 package io.tapline.control.query.monitors;
 
+import io.tapline.control.Tap;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import java.nio.file.Path;
@@ -11,30 +12,43 @@ import java.util.Optional;
  * A query's source of packets.
  *
  * @param files capture files, merged by time; empty for other sources
+ * @param taps taps of this host, all of them files or all interfaces, beside the files; empty for
+ *     agents
  * @param speed replay speed of files: "max", or "1x" for the speed of the capture
- * @param hosts hosts whose agents capture; empty for files
+ * @param hosts hosts whose agents capture; empty for files and taps
  * @param local whether those agents all watch the same interface of this host, so that one of them
  *     serves a query; else each host has its own part
  */
-public record Source(List<Path> files, String speed, Optional<AgentRegistry> hosts, boolean local) {
+public record Source(
+    List<Path> files, List<Tap> taps, String speed, Optional<AgentRegistry> hosts, boolean local) {
   public Source {
     files = List.copyOf(files);
-    if (files.isEmpty() == hosts.isEmpty()) {
-      throw new IllegalArgumentException("a source is either files or hosts");
+    taps = List.copyOf(taps);
+    if ((files.isEmpty() && taps.isEmpty()) == hosts.isEmpty()) {
+      throw new IllegalArgumentException("a source is either files and taps, or hosts");
+    }
+    boolean anyFile = !files.isEmpty() || taps.stream().anyMatch(Tap::file);
+    if (anyFile && !taps.stream().allMatch(Tap::file)) {
+      throw new IllegalArgumentException("taps are either files or interfaces");
     }
   }
 
   public static Source files(List<Path> files, String speed) {
-    return new Source(files, speed, Optional.empty(), false);
+    return new Source(files, List.of(), speed, Optional.empty(), false);
   }
 
-  /** An interface of this host. */
+  /** Files, and taps of this host, that the query's own monitor reads. */
+  public static Source taps(List<Path> files, List<Tap> taps, String speed) {
+    return new Source(files, taps, speed, Optional.empty(), false);
+  }
+
+  /** Interfaces of this host. */
   public static Source local(AgentRegistry registry) {
-    return new Source(List.of(), "max", Optional.of(registry), true);
+    return new Source(List.of(), List.of(), "max", Optional.of(registry), true);
   }
 
   public static Source hosts(AgentRegistry registry) {
-    return new Source(List.of(), "max", Optional.of(registry), false);
+    return new Source(List.of(), List.of(), "max", Optional.of(registry), false);
   }
 
   /** Returns the hosts that switches can copy packets to; empty for other sources. */
@@ -55,16 +69,17 @@ public record Source(List<Path> files, String speed, Optional<AgentRegistry> hos
 
   /** Returns true if the source has no end and is the same for all queries. */
   public boolean live() {
-    return files.isEmpty();
+    return files.isEmpty() && taps.stream().noneMatch(Tap::file);
   }
 
-  /** Returns the monitor's flags for files. */
+  /** Returns the flags of the query's own monitor. */
   List<String> flags() {
-    List<String> flags = new ArrayList<>(List.of("--speed", speed));
-    for (Path file : files) {
-      flags.add("--pcap");
-      flags.add(file.toString());
+    List<String> flags = new ArrayList<>();
+    if (!live()) {
+      flags.addAll(List.of("--speed", speed));
     }
+    files.forEach(file -> flags.addAll(List.of("--pcap", file.toString())));
+    taps.forEach(tap -> flags.addAll(List.of("--tap", tap.text())));
     return flags;
   }
 }

@@ -8,6 +8,7 @@ import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.NodeState;
 import io.tapline.control.registry.AgentState;
+import io.tapline.control.registry.AgentTap;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Route;
 import io.tapline.schema.rpc.NodeCounters;
@@ -77,6 +78,8 @@ public final class NodeRoutes {
     agent.put("since_ns", state.sinceNs());
     agent.put("version", state.version());
     agent.put("interface", state.networkInterface());
+    ArrayNode taps = agent.putArray("taps");
+    state.taps().forEach(tap -> taps.add(tap(tap)));
     agent.put("capacity_mbps", state.capacityMbps());
     agent.put("load", state.load());
     agent.put("cores", state.cores());
@@ -95,5 +98,19 @@ public final class NodeRoutes {
       mirrored.put("lost", copies.lost());
     }
     return agent;
+  }
+
+  /** Leaves out what is unknown. */
+  private static ObjectNode tap(AgentTap tap) {
+    ObjectNode json = Json.object();
+    json.put("switch", tap.switchName());
+    if (!tap.port().isEmpty()) {
+      json.put("port", tap.port());
+    }
+    if (!tap.side().isEmpty()) {
+      json.put("side", tap.side());
+    }
+    json.put("interface", tap.networkInterface());
+    return json;
   }
 }

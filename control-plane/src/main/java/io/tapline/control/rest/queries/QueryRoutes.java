@@ -84,7 +84,7 @@ public final class QueryRoutes {
     String text = RequestBody.query(ctx);
     String detail =
         source == null
-            ? "this server has no data path: start it with --interface, --pcap or --agents"
+            ? "this server has no data path: start it with --interface, --pcap, --tap or --agents"
             : source.unavailable();
     if (!detail.isEmpty()) {
       metrics.rejected(Rejection.NO_DATA_PATH);

@@ -1,4 +1,4 @@
-package io.tapline.control.cli.server;
+package io.tapline.control.cli.options;
 
 import io.tapline.control.cli.console.CommandException;
 import java.io.IOException;
@@ -10,12 +10,12 @@ import java.util.List;
  * The host's network interfaces, as the kernel lists them: Java's own list lacks those without an
  * address, as most ports that receive mirrored packets are.
  */
-final class NetworkInterfaces {
+public final class NetworkInterfaces {
   private static final Path LIST = Path.of("/proc/self/net/dev");
 
   private NetworkInterfaces() {}
 
-  static void check(String name) {
+  public static void check(String name) {
     List<String> names = names();
     if (!names.contains(name)) {
       throw new CommandException(

@@ -1,0 +1,45 @@
+package io.tapline.control;
+
+import java.util.stream.Stream;
+
+/**
+ * A tap of this host's monitor: where copies are made, and where they come to. The monitor checks
+ * the whole form.
+ *
+ * @param text SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE
+ */
+public record Tap(String text) {
+  /**
+   * Checks that the text names a source.
+   *
+   * @throws IllegalArgumentException saying what is expected
+   */
+  public Tap {
+    if (source(text).isEmpty()) {
+      throw new IllegalArgumentException(
+          "'%s' is no tap: expected SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0"
+              .formatted(text));
+    }
+  }
+
+  /** Returns the name of the interface or file. */
+  public String source() {
+    return source(text);
+  }
+
+  /**
+   * Returns true if the source is a capture file. The monitor applies the same rule to its name.
+   */
+  public boolean file() {
+    String source = source();
+    int interfaces = source.lastIndexOf('#');
+    String name = interfaces < 0 ? source : source.substring(0, interfaces);
+    return source.contains("/")
+        || Stream.of(".pcap", ".pcapng", ".cap", ".zst").anyMatch(name::endsWith);
+  }
+
+  private static String source(String text) {
+    int equals = text.indexOf('=');
+    return equals <= 0 ? "" : text.substring(equals + 1);
+  }
+}

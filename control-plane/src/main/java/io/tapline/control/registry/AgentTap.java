@@ -1,0 +1,22 @@
+package io.tapline.control.registry;
+
+import io.tapline.schema.rpc.Tap;
+
+/**
+ * A tap of a switch that an agent's monitor listens on.
+ *
+ * @param port empty if unknown, or for all ports
+ * @param side "arrivals" before the port's queue, "departures" after it; empty if unknown
+ * @param networkInterface interface that the copies come to
+ */
+public record AgentTap(String switchName, String port, String side, String networkInterface) {
+  static AgentTap of(Tap tap) {
+    String side =
+        switch (tap.getSide()) {
+          case ARRIVALS -> "arrivals";
+          case DEPARTURES -> "departures";
+          default -> "";
+        };
+    return new AgentTap(tap.getSwitchName(), tap.getPort(), side, tap.getInterface());
+  }
+}

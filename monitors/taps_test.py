@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Two taps of one port, before and after a queue: each packet counts once, whichever way the taps come to the monitor."""
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from testing.captures import departures_of, has_wireshark, nanosecond_pcap, packet_count, packets_of, pcapng, tcp_totals
+from testing.monitor_process import Monitor, balanced, pcap, run, tcp_frame
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CAPTURES = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT / ".." / "shared" / "traces")) / "generated"
+SMALL = ROOT / "testbed" / "captures"
+MARKER = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
+
+
+class TapsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        catalogue = json.loads(run("--list-parsers")[1])
+        parsers = catalogue["parsers"] if isinstance(catalogue, dict) else catalogue
+        # That one reports the monitor's own figures.
+        cls.parsers = ",".join(parser["name"] for parser in parsers if parser["name"] != "monitor_stats")
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, data):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def parse(self, *arguments, parsers=None):
+        """The tuples without the times at which they became certain, and the accounting."""
+        with tempfile.TemporaryFile() as out, Monitor("--parser", parsers or self.parsers, *arguments, stdout=out) as monitor:
+            code, _ = monitor.finish()
+            self.assertEqual(code, 0, monitor.events)
+            out.seek(0)
+            tuples = [json.loads(line) for line in out]
+        accounting = monitor.event("end")["accounting"]
+        self.assertTrue(balanced(accounting), accounting)
+        for each in tuples:
+            del each["time_ns"]
+        return sorted(json.dumps(each, sort_keys=True) for each in tuples), accounting
+
+    def check(self, capture):
+        arrivals = packets_of(capture)
+        departures = departures_of(arrivals)
+        tuples, alone = self.parse("--pcap", self.write("alone.pcap", nanosecond_pcap(arrivals)))
+        both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
+        sources = {"interfaces": (both + "#in", both + "#out"),
+                   "files": (self.write("in.pcap", nanosecond_pcap(arrivals)), self.write("out.pcap", nanosecond_pcap(departures)))}
+        for name, (before, after) in sources.items():
+            with self.subTest(name):
+                found, accounting = self.parse("--tap", f"sw1:2:arrivals={before}", "--tap", f"sw1:2:departures={after}")
+                self.assertEqual(found, tuples)
+                self.assertEqual(accounting["queries"], alone["queries"])
+                self.assertEqual(accounting["forgotten_views"], 0)
+                first, second = accounting["taps"]
+                self.assertEqual((first["received"], second["received"]), (len(arrivals), len(departures)))
+                self.assertEqual(first["repeated"], 0)
+                self.assertEqual(second["passed"], 0, "each departure had arrived")
+                self.assertEqual((first["late"], second["late"]), (0, 0))
+
+    def test_small_captures(self):
+        for name in ("http_small", "tcp_small", "protocols_small"):
+            with self.subTest(name):
+                self.check(SMALL / f"{name}.pcap.zst")
+
+    def test_generated_captures(self):
+        if not CAPTURES.is_dir():
+            self.skipTest(f"no captures at {CAPTURES}: set TAPLINE_CAPTURES")
+        for name in ("tcp_loss", "http_ipv6", "redis_mix"):
+            with self.subTest(name):
+                self.check(CAPTURES / f"{name}.pcap.zst")
+
+    def test_figures_are_those_of_the_capture(self):
+        """capinfos counts the packets of both taps; tshark those of TCP, with their bytes, at each."""
+        if not has_wireshark():
+            self.skipTest("needs tshark and capinfos")
+        for name in ("http_small", "tcp_small"):
+            with self.subTest(name):
+                arrivals = packets_of(SMALL / f"{name}.pcap.zst")
+                both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures_of(arrivals)}))
+                tuples, accounting = self.parse("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out",
+                                                parsers="tcp_pkt_size")
+                totals = tcp_totals(both)
+                self.assertEqual(accounting["packets_received"], packet_count(both))
+                self.assertEqual([(tap["received"], tap["bytes"]) for tap in accounting["taps"]], [totals["in"], totals["out"]])
+                sizes = [json.loads(each) for each in tuples]
+                self.assertEqual((sum(t["packets"] for t in sizes), sum(t["bytes"] for t in sizes)), totals["in"])
+
+    def test_a_parser_that_asks_gets_every_view(self):
+        arrivals = packets_of(SMALL / "http_small.pcap.zst")
+        departures = departures_of(arrivals)
+        both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
+        tuples, accounting = self.parse("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out",
+                                        "--plugin", MARKER, parsers="marker_views,tcp_pkt_size")
+        views = [json.loads(each) for each in tuples if "marker_views" in each]
+        for tap, packets in enumerate((arrivals, departures)):
+            seen = sorted(view["seen_ns"] for view in views if view["tap"] == tap)
+            self.assertEqual(seen, sorted(time_ns for time_ns, _ in packets))
+        self.assertTrue(all(view["repeated"] == (view["tap"] == 1) for view in views))
+        sizes = [json.loads(each) for each in tuples if "tcp_pkt_size" in each]
+        self.assertEqual(sum(each["packets"] for each in sizes), len(arrivals))
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
+
+    def test_a_horizon_that_is_too_short_counts_twice(self):
+        packets = [(10**9 + i * 10**6, tcp_frame(40000 + i)) for i in range(10)]
+        late = [(time_ns + 50_000_000, frame) for time_ns, frame in packets]
+        taps = ("--tap", "sw1:2:arrivals=" + self.write("in.pcap", nanosecond_pcap(packets)),
+                "--tap", "sw1:2:departures=" + self.write("out.pcap", nanosecond_pcap(late)))
+        for horizon_ms, counted in (("49", 20), ("50", 10)):
+            _, accounting = self.parse(*taps, "--view-horizon-ms", horizon_ms, parsers="tcp_pkt_size")
+            self.assertEqual(accounting["queries"]["local"]["packets_in"], counted)
+
+    def test_captures_without_a_switch_count_as_before(self):
+        packets = [(1000 + i, tcp_frame(40000 + i)) for i in range(10)]
+        one, two = self.write("a.pcap", pcap(packets)), self.write("b.pcap", pcap(packets))
+        _, accounting = self.parse("--pcap", one, "--pcap", two, parsers="tcp_pkt_size")
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], 20)
+        self.assertEqual([tap["tap"] for tap in accounting["taps"]], [one, two])
+        self.assertEqual([tap["passed"] for tap in accounting["taps"]], [10, 10])
+
+    def test_wrong_taps(self):
+        path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
+        for arguments, words in (
+                (["--tap", f"sw1:2:in={path}"], "'in' is no side of a queue"),
+                (["--tap", f"sw1={path}", "--tap", f"sw1={path}.pcap"], "is given twice"),
+                (["--tap", f"sw1={path}", "--tap", f"sw2={path}"], "is read for two taps"),
+                (["--tap", "sw1"], "expected SWITCH")):
+            code, _, err = run("--parser", "tcp_pkt_size", *arguments)
+            self.assertEqual(code, 2, err)
+            self.assertIn(words, err)
+        code, _, err = run("--parser", "tcp_pkt_size", "--tap", f"sw1={path}#eth0")
+        self.assertEqual(code, 1, err)
+        self.assertIn("is a pcap, which has no interfaces", err)
+        both = self.write("both.pcapng", pcapng({"in": [(10**18, tcp_frame(1))], "out": []}))
+        code, _, err = run("--parser", "tcp_pkt_size", "--tap", f"sw1={both}#eth0")
+        self.assertEqual(code, 1, err)
+        self.assertIn("has no interface 'eth0'; it has: in, out", err)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

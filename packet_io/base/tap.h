@@ -1,0 +1,46 @@
+// A tap: where a copy of traffic is made. A program's taps have numbers, in the order in which they are given; each
+// packet carries that of its tap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+inline constexpr size_t kMostTaps = 64;
+
+// The side of the port's queue: packets before they wait in it, or after.
+enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
+std::string_view NameOf(TapSide side);  // "arrivals", "departures", "" for kUnknown
+
+struct Tap {
+  // Longest name of a switch or a port, in bytes: those of rows (multilog/headers/header_row.h).
+  static constexpr size_t kMostNameBytes = 24;
+
+  std::string switch_name = {};  // empty: unknown
+  std::string port = {};         // empty: unknown, or all of the switch's ports
+  TapSide side = TapSide::kUnknown;
+  // An interface of this host, or a capture file; "FILE#INTERFACE" is one interface of a pcapng.
+  std::string source = {};
+  bool file = false;
+
+  bool has_switch() const { return !switch_name.empty(); }
+  // "sw1:eth2:arrivals", or the source of a tap without a switch.
+  std::string name() const;
+
+  bool operator==(const Tap&) const = default;
+};
+
+// Reads SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for anything else. A source with a folder,
+// or ending in .pcap, .pcapng, .cap or .zst, is a file: a configuration means the same on every host.
+Status ParseTap(const std::string& text, Tap* tap);
+
+// Returns kUsage if two taps are at the same place or share a source, or if there are more than kMostTaps.
+Status ValidateTaps(std::span<const Tap> taps);
+
+}  // namespace tapline

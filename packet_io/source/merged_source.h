@@ -1,0 +1,58 @@
+// Several live sources as one: their packets in the order of packet time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "packet_io/source/packet_source.h"
+
+namespace tapline {
+
+// The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
+// waiting, or says by IdleTimeNs() that it will have no earlier one. A source that breaks its word makes packets late:
+// they are returned as they come, and counted.
+class MergedSource final : public PacketSource {
+ public:
+  // REQUIRES: at least one source; each has one tap, and is live.
+  explicit MergedSource(std::vector<std::unique_ptr<PacketSource>> sources);
+
+  // The first source is started first and stopped last.
+  Status Start() override;
+  void Stop() override;
+  Burst Poll(std::span<RawPacket> packets) override;
+  Status status() const override;
+  Losses ReadLosses() override;
+  Losses ReadLosses(uint8_t tap) override { return inputs_[tap].source->ReadLosses(); }
+  uint64_t LatePackets(uint8_t tap) const override { return inputs_[tap].late + inputs_[tap].source->LatePackets(0); }
+
+  // All sources are of one kind: buffers of one may be handed to another.
+  bool retains() const override { return inputs_[0].source->retains(); }
+  void Retain(void* buffer, uint16_t times) override { inputs_[0].source->Retain(buffer, times); }
+  void Release(std::span<void* const> buffers) override { inputs_[0].source->Release(buffers); }
+  bool live() const override { return inputs_[0].source->live(); }
+  std::optional<int64_t> IdleTimeNs() const override;
+
+ private:
+  struct Input {
+    std::unique_ptr<PacketSource> source;
+    // Packets polled: packets[next] comes next if next < count.
+    std::array<RawPacket, kBurstPackets> packets;
+    size_t next = 0;
+    size_t count = 0;
+    bool ended = false;
+    uint64_t late = 0;
+
+    bool has_packet() const { return next < count; }
+    // No packet that is still to come is earlier. INT64_MIN if that is unknown.
+    int64_t reached_ns() const;
+  };
+
+  void PollEmpty();
+  Input* Earliest();
+
+  std::vector<Input> inputs_;
+  int64_t latest_ns_ = INT64_MIN;
+};
+
+}  // namespace tapline

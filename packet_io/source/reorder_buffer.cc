@@ -1,0 +1,52 @@
+#include "packet_io/source/reorder_buffer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace tapline {
+
+void ReorderBuffer::Add(std::span<const CapturedPacket> packets) {
+  for (const CapturedPacket& packet : packets) {
+    if (free_.empty()) free_.push_back(std::make_unique<Waiting>());
+    std::unique_ptr<Waiting> waiting = std::move(free_.back());
+    free_.pop_back();
+    waiting->bytes.assign(packet.data, packet.data + packet.captured_bytes);
+    waiting->packet = packet;
+    waiting->packet.data = waiting->bytes.data();
+    waiting->number = added_++;
+    latest_ns_ = std::max(latest_ns_, packet.time_ns);
+    waiting_bytes_ += packet.captured_bytes + sizeof(Waiting);
+    waiting_.push_back(std::move(waiting));
+    std::push_heap(waiting_.begin(), waiting_.end(), Later());
+  }
+}
+
+bool ReorderBuffer::IsReady() const {
+  if (waiting_.empty()) return false;
+  return ended_ || waiting_bytes_ >= kMostBytes || latest_ns_ - waiting_.front()->packet.time_ns >= bound_ns_;
+}
+
+std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::Pop() {
+  std::pop_heap(waiting_.begin(), waiting_.end(), Later());
+  std::unique_ptr<Waiting> earliest = std::move(waiting_.back());
+  waiting_.pop_back();
+  waiting_bytes_ -= earliest->packet.captured_bytes + sizeof(Waiting);
+  return earliest;
+}
+
+size_t ReorderBuffer::Take(std::span<CapturedPacket> packets) {
+  size_t count = 0;
+  while (count < packets.size() && IsReady()) {
+    taken_.push_back(Pop());
+    packets[count++] = taken_.back()->packet;
+  }
+  return count;
+}
+
+void ReorderBuffer::Recycle() {
+  std::move(taken_.begin(), taken_.end(), std::back_inserter(free_));
+  taken_.clear();
+}
+
+}  // namespace tapline

@@ -1,0 +1,56 @@
+// Puts packets that a file holds almost in the order of time into that order, as those of several interfaces are that
+// one program captured. Copies their bytes: packets wait here across refills of the read window.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "packet_io/capture/record_format.h"
+
+namespace tapline {
+
+class ReorderBuffer {
+ public:
+  // A packet waits until one has come that is `bound_ns` later, or until the waiting ones take kMostBytes.
+  explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
+
+  void Add(std::span<const CapturedPacket> packets);
+  // No packet follows: none waits any longer.
+  void End() { ended_ = true; }
+
+  // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until Recycle().
+  size_t Take(std::span<CapturedPacket> packets);
+  // Frees the bytes of the packets taken.
+  void Recycle();
+
+  bool empty() const { return waiting_.empty(); }
+
+ private:
+  static constexpr size_t kMostBytes = 16 << 20;
+
+  struct Waiting {
+    CapturedPacket packet;
+    uint64_t number;  // in the file: packets of one time keep their order
+    std::vector<uint8_t> bytes;
+  };
+  struct Later {
+    bool operator()(const std::unique_ptr<Waiting>& a, const std::unique_ptr<Waiting>& b) const {
+      return a->packet.time_ns != b->packet.time_ns ? a->packet.time_ns > b->packet.time_ns : a->number > b->number;
+    }
+  };
+
+  bool IsReady() const;
+  std::unique_ptr<Waiting> Pop();
+
+  int64_t bound_ns_;
+  bool ended_ = false;
+  int64_t latest_ns_ = INT64_MIN;
+  uint64_t added_ = 0;
+  size_t waiting_bytes_ = 0;
+  std::vector<std::unique_ptr<Waiting>> waiting_;  // a heap, the earliest at the front
+  std::vector<std::unique_ptr<Waiting>> taken_, free_;
+};
+
+}  // namespace tapline

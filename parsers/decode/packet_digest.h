@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/api/flow_hash.h"
+#include "parsers/api/packet.h"
+
+namespace tapline {
+
+// A keyed digest of everything in a packet that a switch, a router or a tunnel on the way leaves alone: addresses,
+// protocol, identification, fragment offset, flow label, lengths, transport header and data of the innermost datagram.
+// Ignores the link header, VLAN, outer headers, traffic class, hop limit, and the IP, TCP and UDP checksums. Different
+// packets have equal digests by chance only, 1 in 2^64.
+// REQUIRES: decode() returned kOk or kFragment for the packet.
+uint64_t digest_of(const Packet& packet, HashKey key);
+
+}  // namespace tapline
