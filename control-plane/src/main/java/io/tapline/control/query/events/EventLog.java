@@ -100,7 +100,10 @@ final class EventLog {
       if (list.getEventsCount() == batch.getCount()) {
         return Optional.of(list);
       }
-      LOG.warn("{} of {} sent another number of events than it says", batch.getMonitor(), batch.getQuery());
+      LOG.warn(
+          "{} of {} sent another number of events than it says",
+          batch.getMonitor(),
+          batch.getQuery());
     } catch (InvalidProtocolBufferException e) {
       LOG.warn("events of {} from {} can't be read", batch.getQuery(), batch.getMonitor());
     }
