@@ -123,7 +123,7 @@ test-sanitized: sanitized
 	@$(call results,sanitized)
 
 # What threads share without locks, under ThreadSanitizer.
-THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
+THREAD_TESTS = dispatch_test doorbell_test event_ring_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
 .PHONY: test-threads
 test-threads: deps
 	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=thread >/dev/null

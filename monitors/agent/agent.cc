@@ -254,8 +254,7 @@ void Agent::Deliver() {
   // Without a lease nothing is sent: the next hello reports the state.
   const bool has_lease = lease_ != nullptr && welcomed_;
   const bool takes_events = has_lease && deployment_.protocol() > 0;
-  if (takes_events)
-    events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
+  if (takes_events) events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
   std::vector<v1::MonitorStatus> held;
   for (v1::MonitorStatus& status : out.control_plane) {
     if (!has_lease) break;

@@ -33,7 +33,8 @@ class EventForwarderTest : public testing::Test {
     std::vector<uint64_t> numbers;
     for (const v1::EventBatch& batch : batches_) {
       if (batch.query() != query) continue;
-      for (const v1::Event& event : ListOf(batch).events()) numbers.push_back(event.values(0).number());
+      const v1::EventList list = ListOf(batch);
+      for (const v1::Event& event : list.events()) numbers.push_back(event.values(0).number());
     }
     return numbers;
   }

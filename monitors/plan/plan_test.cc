@@ -66,11 +66,10 @@ TEST(PlanTest, WrongArgumentsAreRefused) {
     return Parse(PlanOfMarked(argument), &spec).message();
   };
   EXPECT_EQ(message(R"({"parser":"http_get","name":"dscp","value":"10"})"),
-            "plan.json: an argument is for 'http_get', which the query does not run");
-  EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"),
-            "plan.json: 'marked_packet' has no argument 'ecn'");
+            "an argument is for 'http_get', which the query does not run");
+  EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"), "'marked_packet' has no argument 'ecn'");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"dscp","value":"64"})"),
-            "plan.json: marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
+            "marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
 }
 
 TEST(PlanTest, WhatAnotherMonitorHas) {
@@ -134,8 +133,7 @@ TEST(PlanTest, ShapesOfTexts) {
   EXPECT_EQ(spec.shapes[0].field, "url");
   EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
   const auto message = [&](const std::string& json) { return Parse(json, &spec).message(); };
-  EXPECT_EQ(message(with("sample", "url", R"("HASH")")),
-            "a shape is for 'sample', which the query does not run");
+  EXPECT_EQ(message(with("sample", "url", R"("HASH")")), "a shape is for 'sample', which the query does not run");
   EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "'http_get' has no text 'status'");
   EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "'http_get' has no text 'nothing'");
   EXPECT_EQ(message(with("http_get", "url", "77")), "form 77 of 'url' is not known");

@@ -45,7 +45,10 @@ class LiveQueriesTest {
         List<ProcessHandle> children = server.process().descendants().toList();
         server.close();
         assertThat(server.process().exitValue()).isZero();
-        assertThat(children.stream().filter(ProcessHandle::isAlive)).isEmpty();
+        // A monitor's worker is killed by the kernel when its supervisor has ended.
+        for (ProcessHandle child : children) {
+          child.onExit().get(10, TimeUnit.SECONDS);
+        }
       }
     } finally {
       if (link != null) {
@@ -153,19 +156,22 @@ class LiveQueriesTest {
         .toList();
   }
 
-  private static ProcessHandle only(ProcessHandle parent, String program) {
-    List<ProcessHandle> processes = children(parent, program);
-    assertThat(processes).as(program).hasSize(1);
-    return processes.get(0);
-  }
-
+  /** Returns the first agent; another would run the queries that it has no room for. */
   private ProcessHandle agent() {
-    return only(server.process().toHandle(), "tapline-agent");
+    List<ProcessHandle> agents =
+        children(server.process().toHandle(), "tapline-agent").stream()
+            .filter(agent -> List.of(agent.info().arguments().orElseThrow()).contains("local-0"))
+            .toList();
+    assertThat(agents).hasSize(1);
+    return agents.get(0);
   }
 
-  /** Returns the monitor's supervisor. */
+  /** Returns the supervisor of the only monitor. */
   private ProcessHandle monitor() {
-    return only(agent(), "tapline-monitor");
+    List<ProcessHandle> monitors = children(server.process().toHandle(), "tapline-monitor");
+    assertThat(monitors).hasSize(1);
+    assertThat(monitors.get(0).parent()).contains(agent());
+    return monitors.get(0);
   }
 
   @Test

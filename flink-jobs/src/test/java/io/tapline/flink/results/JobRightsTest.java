@@ -180,7 +180,7 @@ class JobRightsTest {
   void neitherIsAnyOfOthers() {
     String control =
         "acl|deluser acl|setuser acl|users auth del function|list function|load hello hget hgetall hmget hset ping psetex"
-            + " publish quit reset xlen xrange xrevrange zadd zrem zrevrange";
+            + " publish quit reset xadd xlen xrange xrevrange zadd zrem zrevrange";
     try (Jedis admin = redis.client()) {
       for (String user : RedisAcl.serverUsers("password")) {
         String[] words = user.split(" ");
