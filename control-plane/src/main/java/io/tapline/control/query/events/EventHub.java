@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -152,14 +151,14 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     retried(
         () -> {
           if (again[0]) {
-            left.removeIf(this::isWritten);
+            left.removeIf(store::has);
           }
           again[0] = true;
           appendIfAllowed(left);
         });
   }
 
-  /** Clients get events that Redis does not let this user log, too. */
+  /** Clients also get events that this user may not log, but can't resume after them. */
   private void appendIfAllowed(List<EventStore.Write> writes) {
     try {
       store.append(writes);
@@ -171,13 +170,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Returns true if an attempt of which no answer came has written the entry. */
-  private boolean isWritten(EventStore.Write write) {
-    OptionalLong last = store.last(write.batch().getQuery());
-    return last.isPresent() && last.getAsLong() >= write.entry().number();
-  }
-
-  /** Does something until Redis lets it be done. */
+  /** Repeats the work until Redis does it. */
   private static void retried(Runnable work) throws InterruptedException {
     for (boolean told = false; ; told = true) {
       try {
@@ -185,7 +178,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         return;
       } catch (JedisException e) {
         if (!told) {
-          LOG.warn("events can't be logged, trying on: Redis: {}", e.getMessage());
+          LOG.warn("events can't be logged yet: Redis: {}", e.getMessage());
         }
         Thread.sleep(RETRY_MS);
       }

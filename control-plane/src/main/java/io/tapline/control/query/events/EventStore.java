@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.Pipeline;
@@ -41,6 +40,12 @@ public final class EventStore {
    * @param oldest number of the first entry that is kept beside it
    */
   record Write(EventBatch batch, EventNumbers.Cut cut, EventEntry entry, long oldest) {
+    private boolean isAs(Map<String, String> written) {
+      return written.get("monitor").equals(batch.getMonitor())
+          && written.get("incarnation").equals(Long.toUnsignedString(batch.getIncarnation()))
+          && written.get("next").equals("" + (batch.getFirst() + batch.getCount()));
+    }
+
     private Map<byte[], byte[]> fields() {
       Map<byte[], byte[]> fields = new HashMap<>();
       put(fields, "monitor", batch.getMonitor());
@@ -84,12 +89,24 @@ public final class EventStore {
     }
   }
 
-  /** Returns the number of a log's last entry; empty if it has none. */
-  OptionalLong last(String query) {
+  /**
+   * Returns true if the log has the entry: a connection that breaks may do so after the write.
+   *
+   * @throws IllegalStateException if the log has another entry in its place, written by another
+   *     control plane
+   */
+  boolean has(Write write) {
+    String id = write.entry().number() + "-0";
     try (Jedis redis = pool.getResource()) {
-      return redis.xrevrange(key(query), "+", "-", 1).stream()
-          .mapToLong(entry -> entry.getID().getTime())
-          .findFirst();
+      List<StreamEntry> found = redis.xrange(key(write.batch().getQuery()), id, id);
+      if (found.isEmpty()) {
+        return false;
+      }
+      if (!write.isAs(found.get(0).getFields())) {
+        throw new IllegalStateException(
+            "another control plane logs the events of " + write.batch().getQuery());
+      }
+      return true;
     }
   }
 

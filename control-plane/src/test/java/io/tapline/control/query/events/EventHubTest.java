@@ -142,6 +142,26 @@ class EventHubTest {
   }
 
   @Test
+  void aControlPlaneWhoseLogAnotherWritesAcknowledgesNothing() throws Exception {
+    try (EventHub deposed = new EventHub(store);
+        EventHub leading = new EventHub(store)) {
+      deposed.open("q-1", false);
+      take(deposed, batch(0, 2));
+      deposed.drain();
+      leading.open("q-1", true);
+      take(leading, batch(2, 2));
+      leading.drain();
+      assertThat(acknowledged).hasValue(4);
+      take(deposed, batch(2, 3));
+      // Longer than the pause before the second attempt.
+      Thread.sleep(1500);
+      assertThat(acknowledged).hasValue(4);
+      assertThat(deposed.of("q-1").orElseThrow().last()).isEqualTo(1);
+    }
+    assertThat(sizes(logged())).containsExactly(0L, 1L, 2L, 3L);
+  }
+
+  @Test
   void whileRedisIsAwayNothingIsAcknowledgedOrLost() throws Exception {
     try (EventHub hub = new EventHub(store)) {
       hub.open("q-1", false);
