@@ -2,11 +2,10 @@ package io.tapline.aggregates.distribution;
 
 import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
-import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.Value;
 
 /** The distribution of the values: its value is their mean. */
-public final class Distribution implements MergeableAggregate {
+public final class Distribution extends SpreadAggregate {
   @Override
   public String name() {
     return "distribution";
@@ -18,28 +17,8 @@ public final class Distribution implements MergeableAggregate {
   }
 
   @Override
-  public boolean isNumber() {
-    return false;
-  }
-
-  @Override
   public boolean isProcessor() {
     return false;
-  }
-
-  @Override
-  public boolean estimatesTotals() {
-    return true;
-  }
-
-  @Override
-  public int weight() {
-    return Spreads.WEIGHT;
-  }
-
-  @Override
-  public String detailsName() {
-    return Spreads.NAME;
   }
 
   @Override

@@ -2,11 +2,10 @@ package io.tapline.aggregates.distribution;
 
 import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
-import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.Value;
 
 /** How the values are spread: its value is their number. */
-public final class HistogramOfValues implements MergeableAggregate {
+public final class HistogramOfValues extends SpreadAggregate {
   @Override
   public String name() {
     return "histogram";
@@ -18,28 +17,8 @@ public final class HistogramOfValues implements MergeableAggregate {
   }
 
   @Override
-  public boolean isNumber() {
-    return false;
-  }
-
-  @Override
   public boolean countsNone() {
     return true;
-  }
-
-  @Override
-  public boolean estimatesTotals() {
-    return true;
-  }
-
-  @Override
-  public int weight() {
-    return Spreads.WEIGHT;
-  }
-
-  @Override
-  public String detailsName() {
-    return Spreads.NAME;
   }
 
   @Override

@@ -96,7 +96,7 @@ public final class Values implements Accumulator<Values> {
     return histogram;
   }
 
-  /** Of values that were not kept nothing is known. */
+  /** A sampled result has no bounds: any value may have been left out. */
   @Override
   public Value result(Group about) {
     Value found = quantile(about.share());

@@ -2,11 +2,10 @@ package io.tapline.aggregates.sums;
 
 import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
-import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.Value;
 
 /** The mean of the values; of true and false the share of those that are true. */
-public final class Avg implements MergeableAggregate {
+public final class Avg extends SumAggregate {
   @Override
   public String name() {
     return "avg";
@@ -15,16 +14,6 @@ public final class Avg implements MergeableAggregate {
   @Override
   public String description() {
     return "the mean of a field";
-  }
-
-  @Override
-  public boolean takesFlags() {
-    return true;
-  }
-
-  @Override
-  public boolean estimatesTotals() {
-    return true;
   }
 
   @Override

@@ -2,11 +2,10 @@ package io.tapline.aggregates.sums;
 
 import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
-import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.Value;
 
 /** Tuples, or the sum of the values, per second of the window. */
-public final class Rate implements MergeableAggregate {
+public final class Rate extends SumAggregate {
   private static final double NS_PER_S = 1e9;
 
   @Override
@@ -26,16 +25,6 @@ public final class Rate implements MergeableAggregate {
 
   @Override
   public boolean needsWindow() {
-    return true;
-  }
-
-  @Override
-  public boolean takesFlags() {
-    return true;
-  }
-
-  @Override
-  public boolean estimatesTotals() {
     return true;
   }
 
