@@ -26,7 +26,7 @@ export class ProcessorCard {
   private view: View = USUAL_VIEW;
   private series: SeriesChart | null = null;
   private spread: { histogram: DistributionChart; cumulative: DistributionChart; of: HTMLElement } | null = null;
-  /** Names of the details that rows show beside their value. */
+  /** Names of the details that rows show in addition to their value. */
   private details: string[] = [];
   private wanted = "";
   private last: Snapshot | null = null;
@@ -227,7 +227,7 @@ function showsAnswers({ answers, ranking, trigger }: PlanProcessor): boolean {
   return answers === true && !ranking && !trigger;
 }
 
-/** The columns of a processor's table; each detail that its aggregate shows beside the value has one. */
+/** The columns of a processor's table; each detail of its aggregate has one. */
 export function columnsOf(plan: PlanProcessor, details: string[] = []): Column[] {
   const key = (plan.key ?? []).join(" · ") || "group";
   const columns: Column[] = [];

@@ -131,7 +131,7 @@ export interface Row {
   partial?: boolean;
   alert?: { id: string; state: "raised" | "cleared"; severity: string; since_ns: number };
   distribution?: Distribution;
-  /** What another aggregate shows beside its value. */
+  /** The numbers that an aggregate shows in addition to its value. */
   details?: Record<string, unknown>;
   exemplars?: Exemplar[];
 }

@@ -36,7 +36,7 @@ export interface RowSummary {
   alert?: Row["alert"];
   endNs?: number;
   distribution?: Omit<Distribution, "histogram">;
-  /** What an aggregate shows beside its value. */
+  /** The numbers that an aggregate shows in addition to its value. */
   details?: Record<string, number | null>;
 }
 

@@ -25,7 +25,7 @@ public interface Accumulator<A extends Accumulator<A>> {
   /** Returns the value, with its bounds: see {@link Group}. */
   Value result(Group about);
 
-  /** Returns what a row shows beside its value. */
+  /** Returns the numbers that a row shows in addition to its value. */
   default Details details(Group about) {
     return Details.NONE;
   }

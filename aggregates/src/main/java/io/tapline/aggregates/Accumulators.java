@@ -31,7 +31,7 @@ public abstract class Accumulators {
   /** Returns a group's value, with its bounds: see {@link Group}. */
   public abstract Value result(int group, Group about);
 
-  /** Returns what a row shows beside its value. */
+  /** Returns the numbers that a row shows in addition to its value. */
   public Details details(int group, Group about) {
     return Details.NONE;
   }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a row shows beside its value.
+ * The numbers that a row shows in addition to its value.
  *
  * @param numbers by name, in the order in which they are shown; in the unit of the values, except
  *     one named {@code count}
@@ -30,7 +30,7 @@ public record Details(Map<String, Value> numbers, long[] histogram) {
     return new Details(more, histogram);
   }
 
-  /** Returns true if rows show nothing beside their value. */
+  /** Returns true if rows show only their value. */
   public boolean isEmpty() {
     return numbers.isEmpty() && histogram == null;
   }

@@ -1,7 +1,7 @@
 package io.tapline.aggregates;
 
 /**
- * What a result may depend on beside the values: the group's tuples, and how they were sampled.
+ * A group's tuples and how they were sampled: all that a result may depend on except the values.
  *
  * <p>If flows were sampled, tuples stand for others that were not kept. {@link #count}, {@link
  * #total} and {@link #mean} scale up and have bounds of 95 % confidence; of everything else a
@@ -53,7 +53,7 @@ public interface Group {
     return isSampled() ? kept.within(Double.NaN, kept.high()) : kept;
   }
 
-  /** Returns a value of which nothing is known if tuples were not kept. */
+  /** Returns a value without bounds, unless every tuple was kept. */
   default Value unbounded(Value kept) {
     return isSampled() ? kept.within(Double.NaN, Double.NaN) : kept;
   }

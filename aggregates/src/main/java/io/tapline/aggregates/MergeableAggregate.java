@@ -14,7 +14,7 @@ package io.tapline.aggregates;
  * thread-safe.
  */
 public interface MergeableAggregate {
-  /** What an aggregate is computed from. */
+  /** The type of values that an aggregate is computed from. */
   enum Input {
     /** Tuples, whatever their values: {@link Group#tuples} has their number. */
     TUPLES,

@@ -1,5 +1,6 @@
 /**
- * What processors make of the values of a group: {@link io.tapline.aggregates.MergeableAggregate}
- * is the interface, each package below has the aggregates of one kind.
+ * Aggregates, with which processors summarize the values of a group: {@link
+ * io.tapline.aggregates.MergeableAggregate} is the interface, each package below has the aggregates
+ * of one kind.
  */
 package io.tapline.aggregates;

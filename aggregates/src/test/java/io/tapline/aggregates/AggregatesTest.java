@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What every aggregate on the class path must do, plugged in or built in. */
+/** Tests the contract of {@link MergeableAggregate} with every aggregate on the class path. */
 class AggregatesTest {
   private static final int GROUPS = 5;
   private static final int VALUES = 4_000;

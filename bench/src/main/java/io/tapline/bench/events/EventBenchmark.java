@@ -31,7 +31,7 @@ public final class EventBenchmark implements AutoCloseable {
   private EventClient client;
 
   /**
-   * What became of the packets of one phase.
+   * The packets of one phase, by their outcome.
    *
    * @param sent packets
    * @param received events that arrived

@@ -15,7 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
 
-/** Follows a query's events on a thread of its own, and notes how old each is when it arrives. */
+/** Follows a query's events on its own thread and records the age of each on arrival. */
 final class EventClient implements AutoCloseable {
   private static final JsonFactory JSON = new JsonFactory();
   private static final int MOST_SAMPLES = 20_000_000;
@@ -43,7 +43,7 @@ final class EventClient implements AutoCloseable {
     reader.start();
   }
 
-  /** What arrived since the last {@link #begin}: ages in ns, ascending. */
+  /** Returns the ages in ns of the events since the last {@link #begin}, ascending. */
   synchronized long[] ages() {
     long[] sorted = Arrays.copyOf(ages, count);
     Arrays.sort(sorted);

@@ -11,18 +11,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A virtual link to a network namespace in which nobody answers, and datagrams with the code point
- * of expedited forwarding over it. Needs root.
+ * Sends datagrams with the code point of expedited forwarding over a virtual link, to a network
+ * namespace in which no program answers. Needs root.
  */
 final class MarkedLink implements AutoCloseable {
   static final int CODE_POINT = 46;
 
-  /** Of the range reserved for benchmarks (RFC 2544), which belongs to no host. */
+  /** An address in the range reserved for benchmarks (RFC 2544), which no host uses. */
   private static final String NEAR = "198.18.255.1";
 
   private static final String FAR = "198.18.255.2";
 
-  /** Beyond the other end, which forwards nothing and says nothing. */
+  /** Routed through the far end, which drops packets for other hosts without an answer. */
   private static final String NOWHERE = "198.18.255.5";
 
   private static final int PAYLOAD_BYTES = 64;

@@ -41,7 +41,7 @@ public final class LocalAgents implements AutoCloseable {
   private static final long HEALTHY_NS = 30_000_000_000L;
 
   /**
-   * What agents are started with.
+   * The options that every agent is started with.
    *
    * @param program tapline-agent, beside its monitor
    * @param networkInterface interface that they watch; empty for taps alone

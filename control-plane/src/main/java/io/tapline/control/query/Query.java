@@ -47,7 +47,7 @@ final class Query {
   /** As stored: its state is ahead of {@link #info} while an ended query is cleaned up. */
   private volatile QueryRecord record;
 
-  /** Whether the store has the record. */
+  /** True if the store has the record. */
   private boolean stored;
 
   /** True if the last write failed because Redis could not be reached. */
@@ -339,7 +339,7 @@ final class Query {
     }
   }
 
-  /** Removes what a query left behind whose end an earlier control plane recorded. */
+  /** Removes the remaining resources of a query whose end an earlier control plane recorded. */
   void cleanUpAfter() throws PipelineException {
     try {
       components.findJob();

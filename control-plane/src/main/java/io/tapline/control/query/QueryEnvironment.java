@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 
 /**
- * What all queries of a service share.
+ * The services and limits that all queries of a control plane share.
  *
  * @param fileMonitors number of running monitor processes that read capture files
  * @param accounting accounting of mirrored packets

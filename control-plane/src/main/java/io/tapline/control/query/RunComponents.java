@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * What a query starts in the services that it runs on: its topic, its stream job, the job's user in
+ * The resources that a query uses in its services: its topic, its stream job, the job's user in
  * Redis, and checkpoints. Used by the query's own thread.
  */
 final class RunComponents {
@@ -93,7 +93,7 @@ final class RunComponents {
 
   /**
    * Returns the monitors' Kafka users: the names of their hosts, or this process's login. An agent
-   * of this host without a login has this process's certificate, if any.
+   * of this host that has no login uses this process's certificate, if there is one.
    */
   private static Set<String> monitorUsers(Set<String> hosts, Source source, Backend backend) {
     boolean byName = !source.local() || backend.access().hostKey().isPresent();

@@ -50,7 +50,7 @@ public final class Estimate implements Group {
     return claimsToBeExact ? unbounded(value) : value;
   }
 
-  /** Returns what a row of the group shows beside its value. */
+  /** Returns the numbers that the group's row shows in addition to its value. */
   public Details details(int group) {
     entry = group;
     return table.details(group, this);

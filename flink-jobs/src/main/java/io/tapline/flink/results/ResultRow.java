@@ -13,7 +13,7 @@ import java.util.Comparator;
 /**
  * One group's result in one window.
  *
- * @param details what the aggregate shows beside the value
+ * @param details numbers that the aggregate shows in addition to the value
  * @param beside null except for rows that show it
  * @param change null except for triggers
  */

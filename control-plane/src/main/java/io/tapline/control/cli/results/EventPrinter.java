@@ -33,7 +33,7 @@ public final class EventPrinter {
     this.json = json;
   }
 
-  /** Prints what a monitor reported at once (schema/redis.md). */
+  /** Prints one entry of the event log (schema/redis.md, Events). */
   public void print(JsonNode report) {
     if (json) {
       report.path("events").forEach(console::json);
@@ -94,12 +94,12 @@ public final class EventPrinter {
   private void warn(JsonNode report) {
     long missingNow = report.path("missing").asLong();
     if (missingNow > missing) {
-      console.hint((missingNow - missing) + " events are missing: they found no room on their way");
+      console.hint((missingNow - missing) + " events are missing: a queue on their way was full");
       missing = missingNow;
     }
     long interruptedNow = report.path("interrupted").asLong();
     if (interruptedNow > interrupted) {
-      console.hint("a monitor broke off: its last events are lost, nobody knows how many");
+      console.hint("a monitor ended unexpectedly: an unknown number of its last events is lost");
       interrupted = interruptedNow;
     }
   }

@@ -142,7 +142,7 @@ public final class ResultTables {
     return table;
   }
 
-  /** Returns what an aggregate shows beside its value. */
+  /** Returns the numbers that an aggregate shows in addition to its value. */
   private static List<String> details(WindowResult window) {
     return rows(window)
         .flatMap(row -> row.path("details").propertyStream())

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 final class EventLog {
   private static final Logger LOG = LoggerFactory.getLogger(EventLog.class);
 
-  /** What Redis keeps of a query. */
+  /** Limits of a query's log in Redis. */
   private static final int KEPT_ENTRIES = 65_536;
 
   private static final long KEPT_BYTES = 16 << 20;

@@ -29,13 +29,14 @@ final class EventNumbers {
   }
 
   /**
-   * What is to be logged of a batch.
+   * The part of a batch that is new, with the totals of the query after it.
    *
    * @param entry its place in the log
    * @param skip events at the beginning that are logged already
    * @param received events of the query so far, these included
    * @param missing events that found no room on their way so far, as far as numbers show it
-   * @param interrupted lives of monitors that broke off, so that nobody knows what they lost
+   * @param interrupted monitor processes that ended without their last batch; the number of their
+   *     lost events is unknown
    */
   record Cut(long entry, int skip, long received, long missing, long interrupted) {}
 
@@ -69,7 +70,7 @@ final class EventNumbers {
     boolean known = origin != null && origin.incarnation == batch.getIncarnation();
     if (!known) {
       if (origin != null && Long.compareUnsigned(batch.getIncarnation(), origin.incarnation) < 0) {
-        // Of a life that is over: what it had sent last was counted as interrupted.
+        // From a process that was replaced: it has been counted as interrupted.
         return Optional.empty();
       }
       if (origin != null && !origin.ended) {

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-/** Where the parts of one query are and can be: what its monitors need of the network. */
+/** The placement of one query's parts in the network, as its monitors need it. */
 public interface PartPlacement {
   /** Returns what each host is to count; empty if each host counts all that it sees. */
   Optional<Map<String, Match>> current();

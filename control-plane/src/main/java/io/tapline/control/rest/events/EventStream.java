@@ -28,7 +28,7 @@ final class EventStream {
   private final Context ctx;
   private StreamPosition at;
 
-  /** Whether the client has what is in Redis of the query's events. */
+  /** True once the client has received the events that were in Redis when it connected. */
   private boolean caughtUp;
 
   private volatile boolean ended;

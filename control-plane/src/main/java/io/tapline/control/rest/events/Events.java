@@ -38,7 +38,7 @@ public final class Events {
     return event("window", data.toString());
   }
 
-  /** Returns what a monitor reported at once, to be sent after its {@link #id}. */
+  /** Returns an entry of the event log, to be sent after its {@link #id}. */
   static byte[] events(EventEntry entry) {
     return joined(bytes("event: events\ndata: "), entry.json(), bytes("\n\n"));
   }

@@ -198,7 +198,7 @@ public final class QueryRoutes {
   private Route eventsRoute() {
     return one(Route.get(ONE + "/events", "followQuery"))
         .summary(
-            "Server-sent events: each change of state, each window's rows, and what parsers report at once. Ends after the final state, and within a second after the token was revoked.")
+            "Server-sent events: each change of state, the rows of each window, and the events of parsers. Ends after the final state, and within a second after the token was revoked.")
         .parameter(
             "header",
             "Last-Event-ID",
@@ -210,7 +210,7 @@ public final class QueryRoutes {
             Route.Content.NO_SCHEMA,
             "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID says how far the client has read both.")
         .answersNothing(204, "Last-Event-ID is the end's: there is no more.")
-        .problem(400, "Last-Event-ID is none of ours.")
+        .problem(400, "Last-Event-ID is not an ID of this stream.")
         .problem(
             429,
             "As many streams are open as this server serves, or to this tenant; Retry-After says when to ask again.")
