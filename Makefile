@@ -14,7 +14,7 @@ CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo
 ifdef WERROR
 WARNINGS := -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 endif
-JAVA_MODULES := schema network placement aggregates query-compiler sdn-app flink-jobs sim control-plane bench
+JAVA_MODULES := schema network conditions placement aggregates query-compiler sdn-app flink-jobs sim control-plane bench
 JAVA_SOURCES = $(shell find $(JAVA_MODULES) -path '*/target' -prune -o -path '*/src/test' -prune -o -type f \
   \( -name '*.java' -o -name '*.g4' -o -name '*.proto' -o -name pom.xml -o -path '*/src/main/resources/*' \) -print)
 export TAPLINE_CAPTURES ?= $(abspath ../shared/traces)

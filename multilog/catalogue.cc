@@ -107,7 +107,7 @@ Status MultiLogImpl::LoadDefinition(const std::string& line) {
   words >> kind >> name;
   name = Unescaped(name);
   if (kind == "index") return AddIndexLocked(name, false);
-  if (kind == "filter") return words >> a, AddFilterLocked(name, Unescaped(a));
+  if (kind == "filter") return words >> a, AddFilterLocked(name, Compiled(Unescaped(a)));
   if (kind == "aggregate") {
     AggregateSpec spec;
     spec.name = name;

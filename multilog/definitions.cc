@@ -92,12 +92,11 @@ void MultiLogImpl::Rebuild() {
   epochs_.Collect();
 }
 
-Status MultiLogImpl::AddFilterLocked(const std::string& name, const std::string& expression) {
+Status MultiLogImpl::AddFilterLocked(const std::string& name, Result<Expression> compiled) {
   if (FindFilter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
   if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
-  auto filter = std::make_shared<Filter>();
-  auto compiled = Expression::Compile(expression, options_.schema, [this](std::string_view n) { return Resolve(n); });
   if (!compiled.ok()) return compiled.status();
+  auto filter = std::make_shared<Filter>();
   filter->id = next_id_++;
   filter->name = name;
   filter->everything = compiled->root().kind == Node::Kind::kTrue;
@@ -113,7 +112,15 @@ Status MultiLogImpl::AddFilterLocked(const std::string& name, const std::string&
 Status MultiLogImpl::AddFilter(const std::string& name, const std::string& expression) {
   if (Status status = CheckName(name); !status.ok()) return status;
   const std::lock_guard lock(control_);
-  if (Status status = AddFilterLocked(name, expression); !status.ok()) return status;
+  if (Status status = AddFilterLocked(name, Compiled(expression)); !status.ok()) return status;
+  Rebuild();
+  return SaveCatalogue();
+}
+
+Status MultiLogImpl::AddFilter(const std::string& name, const Tree& condition) {
+  if (Status status = CheckName(name); !status.ok()) return status;
+  const std::lock_guard lock(control_);
+  if (Status status = AddFilterLocked(name, Compiled(condition)); !status.ok()) return status;
   Rebuild();
   return SaveCatalogue();
 }
@@ -154,7 +161,7 @@ Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
       if (filter->name.empty()) aggregate->filter = filter;
     }
     if (aggregate->filter == nullptr) {
-      if (Status status = AddFilterLocked("", ""); !status.ok()) return status;
+      if (Status status = AddFilterLocked("", Compiled(std::string())); !status.ok()) return status;
       aggregate->filter = filters_.back();
     }
   }

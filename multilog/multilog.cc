@@ -25,6 +25,11 @@ uint64_t Writer::durable() const { return owner_->storage_ == nullptr ? 0 : owne
 Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
   if (options.segment_rows < 64 || options.segment_rows > kMaxSegmentRows || options.segment_rows % 64 != 0)
     return Status(Code::kInvalid, "segment_rows is 64 to 65536, a multiple of 64");
+  for (const Field& field : options.schema.fields()) {
+    // Their bytes are outside the row.
+    if (field.spec.type == FieldType::kText)
+      return Status(Code::kInvalid, "field " + field.spec.name + " is a text, which can't be stored");
+  }
   auto log = std::make_unique<MultiLogImpl>(std::move(options));
   if (Status status = log->Start(); !status.ok()) return status;
   return std::unique_ptr<MultiLog>(std::move(log));

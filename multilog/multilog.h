@@ -72,6 +72,11 @@ struct QuerySpec {
   std::string filter = {};
   // Further conditions on the result: nested queries.
   std::vector<std::string> within = {};
+  // A further condition, as a tree; none: all.
+  Tree condition = {};
+  // What the asker may see, if not everything: must hold too, and `condition` may then name no aggregates, whose values
+  // are of rows beyond it.
+  Tree scope = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };
 
@@ -129,6 +134,7 @@ class MultiLog {
   virtual uint32_t writers() const = 0;
 
   virtual Status AddFilter(const std::string& name, const std::string& expression) = 0;
+  virtual Status AddFilter(const std::string& name, const Tree& condition) = 0;
   virtual Status RemoveFilter(const std::string& name) = 0;
   virtual Status AddAggregate(const AggregateSpec& spec) = 0;
   virtual Status RemoveAggregate(const std::string& name) = 0;

@@ -31,6 +31,7 @@ class MultiLogImpl final : public MultiLog {
   Result<Writer*> AddWriter() override;
   Writer* writer(uint32_t number) override;
   Status AddFilter(const std::string& name, const std::string& expression) override;
+  Status AddFilter(const std::string& name, const Tree& condition) override;
   Status RemoveFilter(const std::string& name) override;
   Status AddAggregate(const AggregateSpec& spec) override;
   Status RemoveAggregate(const std::string& name) override;
@@ -74,7 +75,15 @@ class MultiLogImpl final : public MultiLog {
 
   WriterLog* AddLog(uint64_t first);
   void Rebuild();
-  Status AddFilterLocked(const std::string& name, const std::string& expression);
+  // As Expression::Compile, with the aggregates that there are.
+  template <typename Condition>
+  Result<Expression> Compiled(const Condition& condition) const {
+    return Expression::Compile(condition, options_.schema, [this](std::string_view name) { return Resolve(name); });
+  }
+  // The condition beside the stored filter. Each part is compiled by itself first, so that errors have positions in the
+  // text as written.
+  Result<Tree> ConditionOf(const QuerySpec& spec) const;
+  Status AddFilterLocked(const std::string& name, Result<Expression> compiled);
   Status AddAggregateLocked(const AggregateSpec& spec);
   Status AddTriggerLocked(const TriggerSpec& spec);
   Status AddIndexLocked(const std::string& field, bool backfill);

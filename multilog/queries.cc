@@ -3,23 +3,31 @@
 
 namespace tapline::multilog {
 
+Result<Tree> MultiLogImpl::ConditionOf(const QuerySpec& spec) const {
+  std::vector<Tree> parts;
+  std::vector<const std::string*> texts{&spec.expression};
+  for (const std::string& inner : spec.within) texts.push_back(&inner);
+  for (const std::string* text : texts) {
+    auto compiled = Compiled(*text);
+    if (!compiled.ok()) return compiled.status();
+    parts.push_back(compiled->tree());
+  }
+  const bool sees_all = spec.scope.nodes_size() == 0;
+  auto condition = sees_all ? Compiled(spec.condition) : Expression::Compile(spec.condition, options_.schema);
+  if (!condition.ok()) return condition.status();
+  if (auto scope = Expression::Compile(spec.scope, options_.schema); !scope.ok()) return scope.status();
+  parts.push_back(spec.condition);
+  parts.push_back(spec.scope);
+  return And(parts);
+}
+
 Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
-  const auto resolve = [this](std::string_view name) { return Resolve(name); };
-  std::string extra = spec.expression.empty() ? "" : "(" + spec.expression + ")";
-  for (const std::string& inner : spec.within) extra += (extra.empty() ? "(" : " && (") + inner + ")";
-  // Each part is compiled separately first, so that errors have positions in the text as written.
-  for (const std::string* part = &spec.expression; part != nullptr;) {
-    if (auto compiled = Expression::Compile(*part, options_.schema, resolve); !compiled.ok()) return compiled.status();
-    const size_t next = part == &spec.expression ? 0 : static_cast<size_t>(part - spec.within.data()) + 1;
-    part = next < spec.within.size() ? &spec.within[next] : nullptr;
-  }
+  const auto extra = ConditionOf(spec);
+  if (!extra.ok()) return extra.status();
   std::shared_ptr<Filter> stored = FindFilter(spec.filter);
   if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
-  std::string all = extra;
-  if (stored != nullptr && !stored->expression.text().empty())
-    all = "(" + stored->expression.text() + ")" + (extra.empty() ? "" : " && " + extra);
-  auto compiled = Expression::Compile(all, options_.schema, resolve);
+  auto compiled = Compiled(stored == nullptr ? *extra : And({stored->expression.tree(), *extra}));
   if (!compiled.ok()) return compiled.status();
   auto expression = std::make_shared<const Expression>(std::move(*compiled));
   Expression::Values values;
@@ -48,8 +56,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) con
     }
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
-    if (!extra.empty())
-      (*plan)->residual = std::make_shared<const Expression>(*Expression::Compile(extra, options_.schema, resolve));
+    if (extra->nodes_size() > 0) (*plan)->residual = std::make_shared<const Expression>(*Compiled(*extra));
     // The rows that such a filter selected depend on when they came, so only its postings know them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "multilog/expr/row_dispatch.h"
+#include "conditions/expr/row_dispatch.h"
+#include "multilog/base/conditions.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {

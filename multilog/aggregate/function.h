@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "multilog/expr/expression.h"
-#include "multilog/record/schema.h"
+#include "conditions/expr/expression.h"
+#include "multilog/base/conditions.h"
 #include "packet_io/base/status.h"
 
 namespace tapline::multilog {

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "multilog/expr/expression.h"
+#include "conditions/expr/expression.h"
+#include "multilog/base/conditions.h"
 #include "multilog/headers/header_row.h"
 #include "multilog/headers/row_ring.h"
 #include "packet_io/source/packet_source.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "multilog/record/schema.h"
+#include "multilog/base/conditions.h"
 #include "packet_io/base/tap.h"
 #include "parsers/api/telemetry.h"
 

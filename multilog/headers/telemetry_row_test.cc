@@ -3,7 +3,8 @@
 
 #include <cstring>
 
-#include "multilog/expr/expression.h"
+#include "conditions/expr/expression.h"
+#include "multilog/base/conditions.h"
 #include "multilog/headers/header_row.h"
 #include "parsers/api/telemetry.h"
 #include "parsers/testing/frames.h"

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "conditions/expr/chunk_program.h"
+#include "conditions/expr/row_dispatch.h"
 #include "multilog/aggregate/buckets.h"
 #include "multilog/aggregate/function.h"
-#include "multilog/expr/chunk_program.h"
-#include "multilog/expr/row_dispatch.h"
+#include "multilog/base/conditions.h"
 
 namespace tapline::multilog {
 

@@ -14,7 +14,8 @@
 #include <functional>
 #include <vector>
 
-#include "multilog/expr/expression.h"
+#include "conditions/expr/expression.h"
+#include "multilog/base/conditions.h"
 
 namespace tapline::multilog {
 

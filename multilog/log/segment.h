@@ -19,7 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "multilog/expr/chunk_program.h"
+#include "conditions/expr/chunk_program.h"
+#include "multilog/base/conditions.h"
 #include "multilog/log/postings.h"
 
 namespace tapline::multilog {

@@ -21,8 +21,9 @@
 #include <memory>
 #include <vector>
 
+#include "conditions/expr/chunk_program.h"
+#include "multilog/base/conditions.h"
 #include "multilog/base/doorbell.h"
-#include "multilog/expr/chunk_program.h"
 #include "multilog/log/arena_pool.h"
 #include "multilog/log/epochs.h"
 #include "multilog/log/pipeline.h"

@@ -1,16 +1,32 @@
 // The definitions of a node, and its capture settings.
 #include <functional>
+#include <set>
+#include <string>
 
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 
 namespace tapline::multilog {
 
+Status NodeService::AddFilter(const v1::Definition::Filter& filter) {
+  MultiLog& log = node_->log();
+  if (!HasTrees(filter)) return log.AddFilter(filter.name(), filter.expression());
+  const std::set<std::string> own(filter.aggregates().begin(), filter.aggregates().end());
+  const bool sees_all = filter.scope().nodes_size() == 0;
+  for (const Tree::Aggregate& aggregate : AggregatesOf(filter.condition())) {
+    const std::string name = aggregate.name().substr(0, aggregate.name().rfind('.'));
+    // Whether there is an aggregate of somebody else is not revealed.
+    if (!sees_all && !own.contains(name))
+      return Status(Code::kInvalid, "unknown field '" + aggregate.name() + "'", aggregate.at());
+  }
+  return log.AddFilter(filter.name(), And({filter.condition(), filter.scope()}));
+}
+
 Status NodeService::DefineIn(const v1::Definition& definition) {
   MultiLog& log = node_->log();
   switch (definition.kind_case()) {
     case v1::Definition::kFilter:
-      return log.AddFilter(definition.filter().name(), definition.filter().expression());
+      return AddFilter(definition.filter());
     case v1::Definition::kAggregate:
       return log.AddAggregate(SpecOf(definition.aggregate()));
     case v1::Definition::kTrigger: {

@@ -39,7 +39,8 @@ void AddRanges(const Leaf& leaf, const Schema& schema, const char* v4, const cha
 
 grpc::Status NodeService::Endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply) {
   const Schema& schema = node_->layout().schema();
-  const auto expression = Expression::Compile(request.expression(), schema);
+  const auto expression = HasTrees(request) ? Expression::Compile(And({request.condition(), request.scope()}), schema)
+                                            : Expression::Compile(request.expression(), schema);
   if (!expression.ok()) return ToGrpc(expression.status());
   const auto clauses = expression->Dnf(kMostClauses);
   if (!clauses) {

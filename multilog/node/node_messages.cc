@@ -70,7 +70,12 @@ FunctionSpec SpecOf(const v1::AggregateFunction& function) {
 
 QuerySpec SpecOf(const v1::QueryRequest& request) {
   QuerySpec spec;
-  spec.expression = request.expression();
+  if (HasTrees(request)) {
+    spec.condition = request.condition();
+    spec.scope = request.scope();
+  } else {
+    spec.expression = request.expression();
+  }
   spec.filter = request.filter();
   spec.within.assign(request.within().begin(), request.within().end());
   spec.time_low = request.time_low_ns();

@@ -11,6 +11,12 @@
 
 namespace tapline::multilog {
 
+// False if the message is of a control plane of the version before, which sends text only.
+template <typename Message>
+bool HasTrees(const Message& message) {
+  return message.has_condition() || message.has_scope();
+}
+
 grpc::Status ToGrpc(const Status& status);
 // Sets neither an integer nor a real number if there is none.
 void Fill(const Number& number, v1::NodeNumber* out);

@@ -57,7 +57,8 @@ struct FirstRows {
 };
 
 bool DependsOnAggregates(const v1::QueryRequest& request, const Schema& schema) {
-  bool plain = Expression::Compile(request.expression(), schema).ok();
+  if (HasTrees(request) && !AggregatesOf(request.condition()).empty()) return true;
+  bool plain = HasTrees(request) || Expression::Compile(request.expression(), schema).ok();
   for (const std::string& within : request.within()) plain = plain && Expression::Compile(within, schema).ok();
   return !plain;
 }

@@ -53,6 +53,7 @@ class NodeService final {
   grpc::Status Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
                     NodeStream<v1::NodeEvent>* stream);
   Status DefineIn(const v1::Definition& definition);
+  Status AddFilter(const v1::Definition::Filter& filter);
   Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
   grpc::Status QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
   Result<Cursor> CursorFor(const v1::QueryRequest& request);

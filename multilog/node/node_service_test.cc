@@ -86,6 +86,94 @@ TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
   EXPECT_EQ(Describe().definitions_size(), 2);
 }
 
+Tree TreeOf(const HostNode& node, const std::string& text) {
+  const auto resolve = [](std::string_view name) {
+    return name[0] <= '9' ? std::nullopt : std::optional(AggregateRef{});
+  };
+  return Expression::Compile(text, node.layout().schema(), resolve)->tree();
+}
+
+v1::Definition StoredSum(const std::string& name) {
+  v1::Definition definition;
+  auto* aggregate = definition.mutable_aggregate();
+  aggregate->set_name(name);
+  aggregate->mutable_function()->set_function("SUM");
+  aggregate->mutable_function()->set_field("bytes");
+  return definition;
+}
+
+TEST_F(NodeServiceTest, AScopeIsAndedWhereTheDataIs) {
+  Capture();
+  const uint64_t within = CountRows(Ask("dst_port == 7000"));
+  ASSERT_GT(within, 0u);
+  ASSERT_LT(within, CountRows(Ask("")));
+  // The text is for nodes that take no trees.
+  v1::QueryRequest request = Ask("true");
+  *request.mutable_scope() = TreeOf(*node_, "dst_port == 7000");
+  EXPECT_EQ(CountRows(request), within);
+  for (const char* condition :
+       {"true", "not (dst_port = 7000) or true", "has(bytes)", "!has(src_ip6) || has(src_ip6)"}) {
+    *request.mutable_condition() = TreeOf(*node_, condition);
+    EXPECT_EQ(CountRows(request), within) << condition;
+    grpc::ClientContext context;
+    v1::AggregateRequest asked;
+    v1::AggregateReply reply;
+    asked.mutable_function()->set_function("COUNT");
+    asked.mutable_function()->add_group_by("dst_port");
+    *asked.mutable_query() = request;
+    ASSERT_TRUE(stub_->Aggregate(&context, asked, &reply).ok());
+    ASSERT_EQ(reply.groups_size(), 1);
+    EXPECT_EQ(reply.groups(0).keys(0), "7000");
+  }
+  *request.mutable_condition() = TreeOf(*node_, "dst_port != 7000");
+  EXPECT_EQ(CountRows(request), 0u);
+  request.mutable_scope()->add_nodes();
+  grpc::Status status;
+  CountRows(request, &status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// Neither a value of an aggregate nor its existence can be learnt: by its name, by the name of its output, or by an
+// error.
+TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
+  ASSERT_EQ(Define(StoredSum("theirs")).error_message(), "");
+  Capture();
+  ASSERT_GT(CountRows(Ask("bytes < theirs.SUM")), 0u) << "or this shows nothing";
+  v1::QueryRequest request;
+  *request.mutable_scope() = TreeOf(*node_, "dst_port == 7000");
+  for (const char* name : {"theirs", "theirs.SUM", "SUM", "nobodys.SUM"}) {
+    *request.mutable_condition() = TreeOf(*node_, std::string("bytes < ") + name);
+    grpc::Status status;
+    CountRows(request, &status);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(status.error_message(), "unknown field '" + std::string(name) + "' (at byte 8 of the expression)");
+    v1::Definition definition;
+    definition.mutable_filter()->set_name("probe");
+    *definition.mutable_filter()->mutable_condition() = request.condition();
+    *definition.mutable_filter()->mutable_scope() = request.scope();
+    definition.mutable_filter()->add_aggregates("own");
+    EXPECT_EQ(Define(definition).error_message(), status.error_message());
+  }
+}
+
+TEST_F(NodeServiceTest, AScopedFilterMayNameItsOwnAggregate) {
+  ASSERT_EQ(Define(StoredSum("own")).error_message(), "");
+  v1::Definition definition;
+  auto* filter = definition.mutable_filter();
+  filter->set_name("large");
+  *filter->mutable_condition() = TreeOf(*node_, "bytes < own.SUM");
+  *filter->mutable_scope() = TreeOf(*node_, "dst_port == 7000");
+  filter->add_aggregates("own");
+  ASSERT_EQ(Define(definition).error_message(), "");
+  Capture();
+  v1::QueryRequest stored;
+  stored.set_filter("large");
+  const uint64_t found = CountRows(stored);
+  EXPECT_GT(found, 0u);
+  stored.set_expression("dst_port == 7000");
+  EXPECT_EQ(CountRows(stored), found);
+}
+
 TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   grpc::Status status;
   const v1::FreezeReply frozen = Freeze(10'000'000'000, &status);

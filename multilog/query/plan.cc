@@ -1,7 +1,8 @@
 // Turns an expression into the parts of a plan: its normal form, its times, and the lookups that indexes can serve.
 #include <algorithm>
 
-#include "multilog/expr/wide.h"
+#include "conditions/expr/wide.h"
+#include "multilog/base/conditions.h"
 #include "multilog/query/query.h"
 
 namespace tapline::multilog {

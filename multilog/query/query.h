@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "multilog/expr/chunk_program.h"
+#include "conditions/expr/chunk_program.h"
+#include "multilog/base/conditions.h"
 #include "multilog/query/snapshot.h"
 
 namespace tapline::multilog {

@@ -1,7 +1,7 @@
 // The schema of paper_rows.h.
 #pragma once
 
-#include "multilog/record/schema.h"
+#include "multilog/base/conditions.h"
 #include "multilog/testing/paper_rows.h"
 
 namespace tapline::multilog {

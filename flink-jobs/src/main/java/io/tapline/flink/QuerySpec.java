@@ -3,6 +3,7 @@ package io.tapline.flink;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.TupleFilter;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -25,7 +26,7 @@ public record QuerySpec(
     List<String> monitors,
     List<Integer> partitions,
     List<ProcessorSpec> processors,
-    List<FieldCondition> where)
+    List<TupleFilter> filters)
     implements Serializable {
 
   private static final int FORMAT = 1;
@@ -55,16 +56,20 @@ public record QuerySpec(
         monitors,
         plan.getMonitorsList().stream().map(Monitor::getPartition).toList(),
         processors(plan),
-        where(plan));
+        filters(plan));
   }
 
-  private static List<FieldCondition> where(Plan plan) {
+  private static List<TupleFilter> filters(Plan plan) {
     for (FieldCondition condition : plan.getWhereList()) {
-      check(!condition.getField().isEmpty(), "a condition of WHERE names no field");
-      check(condition.getParsersCount() > 0, "WHERE " + condition.getField() + " names no parser");
       check(condition.getValuesCount() > 0, "WHERE " + condition.getField() + " has no value");
     }
-    return List.copyOf(plan.getWhereList());
+    List<TupleFilter> filters = new ArrayList<>(plan.getFiltersList());
+    plan.getWhereList().stream().map(EarlierConditions::filter).forEach(filters::add);
+    for (TupleFilter filter : filters) {
+      check(filter.getParsersCount() > 0, "WHERE names no parser");
+      check(filter.getCondition().getNodesCount() > 0, "WHERE has no condition");
+    }
+    return List.copyOf(filters);
   }
 
   private static List<ProcessorSpec> processors(Plan plan) {

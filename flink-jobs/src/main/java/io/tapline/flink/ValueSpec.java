@@ -1,23 +1,26 @@
 package io.tapline.flink;
 
+import io.tapline.conditions.Trees;
+import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Set;
 
 /**
- * What a processor takes from a tuple: a field, whether it meets conditions, the time between two
+ * What a processor takes from a tuple: a field, whether it meets a condition, the time between two
  * events of its flow, or else that it is one.
  *
  * @param field field that is aggregated; empty for the others
- * @param conditions conditions on each tuple, for a value of 1 or 0; empty for the others
+ * @param asked condition on each tuple, for a value of 1 or 0; without nodes for the others
  * @param eventField field that marks start and end; empty for the others
  */
 public record ValueSpec(
     String field,
-    List<FieldCondition> conditions,
+    ConditionTree asked,
     String eventField,
     Set<String> starts,
     Set<String> ends)
@@ -27,27 +30,37 @@ public record ValueSpec(
     Difference difference = processor.getValue().getDifference();
     return new ValueSpec(
         processor.getValue().getField(),
-        conditions(processor),
+        asked(processor),
         difference.getEventField(),
         Set.copyOf(difference.getStartList()),
         Set.copyOf(difference.getEndList()));
   }
 
-  private static List<FieldCondition> conditions(Processor processor) {
-    List<FieldCondition> all = processor.getValue().getConditions().getAllList();
-    boolean asks = processor.getValue().hasConditions();
+  private static ConditionTree asked(Processor processor) {
+    Value value = processor.getValue();
+    List<FieldCondition> earlier = value.getConditions().getAllList();
     String name = processor.getName();
-    ProcessorSpec.check(!asks || !all.isEmpty(), name, "asks nothing of its tuples");
-    for (FieldCondition condition : all) {
-      ProcessorSpec.check(!condition.getField().isEmpty(), name, "has a condition of no field");
-      ProcessorSpec.check(condition.getValuesCount() > 0, name, "has a condition of no value");
-    }
-    return List.copyOf(all);
+    ProcessorSpec.check(
+        earlier.stream().allMatch(each -> each.getValuesCount() > 0),
+        name,
+        "has a condition of no value");
+    ConditionTree condition =
+        value.hasConditions()
+            ? Trees.and(earlier.stream().map(EarlierConditions::tree).toList())
+            : value.getCondition();
+    boolean asks = value.hasCondition() || value.hasConditions();
+    ProcessorSpec.check(!asks || condition.getNodesCount() > 0, name, "asks nothing of its tuples");
+    return condition;
+  }
+
+  /** Returns true if each tuple has the value 1 or 0, by whether it meets a condition. */
+  public boolean asks() {
+    return asked.getNodesCount() > 0;
   }
 
   /** Returns true if each tuple counts as one instead of having a value. */
   public boolean countsTuples() {
-    return field.isEmpty() && eventField.isEmpty() && conditions.isEmpty();
+    return field.isEmpty() && eventField.isEmpty() && !asks();
   }
 
   public boolean isDifference() {

@@ -1,13 +1,21 @@
 package io.tapline.flink;
 
+import static io.tapline.flink.support.Conditions.among;
+import static io.tapline.flink.support.Conditions.compared;
+import static io.tapline.flink.support.Conditions.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.protobuf.ByteString;
+import com.google.protobuf.util.JsonFormat;
+import io.tapline.conditions.Trees;
 import io.tapline.flink.ingest.Pipeline;
+import io.tapline.flink.support.Conditions;
 import io.tapline.flink.support.MonitorStream;
 import io.tapline.flink.support.Plans;
 import io.tapline.flink.support.Tuple;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Order;
 import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -22,9 +30,9 @@ class AbsentValuesTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long MS = 1_000_000L;
   private static final String WINDOW = "\"size\":\"1s\",\"slide\":\"1s\"";
-  private static final String UNANSWERED = condition("unanswered", "EQUAL", "true");
-  private static final String HALF_SEEN =
-      condition("partial", "NOT_EQUAL", "") + "," + condition("unanswered", "EQUAL", "false");
+  private static final ConditionTree UNANSWERED = among("unanswered", "true");
+  private static final ConditionTree HALF_SEEN =
+      Trees.and(List.of(Trees.not(text("partial", "")), among("unanswered", "false")));
 
   /**
    * Half of the requests are answered in 100 and 104 ms, the others never, three halves are lost.
@@ -137,10 +145,10 @@ class AbsentValuesTest {
 
   @Test
   void sharesAreOfAllTuples() throws Exception {
-    String requests = condition("partial", "EQUAL", "request");
+    ConditionTree requests = text("partial", "request");
     assertThat(values(only(asked("AVG", requests), halfDead(0)).get("rows")))
         .containsExactly("/dead = 1.0", "/slow = " + 10.0 / 23);
-    String fast = condition("response_time_ns", "LESS", "101000000");
+    ConditionTree fast = compared("response_time_ns", Order.LESS, 101_000_000);
     assertThat(values(only(asked("AVG", fast), halfDead(0)).get("rows")))
         .as("what has no time is neither fast nor left out")
         .containsExactly("/slow = " + 5.0 / 23, "/dead = 0.0");
@@ -190,10 +198,10 @@ class AbsentValuesTest {
     "LESS, 1000000000, 10",
     "GREATER_OR_EQUAL, 0, 10",
   })
-  void noComparisonHoldsOfNoValue(String operator, String value, int kept) throws Exception {
+  void noComparisonHoldsOfNoValue(Order order, long value, int kept) throws Exception {
     Plan plan =
         plan(Plans.counts("COUNT", "", WINDOW)).toBuilder()
-            .addWhere(Plans.parse(where(operator, value)).getWhere(0))
+            .addFilters(Conditions.of(compared("response_time_ns", order, value), "http_get"))
             .build();
     List<JsonNode> windows = windows(plan, halfDead(0));
     assertThat(windows).hasSize(kept == 0 ? 0 : 1);
@@ -208,9 +216,7 @@ class AbsentValuesTest {
   void rowsThatWhereKeepsKeepTheirBitmap() throws Exception {
     Plan plan =
         plan(Plans.group("AVG", "\"url\"", WINDOW)).toBuilder()
-            .addWhere(
-                Plans.parse("{\"where\":[" + condition("partial", "EQUAL", "request") + "]}")
-                    .getWhere(0))
+            .addFilters(Conditions.of(text("partial", "request"), "http_get"))
             .build();
     JsonNode rows = windows(plan, halfDead(0)).get(0).get("rows");
     assertThat(values(rows)).containsExactly("/dead = null", "/slow = null");
@@ -377,20 +383,11 @@ class AbsentValuesTest {
     }
   }
 
-  private static String asked(String aggregate, String conditions) {
+  private static String asked(String aggregate, ConditionTree condition) throws Exception {
     return """
-        {"name":"asked","parser":"http_get","key":["url"],"value":{"conditions":{"all":[%s]}},
+        {"name":"asked","parser":"http_get","key":["url"],"value":{"condition":%s},
          "aggregate":"%s","window":{%s}}"""
-        .formatted(conditions, aggregate, WINDOW);
-  }
-
-  private static String condition(String field, String operator, String value) {
-    return "{\"field\":\"%s\",\"parsers\":[\"http_get\"],\"operator\":\"%s\",\"values\":[\"%s\"]}"
-        .formatted(field, operator, value);
-  }
-
-  private static String where(String operator, String value) {
-    return "{\"where\":[" + condition("response_time_ns", operator, value) + "]}";
+        .formatted(JsonFormat.printer().print(condition), aggregate, WINDOW);
   }
 
   /** All processors' tuples say whether they were answered. */

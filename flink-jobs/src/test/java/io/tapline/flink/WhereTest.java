@@ -1,12 +1,22 @@
 package io.tapline.flink;
 
+import static io.tapline.flink.support.Conditions.among;
+import static io.tapline.flink.support.Conditions.compared;
+import static io.tapline.flink.support.Conditions.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.MessageOrBuilder;
+import com.google.protobuf.util.JsonFormat;
+import io.tapline.conditions.Trees;
 import io.tapline.flink.ingest.Pipeline;
+import io.tapline.flink.support.Conditions;
 import io.tapline.flink.support.Oracle;
 import io.tapline.flink.support.Plans;
 import io.tapline.flink.support.Tuple;
 import io.tapline.flink.support.Workload;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Order;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
@@ -14,6 +24,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -21,6 +32,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  * WHERE through the operators, against the plain evaluator over the tuples that a plain test keeps.
  */
 class WhereTest {
+  private static final String HTTP = "http_get";
+  private static final String CONNECTIONS = "tcp_conn_time";
+  private static final long SLOW_NS = 200_000_000;
   private static final String WINDOW = "\"size\":\"4s\",\"slide\":\"4s\"";
 
   static IntStream seeds() {
@@ -55,6 +69,47 @@ class WhereTest {
     }
   }
 
+  @Test
+  void plansOfTheVersionBeforeMeanTheSame() throws Exception {
+    Plan plan = Plans.plan("q", 1, asked("\"condition\":%s", text("url", "/page1")));
+    ConditionTree others = Trees.not(text("url", "/page0", "/page3"));
+    Plan later =
+        plan.toBuilder()
+            .addFilters(Conditions.of(Trees.and(List.of(others, isSlow())), HTTP))
+            .build();
+    Plan.Builder earlier =
+        Plans.plan("q", 1, asked("\"conditions\":{\"all\":[%s]}", condition("url", "/page1")))
+            .toBuilder();
+    earlier
+        .addWhere(
+            condition("url", "/page0", "/page3").setOperator(FieldCondition.Operator.NOT_EQUAL))
+        .addWhere(
+            condition("response_time_ns", Long.toString(SLOW_NS))
+                .setOperator(FieldCondition.Operator.GREATER_OR_EQUAL));
+    assertThat(windows(earlier.build())).isNotEmpty().isEqualTo(windows(later));
+  }
+
+  private static FieldCondition.Builder condition(String field, String... values) {
+    return FieldCondition.newBuilder()
+        .addParsers(HTTP)
+        .setField(field)
+        .addAllValues(List.of(values));
+  }
+
+  private static String asked(String form, MessageOrBuilder condition) throws Exception {
+    return """
+        {"name":"asked","parser":"http_get","key":["dst_ip"],"value":{%s},"aggregate":"AVG",
+         "window":{%s}}"""
+        .formatted(form.formatted(JsonFormat.printer().print(condition)), WINDOW);
+  }
+
+  private static List<JsonNode> windows(Plan plan) throws Exception {
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {
+      feed(pipeline, new Workload("q", 1, 12, 50, 7));
+      return pipeline.windows(0);
+    }
+  }
+
   private static void feed(Pipeline pipeline, Workload workload) throws Exception {
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
       for (byte[] record : workload.partitions.get(partition)) {
@@ -65,51 +120,49 @@ class WhereTest {
 
   /** Adds a condition to the plan and takes the tuples that fail it from the list. */
   private static void where(Random random, Plan.Builder plan, List<Tuple> kept) {
-    FieldCondition.Builder condition = plan.addWhereBuilder().addParsers("http_get");
-    switch (random.nextInt(6)) {
+    switch (random.nextInt(7)) {
       case 0 -> {
-        condition.setField("url").addValues("/page1").addValues("/page3");
+        plan.addFilters(Conditions.of(text("url", "/page1", "/page3"), HTTP));
         kept.removeIf(t -> isHttp(t) && !Set.of("/page1", "/page3").contains(t.field("url")));
       }
       case 1 -> {
-        condition
-            .setField("url")
-            .setOperator(FieldCondition.Operator.NOT_EQUAL)
-            .addValues("/page0");
+        plan.addFilters(Conditions.of(Trees.not(text("url", "/page0")), HTTP));
         kept.removeIf(t -> isHttp(t) && t.field("url").equals("/page0"));
       }
       case 2 -> {
-        condition
-            .setField("response_time_ns")
-            .setOperator(FieldCondition.Operator.GREATER_OR_EQUAL)
-            .addValues("200000000");
-        kept.removeIf(t -> isHttp(t) && (long) t.field("response_time_ns") < 200_000_000L);
+        plan.addFilters(Conditions.of(isSlow(), HTTP));
+        kept.removeIf(t -> isHttp(t) && !isSlow(t));
       }
       case 3 -> {
-        condition
-            .addParsers("tcp_conn_time")
-            .setField("src_port")
-            .setOperator(FieldCondition.Operator.LESS)
-            .addValues("1100");
+        plan.addFilters(Conditions.of(compared("src_port", Order.LESS, 1100), HTTP, CONNECTIONS));
         kept.removeIf(t -> (long) t.field("src_port") >= 1100);
       }
       case 4 -> {
-        condition.addParsers("tcp_conn_time").setField("dst_ip").addValues("10.0.1.0/31");
+        plan.addFilters(Conditions.of(among("dst_ip", "10.0.1.0/31"), HTTP, CONNECTIONS));
         kept.removeIf(t -> t.destination().equals("10.0.1.2"));
       }
+      case 5 -> {
+        ConditionTree either = Trees.or(List.of(isSlow(), text("url", "/page1")));
+        plan.addFilters(Conditions.of(either, HTTP));
+        kept.removeIf(t -> isHttp(t) && !isSlow(t) && !t.field("url").equals("/page1"));
+      }
       default -> {
-        condition
-            .addParsers("tcp_conn_time")
-            .setField("dst_ip")
-            .setOperator(FieldCondition.Operator.NOT_EQUAL)
-            .addValues("10.0.1.1/32")
-            .addValues("2001:db8::/32");
+        ConditionTree others = Trees.not(among("dst_ip", "10.0.1.1/32", "2001:db8::/32"));
+        plan.addFilters(Conditions.of(others, HTTP, CONNECTIONS));
         kept.removeIf(t -> t.destination().equals("10.0.1.1"));
       }
     }
   }
 
+  private static ConditionTree isSlow() {
+    return compared("response_time_ns", Order.GREATER_OR_EQUAL, SLOW_NS);
+  }
+
+  private static boolean isSlow(Tuple tuple) {
+    return (long) tuple.field("response_time_ns") >= SLOW_NS;
+  }
+
   private static boolean isHttp(Tuple tuple) {
-    return tuple.parser().equals("http_get");
+    return tuple.parser().equals(HTTP);
   }
 }

@@ -8,7 +8,6 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Syntax;
-import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.ParserArgument;
@@ -16,6 +15,7 @@ import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Sampling;
 import io.tapline.schema.proto.Shape;
+import io.tapline.schema.proto.TupleFilter;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -121,7 +121,7 @@ public final class Compiler {
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = SampleReader.read(query.sample(), errors);
-    List<FieldCondition> where = where(query.where(), parsers, allParsersKnown);
+    List<TupleFilter> filters = filters(query.where(), parsers, allParsersKnown);
     List<Processor> processors = processors(query, parsers, allParsersKnown);
     if (errors.any()) {
       return CompileResult.wrong(errors.notes(), errors.sorted());
@@ -146,7 +146,7 @@ public final class Compiler {
             .addAllRules(placed.rules())
             .addAllShapes(shapes)
             .addAllArguments(arguments)
-            .addAllWhere(where)
+            .addAllFilters(filters)
             .build();
     return new CompileResult(Optional.of(plan), errors.notes(), List.of());
   }
@@ -167,16 +167,17 @@ public final class Compiler {
     return parsers;
   }
 
-  private List<FieldCondition> where(
-      List<Ast.Condition> conditions, List<ParserInfo> parsers, boolean allParsersKnown) {
-    if (!WhereReader.isShortEnough(conditions, errors)) {
+  private List<TupleFilter> filters(
+      Ast.Condition written, List<ParserInfo> parsers, boolean allParsersKnown) {
+    Optional<ParsedCondition> where = WhereReader.parse(written, errors);
+    if (where.isEmpty()) {
       return List.of();
     } else if (!allParsersKnown) {
-      WhereReader.checkWithoutFields(conditions, errors);
+      WhereReader.checkWithoutFields(where.get(), errors);
       return List.of();
     }
     Fields fields = new Fields(parsers, catalogue, errors);
-    return WhereReader.read(conditions, fields, inventory, errors);
+    return WhereReader.read(where.get(), fields, inventory, errors);
   }
 
   /** Fields can be resolved only if all parsers are known. */

@@ -4,11 +4,8 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.compiler.text.Span;
-import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.Condition;
 import java.math.BigDecimal;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -35,9 +32,9 @@ final class ConditionReader {
   /**
    * @param aggregate aggregate as written, in lower case
    * @param field null if missing
-   * @param tuples conditions on tuples in place of a field; empty if there are none
+   * @param tuples condition on tuples in place of a field; null if there is none
    */
-  record Read(String aggregate, Ast.Word field, List<Ast.Condition> tuples, Condition condition) {}
+  record Read(String aggregate, Ast.Word field, ParsedCondition tuples, Condition condition) {}
 
   /** Reports an error and returns nothing if the word is not a condition. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
@@ -57,38 +54,19 @@ final class ConditionReader {
     String inside = matcher.group(2) == null ? "" : matcher.group(2).strip();
     if (NAME.matcher(inside).matches()) {
       Ast.Word field = inside.isEmpty() ? null : new Ast.Word(inside, inside, word.span());
-      return Optional.of(new Read(aggregate, field, List.of(), condition));
+      return Optional.of(new Read(aggregate, field, null, condition));
     }
-    return tuples(inside, word, errors)
-        .map(conditions -> new Read(aggregate, null, conditions, condition));
+    return tuples(inside, word, errors).map(tuples -> new Read(aggregate, null, tuples, condition));
   }
 
-  /**
-   * Parses the language of WHERE; errors point at the argument, which is one word to the grammar.
-   */
-  private static Optional<List<Ast.Condition>> tuples(String text, Ast.Word word, Errors errors) {
-    Errors inside = new Errors();
-    Ast.Query query = Syntax.read("WHERE " + text, 2, inside).query();
-    if (inside.any() || query.clauses().size() != 1 || query.where().isEmpty()) {
+  /** Parses the language of WHERE. */
+  private static Optional<ParsedCondition> tuples(String text, Ast.Word word, Errors errors) {
+    Optional<ParsedCondition> parsed = ParsedCondition.within(word, text);
+    if (parsed.isEmpty()) {
       String message = "%s is no condition on tuples".formatted(Names.quoted(text));
       errors.type(word.span(), message, "for example \"share(status >= 500) > 0.2\"");
-      return Optional.empty();
     }
-    return Optional.of(query.where().stream().map(one -> at(word.span(), one)).toList());
-  }
-
-  private static Ast.Condition at(Span span, Ast.Condition read) {
-    return new Ast.Condition(
-        at(span, read.field()),
-        at(span, read.operator()),
-        read.values().stream()
-            .map(value -> new Ast.Literal(at(span, value.word()), at(span, value.length())))
-            .toList(),
-        read.list());
-  }
-
-  private static Ast.Word at(Span span, Ast.Word word) {
-    return word == null ? null : new Ast.Word(word.text(), word.source(), span);
+    return parsed;
   }
 
   /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */

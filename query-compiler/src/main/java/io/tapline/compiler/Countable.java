@@ -1,11 +1,14 @@
 package io.tapline.compiler;
 
+import com.google.protobuf.ByteString;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Names;
-import io.tapline.schema.proto.FieldCondition;
+import io.tapline.conditions.Trees;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Literal;
 import java.util.List;
 import java.util.Optional;
 
@@ -30,24 +33,27 @@ final class Countable {
     return Catalogue.field(parser, word.text()).filter(f -> f.type() == FieldInfo.Type.BOOL);
   }
 
-  /** Returns the conditions that a tuple must meet to count. REQUIRES: {@link #has}. */
-  static List<FieldCondition> conditions(ParserInfo parser, Ast.Word word) {
+  /** Returns the condition that a tuple must meet to count. REQUIRES: {@link #has}. */
+  static ConditionTree condition(ParserInfo parser, Ast.Word word) {
     if (isHalfSeen(parser, word)) {
-      return List.of(
-          condition(parser, "partial", FieldCondition.Operator.NOT_EQUAL, ""),
-          condition(parser, "unanswered", FieldCondition.Operator.EQUAL, "false"));
+      Literal none = Literal.newBuilder().setText(ByteString.EMPTY).build();
+      return Trees.and(
+          List.of(Trees.not(isEqual("partial", none)), isEqual("unanswered", word("false"))));
     }
-    String field = flag(parser, word).orElseThrow().name();
-    return List.of(condition(parser, field, FieldCondition.Operator.EQUAL, "true"));
+    return isEqual(flag(parser, word).orElseThrow().name(), word("true"));
   }
 
-  private static FieldCondition condition(
-      ParserInfo parser, String field, FieldCondition.Operator operator, String value) {
-    return FieldCondition.newBuilder()
-        .setField(field)
-        .addParsers(parser.name())
-        .setOperator(operator)
-        .addValues(value)
+  private static Literal word(String word) {
+    return Literal.newBuilder().setWord(word).build();
+  }
+
+  private static ConditionTree isEqual(String field, Literal value) {
+    ConditionTree.Membership.Builder equal =
+        ConditionTree.Membership.newBuilder()
+            .setField(ConditionTree.Field.newBuilder().setName(field))
+            .addRanges(ConditionTree.Range.newBuilder().setLow(value));
+    return ConditionTree.newBuilder()
+        .addNodes(ConditionTree.Node.newBuilder().setMembership(equal))
         .build();
   }
 }

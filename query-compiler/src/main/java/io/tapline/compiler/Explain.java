@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
+import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Note;
@@ -9,7 +10,6 @@ import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Difference;
-import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Monitor;
@@ -17,13 +17,13 @@ import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Rule;
 import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.proto.TupleFilter;
 import io.tapline.schema.proto.Value;
 import io.tapline.schema.proto.Window;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
 
 /** Explains a plan to people ({@link #render}) and programs ({@link #json}). */
 public final class Explain {
@@ -94,9 +94,7 @@ public final class Explain {
     lines("  to", addresses(plan.getMatch().getToList()));
     numbers("  vlan", plan.getMatch().getVlansList());
     numbers("  tenant", plan.getMatch().getTenantsList());
-    if (plan.getWhereCount() > 0) {
-      lines("where", plan.getWhereList().stream().map(Explain::condition).toList());
-    }
+    lines("where", plan.getFiltersList().stream().map(Explain::filter).toList());
   }
 
   private void numbers(String label, List<Integer> numbers) {
@@ -105,24 +103,10 @@ public final class Explain {
     }
   }
 
-  private static String condition(FieldCondition condition) {
-    String operator =
-        switch (condition.getOperator()) {
-          case NOT_EQUAL -> "is not";
-          case LESS -> "is less than";
-          case LESS_OR_EQUAL -> "is at most";
-          case GREATER -> "is more than";
-          case GREATER_OR_EQUAL -> "is at least";
-          default -> "is";
-        };
-    String parsers = String.join(", ", condition.getParsersList());
-    return parsers
+  private static String filter(TupleFilter filter) {
+    return String.join(", ", filter.getParsersList())
         + ": "
-        + condition.getField()
-        + " "
-        + operator
-        + " "
-        + Names.either(condition.getValuesList());
+        + ConditionPrinter.text(filter.getCondition());
   }
 
   private void texts(Plan plan) {
@@ -289,16 +273,12 @@ public final class Explain {
     String unit = value.getUnit().isEmpty() ? "" : " (" + value.getUnit() + ")";
     return switch (value.getKindCase()) {
       case FIELD -> "take    %s of %s%s".formatted(value.getField(), parser, unit);
-      case CONDITIONS -> "ask     whether a tuple of %s meets %s".formatted(parser, asked(value));
+      case CONDITION ->
+          "ask     whether a tuple of %s meets %s"
+              .formatted(parser, ConditionPrinter.text(value.getCondition()));
       case DIFFERENCE -> "diff    %s%s".formatted(difference(parser, value.getDifference()), unit);
       default -> "take    tuples of " + parser;
     };
-  }
-
-  private static String asked(Value value) {
-    return value.getConditions().getAllList().stream()
-        .map(Explain::condition)
-        .collect(Collectors.joining(" and "));
   }
 
   private static String difference(String parser, Difference difference) {

@@ -67,6 +67,20 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     errors.add(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
   }
 
+  /** Reports that no parser has all of these fields. */
+  void noneHasAll(List<Ast.Word> words) {
+    words.stream()
+        .filter(word -> having(parsers, word).isEmpty())
+        .findFirst()
+        .ifPresentOrElse(
+            this::unknown,
+            () ->
+                errors.conflict(
+                    words.get(0).span(),
+                    "no parser of PARSE has all fields of the condition",
+                    "fields of one parser"));
+  }
+
   private static String canonical(String name) {
     return Catalogue.FIELD_ALIASES.getOrDefault(name, name);
   }

@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.compiler.catalogue.ProcessorInfo;
+import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.ClauseKind;
 import io.tapline.compiler.text.Errors;
@@ -138,11 +139,7 @@ public final class Formatter {
       case TO -> query.to().stream().map(Formatter::address).toList();
       case VLAN -> query.vlans().stream().map(Ast.Word::source).toList();
       case TENANT -> query.tenants().stream().map(Ast.Word::source).toList();
-      case WHERE ->
-          List.of(
-              query.where().stream()
-                  .map(Formatter::condition)
-                  .collect(Collectors.joining(" AND ")));
+      case WHERE -> List.of(condition(query.where()));
       case LIMIT -> List.of(Names.lower(query.limit().text()));
       case SAMPLE -> List.of(Names.lower(query.sample().text()));
       case PROCESS -> query.processors().stream().map(Formatter::processor).toList();
@@ -174,12 +171,11 @@ public final class Formatter {
     return (brackets ? "[" + endpoint + "]" : endpoint) + length + port;
   }
 
+  /** A condition that is wrong stays as it was written, for those who report it. */
   private static String condition(Ast.Condition condition) {
-    String values =
-        condition.values().stream().map(Ast.Literal::source).collect(Collectors.joining(", "));
-    boolean list = condition.values().size() > 1;
-    String field = Names.normal(condition.field().text());
-    return field + " " + condition.operator().text() + " " + (list ? "(" + values + ")" : values);
+    return ParsedCondition.of(condition, new Errors())
+        .map(parsed -> ConditionPrinter.text(parsed.tree()))
+        .orElse(condition.text());
   }
 
   private static String processor(Ast.Processor processor) {

@@ -12,7 +12,7 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Span;
-import io.tapline.schema.proto.FieldCondition;
+import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.Join;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Ranking;
@@ -108,7 +108,10 @@ final class ProcessorCompiler {
     Ast.Word when = when(arguments);
     ConditionReader.read(when, errors)
         .filter(read -> isComplete(read, when, window, errors))
-        .ifPresent(read -> WhereReader.checkWithoutFields(read.tuples(), errors));
+        .ifPresent(
+            read ->
+                Optional.ofNullable(read.tuples())
+                    .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
   }
 
   /** Returns the aggregate of agg=, if given. */
@@ -282,9 +285,9 @@ final class ProcessorCompiler {
             || percentile(aggregate).isPresent();
     String wrong = "";
     String example = "for example \"sum(bytes) > 10MB\" or \"count >= 100\"";
-    if (aggregate.equals("share") || !read.tuples().isEmpty()) {
+    if (aggregate.equals("share") || read.tuples() != null) {
       example = "for example \"share(status >= 500) > 0.2\"";
-      if (!hasField && read.tuples().isEmpty()) {
+      if (!hasField && read.tuples() == null) {
         wrong = "share needs a condition";
       } else if (!aggregate.equals("share") && !aggregate.equals("count")) {
         wrong = aggregate + " takes a field, and only count and share take a condition";
@@ -310,7 +313,7 @@ final class ProcessorCompiler {
     }
     Optional<Ast.Word> field = Optional.ofNullable(read.field());
     String aggregate = read.aggregate();
-    if (aggregate.equals("share") || !read.tuples().isEmpty()) {
+    if (aggregate.equals("share") || read.tuples() != null) {
       return asked(arguments, read, window);
     }
     if (aggregate.equals("distinct")) {
@@ -371,51 +374,45 @@ final class ProcessorCompiler {
     if (parser.isEmpty()) {
       return Optional.empty();
     }
-    List<FieldCondition> conditions = conditions(parser.get(), read);
+    Optional<ConditionTree> condition = condition(parser.get(), read);
+    if (condition.isEmpty()) {
+      return Optional.empty();
+    }
     Processor.Builder result =
         aggregating(Aggregates.named(share ? "avg" : "sum"), window)
-            .setValue(Values.of(conditions, share ? "" : "count"));
+            .setValue(Values.of(condition.get(), share ? "" : "count"));
     setKey(result, parser.get(), arguments, "group");
     return Optional.of(result);
   }
 
   /** Returns the first parser that has all fields of the condition. */
   private Optional<ParserInfo> asked(Arguments arguments, ConditionReader.Read read) {
-    List<Ast.Word> words =
-        read.field() != null
-            ? List.of(read.field())
-            : read.tuples().stream().map(Ast.Condition::field).toList();
+    List<Ast.Word> words = read.field() != null ? List.of(read.field()) : read.tuples().fields();
     List<ParserInfo> owners =
         parsers.stream()
-            .filter(p -> Fields.hasAll(p, words) || Countable.has(p, words.get(0)))
+            .filter(
+                p ->
+                    Fields.hasAll(p, words)
+                        || read.field() != null && Countable.has(p, read.field()))
             .toList();
     if (owners.isEmpty()) {
-      words.stream()
-          .filter(word -> Fields.having(parsers, word).isEmpty())
-          .findFirst()
-          .ifPresentOrElse(
-              fields::unknown,
-              () ->
-                  errors.conflict(
-                      words.get(0).span(),
-                      "no parser of PARSE has all fields of the condition",
-                      "fields of one parser"));
+      fields.noneHasAll(words);
       return Optional.empty();
     }
     return Optional.of(Fields.firstHaving(owners, arguments.words("group")));
   }
 
-  private List<FieldCondition> conditions(ParserInfo parser, ConditionReader.Read read) {
+  private Optional<ConditionTree> condition(ParserInfo parser, ConditionReader.Read read) {
     if (read.field() == null) {
-      Fields own = new Fields(List.of(parser), fields.catalogue(), errors);
-      return WhereReader.read(read.tuples(), own, inventory, errors);
+      return new ConditionTyper(parser, read.tuples(), inventory, errors)
+          .typed(read.tuples().tree());
     }
     if (Countable.has(parser, read.field())) {
-      return Countable.conditions(parser, read.field());
+      return Optional.of(Countable.condition(parser, read.field()));
     }
     String message = "%s is not true or false of a tuple".formatted(read.field().text());
     errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
-    return List.of();
+    return Optional.empty();
   }
 
   /** Returns p50, p99.9… as a share. */
@@ -613,7 +610,7 @@ final class ProcessorCompiler {
       return Optional.empty();
     }
     String unit = aggregate.name().equals("avg") ? "" : "count";
-    Value value = Values.of(Countable.conditions(parser, word), unit);
+    Value value = Values.of(Countable.condition(parser, word), unit);
     return Optional.of(new Taken(word.text(), value, true));
   }
 

@@ -20,9 +20,8 @@ final class Validation {
   static void check(Ast.Query query, Errors errors) {
     query.parsers().forEach(parser -> ShapeReader.checkForms(parser, errors));
     MatchReader.checkWithoutNames(query, errors);
-    if (WhereReader.isShortEnough(query.where(), errors)) {
-      WhereReader.checkWithoutFields(query.where(), errors);
-    }
+    WhereReader.parse(query.where(), errors)
+        .ifPresent(where -> WhereReader.checkWithoutFields(where, errors));
     LimitReader.read(query.limit(), errors);
     SampleReader.read(query.sample(), errors);
     checkProcessors(query, errors);

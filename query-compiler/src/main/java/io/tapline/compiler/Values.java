@@ -2,10 +2,9 @@ package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.Difference;
-import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Value;
-import java.util.List;
 
 /** The values that processors aggregate. */
 final class Values {
@@ -21,12 +20,9 @@ final class Values {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
 
-  /** Counts tuples that meet conditions as one, and all others as zero. */
-  static Value of(List<FieldCondition> conditions, String unit) {
-    return Value.newBuilder()
-        .setConditions(Value.Conditions.newBuilder().addAllAll(conditions))
-        .setUnit(unit)
-        .build();
+  /** Counts tuples that meet a condition as one, and all others as zero. */
+  static Value of(ConditionTree condition, String unit) {
+    return Value.newBuilder().setCondition(condition).setUnit(unit).build();
   }
 
   /** Takes the time between start and end. REQUIRES: the parser has one. */

@@ -24,7 +24,7 @@ class DocsTest {
   @Test
   void everyExampleCompiles() throws IOException {
     int examples = 0;
-    for (String page : List.of("query-language.md", "processors.md")) {
+    for (String page : List.of("query-language.md", "conditions.md", "processors.md")) {
       for (String query : blocks(page, "tapline")) {
         assertThat(Fixtures.compile(query).errors()).as(query).isEmpty();
         examples++;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class FormatterTest {
@@ -56,6 +57,27 @@ class FormatterTest {
             -- ranked
             PROCESS (top-k)
             -- the end""");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " => ",
+      value = {
+        "status==500 && !(method in {GET,HEAD}) => status = 500 AND method != (GET, HEAD)",
+        "(status = 1 and status = (2)) or dst-ip not in 10.0.0.0 / 8"
+            + " => status = 1 AND status = 2 OR dst_ip != 10.0.0.0/8",
+        "status=1 AND (status=2 OR NOT(status=3)) => status = 1 AND (status = 2 OR NOT status = 3)",
+        "!(status=1&&url=\"a\\\"b\") => NOT (status = 1 AND url = \"a\\\"b\")",
+        "status in [1, 5] or status in 7..9 => status = (1 .. 5) OR status = (7 .. 9)",
+        "url=my-page.html AND url = get => url = my-page.html AND url = get",
+        "HAS(Status) AND src_ip NOT LIKE 10.*.*.1 => has(status) AND src_ip NOT LIKE 10.*.*.1",
+        "status /* of the answer */ > -1 => status > -1",
+      })
+  void conditionsHaveOneSpelling(String written, String printed) {
+    String formatted = format("PARSE http_get TO h1 WHERE " + written + " PROCESS (top-k)");
+    String where =
+        formatted.lines().filter(line -> line.startsWith("WHERE ")).findFirst().orElseThrow();
+    assertThat(where).isEqualTo("WHERE " + printed);
   }
 
   @Test

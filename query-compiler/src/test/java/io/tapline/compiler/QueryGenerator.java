@@ -94,10 +94,17 @@ final class QueryGenerator {
                 "response_bytes<=1.5kB",
                 "src_ip = 10.0.0.0/8",
                 "dst-ip != (h1, 2001:db8::/32)",
-                "srcPort < 1024");
+                "srcPort < 1024",
+                "1024>src_port",
+                "status in {404, 500..599}",
+                "NOT has(status)",
+                "not (status==200 || !(method in (GET, HEAD)))",
+                "response_bytes > request_bytes + 1",
+                "dst_ip like 10.*.*.1");
+    String joint = one(" AND ", " and\n", " && ", " OR ", "||");
     return Stream.generate(condition)
         .limit(1 + random.nextInt(3))
-        .collect(Collectors.joining(one(" AND ", " and\n")));
+        .collect(Collectors.joining(joint));
   }
 
   private String processor() {

@@ -54,7 +54,7 @@ public final class Tracking {
 
   private String find() {
     for (Map.Entry<String, WatchSpec> watch : watches.list().entrySet()) {
-      if (watch.getValue().filter().startsWith(FILTER)) {
+      if (watch.getValue().filter().text().startsWith(FILTER)) {
         return watch.getKey();
       }
     }

@@ -6,22 +6,15 @@ import java.util.List;
 /**
  * A query over the headers of the hosts.
  *
- * @param filter an expression of MultiLog; empty for all
+ * @param filter selects headers
  * @param fromNs earliest time, since the epoch
  * @param toNs latest time; 0 for none
  * @param limit maximum number of rows, or of packets in a capture file, in total; 0 for all
  * @param nodes names of the nodes to ask; empty for all
  * @param stored a filter that the nodes keep, to begin with; empty for none
- * @param scope scope of the caller: hosts outside it are treated as nonexistent
  */
 public record DrillRequest(
-    String filter,
-    long fromNs,
-    long toNs,
-    long limit,
-    List<String> nodes,
-    String stored,
-    Scope scope) {
+    HeaderFilter filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
   /**
    * Headers as JSON take some 1.5 KB each and are collected before they are shown in order of time.
    */
@@ -32,10 +25,15 @@ public record DrillRequest(
     nodes = nodes.stream().distinct().toList();
   }
 
+  /** Returns the scope of the caller: hosts outside it are treated as nonexistent. */
+  Scope scope() {
+    return filter.scope();
+  }
+
   /** A request of a caller whose scope is everything. */
   public DrillRequest(
       String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
-    this(filter, fromNs, toNs, limit, nodes, stored, Scope.EVERYTHING);
+    this(HeaderFilter.ofText(filter), fromNs, toNs, limit, nodes, stored);
   }
 
   /** A request without a stored filter. */

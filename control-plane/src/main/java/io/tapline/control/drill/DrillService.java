@@ -331,7 +331,7 @@ public final class DrillService implements AutoCloseable {
     // Nodes that the caller names are always asked.
     List<NodeClient> asked =
         request.nodes().isEmpty()
-            ? reach.of(List.copyOf(known.values()), request.filter(), request.scope(), leftOut)
+            ? reach.of(List.copyOf(known.values()), request.filter(), leftOut)
             : asked(request.nodes(), known);
     SnapshotVector snapshot = snapshots.take(asked, leftOut);
     if (snapshot.tails().isEmpty() && !asked.isEmpty()) {
@@ -355,12 +355,18 @@ public final class DrillService implements AutoCloseable {
   }
 
   static QueryRequest.Builder message(DrillRequest request, Tails at) {
-    return QueryRequest.newBuilder()
-        .setExpression(request.filter())
-        .setFilter(request.stored())
-        .setTimeLowNs(request.fromNs())
-        .setTimeHighNs(request.toNs())
-        .setAt(at);
+    QueryRequest.Builder message =
+        QueryRequest.newBuilder()
+            .setExpression(request.filter().expression())
+            .setFilter(request.stored())
+            .setTimeLowNs(request.fromNs())
+            .setTimeHighNs(request.toNs())
+            .setAt(at);
+    request.filter().condition().ifPresent(message::setCondition);
+    if (!request.scope().isEverything()) {
+      message.setScope(request.scope().ofHeaders());
+    }
+    return message;
   }
 
   private RowLayout layout(NodeClient node, Tails at) {

@@ -108,8 +108,14 @@ final class NodeClient implements AutoCloseable {
     snapshots.close();
   }
 
-  ListenableFuture<EndpointsReply> endpoints(String filter, Duration patience) {
-    return later(patience).endpoints(EndpointsRequest.newBuilder().setExpression(filter).build());
+  ListenableFuture<EndpointsReply> endpoints(HeaderFilter filter, Duration patience) {
+    EndpointsRequest.Builder request =
+        EndpointsRequest.newBuilder().setExpression(filter.expression());
+    filter.condition().ifPresent(request::setCondition);
+    if (!filter.scope().isEverything()) {
+      request.setScope(filter.scope().ofHeaders());
+    }
+    return later(patience).endpoints(request.build());
   }
 
   ListenableFuture<AggregateReply> aggregate(AggregateRequest request, Duration patience) {

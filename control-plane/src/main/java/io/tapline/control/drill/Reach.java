@@ -54,12 +54,12 @@ final class Reach {
   }
 
   private final Function<String, List<String>> addresses;
-  private final Map<String, EndpointsReply> answers =
+  private final Map<HeaderFilter, EndpointsReply> answers =
       new LinkedHashMap<>(MOST_KEPT, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, EndpointsReply> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<HeaderFilter, EndpointsReply> eldest) {
           return size() > MOST_KEPT;
         }
       };
@@ -101,8 +101,7 @@ final class Reach {
    * Returns the nodes that can have seen packets that match; adds the others to {@code leftOut},
    * with the reason.
    */
-  List<NodeClient> of(
-      List<NodeClient> nodes, String filter, Scope scope, Map<String, String> leftOut) {
+  List<NodeClient> of(List<NodeClient> nodes, HeaderFilter filter, Map<String, String> leftOut) {
     if (nodes.stream().allMatch(node -> addresses.apply(node.name()).isEmpty())) {
       return nodes;
     }
@@ -118,7 +117,7 @@ final class Reach {
           || endpoints.getPairsList().stream().anyMatch(pair -> isAt(blocks, pair))) {
         asked.add(node);
       } else {
-        String own = String.join(", ", within(scope, prefixes));
+        String own = String.join(", ", within(filter.scope(), prefixes));
         leftOut.put(node.name(), "sees packets of " + own + " only");
       }
     }
@@ -126,7 +125,7 @@ final class Reach {
   }
 
   /** Returns null if no node answers; then all are asked, and report what is wrong. */
-  private EndpointsReply endpoints(List<NodeClient> nodes, String filter) {
+  private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {
       EndpointsReply known = answers.get(filter);
       if (known != null) {

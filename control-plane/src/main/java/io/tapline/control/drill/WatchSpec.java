@@ -7,12 +7,13 @@ import io.tapline.schema.rpc.Definition;
 import io.tapline.schema.rpc.RemoveRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
  * An aggregate that nodes maintain, with a condition for alerts: Confluo's control programs.
  *
- * @param filter selects headers; empty for all
+ * @param filter selects headers; its scope is the owner's: the watch is on no host outside it
  * @param aggregate aggregate over them
  * @param when condition on the aggregate that alerts ("SUM > 1MB"); empty for none
  * @param windowNs window of event time over which the condition's aggregate is taken
@@ -20,18 +21,24 @@ import java.util.regex.Pattern;
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
  * @param together whether the condition applies to the sum over all of them instead of each
- * @param scope scope of the owner: the watch is on no host outside it
  */
 public record WatchSpec(
-    String filter,
+    HeaderFilter filter,
     DrillAggregate aggregate,
     String when,
     long windowNs,
     long everyNs,
     String severity,
     List<String> nodes,
-    boolean together,
-    Scope scope) {
+    boolean together) {
+  /** The names of {@link #PROGRESS}. */
+  public static final Set<String> PROGRESS_NAMES = Set.of("SEQ", "TS");
+
+  /** Outputs of aggregates, which a condition compares. */
+  public static final Pattern OUTPUTS =
+      Pattern.compile(
+          "(?i)COUNT|SUM|AVG|MIN|MAX|STDEV|DISTINCT|QUANTILE|SEQ|TS|VALUE|P[0-9]+(\\.[0-9]+)?");
+
   /**
    * Figure 2's variables: the previous progress of a flow's sender, and the time of the header that
    * showed it.
@@ -70,7 +77,8 @@ public record WatchSpec(
       String severity,
       List<String> nodes,
       boolean together) {
-    this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, Scope.EVERYTHING);
+    this(
+        HeaderFilter.ofText(filter), aggregate, when, windowNs, everyNs, severity, nodes, together);
   }
 
   /** A watch whose condition applies to each node. */
@@ -83,6 +91,11 @@ public record WatchSpec(
       String severity,
       List<String> nodes) {
     this(filter, aggregate, when, windowNs, everyNs, severity, nodes, false);
+  }
+
+  /** Returns the scope of the owner. */
+  Scope scope() {
+    return filter.scope();
   }
 
   /**
@@ -124,18 +137,12 @@ public record WatchSpec(
    */
   List<Definition> definitions(String name, int sharers) {
     List<Definition> definitions = new ArrayList<>();
-    String filterName = filter.isBlank() ? "" : name + "_filter";
-    if (PROGRESS.matcher(filter).find()) {
+    String filterName = filter.isAll() ? "" : name + "_filter";
+    if (PROGRESS.matcher(filter.text()).find()) {
       definitions.add(progress(name + "_seq"));
     }
     if (!filterName.isEmpty()) {
-      definitions.add(
-          Definition.newBuilder()
-              .setFilter(
-                  Definition.Filter.newBuilder()
-                      .setName(filterName)
-                      .setExpression(PROGRESS.matcher(filter).replaceAll(name + "_seq.$1")))
-              .build());
+      definitions.add(Definition.newBuilder().setFilter(filter(filterName, name + "_seq")).build());
     }
     AggregateFunction function =
         AggregateFunction.newBuilder()
@@ -168,6 +175,28 @@ public record WatchSpec(
               .build());
     }
     return definitions;
+  }
+
+  /**
+   * Returns the filter's definition.
+   *
+   * @param progress name of the aggregate that Figure 2's variables are outputs of
+   */
+  private Definition.Filter filter(String name, String progress) {
+    Definition.Filter.Builder definition =
+        Definition.Filter.newBuilder()
+            .setName(name)
+            .setExpression(PROGRESS.matcher(filter.expression()).replaceAll(progress + ".$1"));
+    if (filter.condition().isPresent()) {
+      definition
+          .setCondition(
+              filter.renamed(each -> PROGRESS_NAMES.contains(each) ? progress + "." + each : each))
+          .addAggregates(progress);
+    }
+    if (!scope().isEverything()) {
+      definition.setScope(scope().ofHeaders());
+    }
+    return definition.build();
   }
 
   /** Returns the progress by flow and direction, over all time. */

@@ -198,7 +198,10 @@ final class Agent {
     if (hello.getProtocol() >= PROTOCOL) {
       assign.setPlan(assignment.plan());
     } else {
-      assign.setPlanJson(Plans.toJson(assignment.plan()));
+      // Monitors of the version before refuse fields that they do not know; no monitor evaluates
+      // these two.
+      Plan known = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
+      assign.setPlanJson(Plans.toJson(known));
     }
     send(command().setAssign(assign));
     if (assignment.mirrored()) {

@@ -155,6 +155,60 @@ class WatchTenancyTest {
     }
   }
 
+  /** By its name, by the name of its output, or by the difference of two errors. */
+  @Test
+  void noFilterComparesWithAnothersWatch() throws Exception {
+    String never = "watch_0";
+    for (String form :
+        List.of(
+            "bytes < %s",
+            "bytes < %s.COUNT",
+            "%s > 0 || true",
+            "bytes > 0 AND NOT bytes + %s - bytes < 3",
+            "has(%s)",
+            "true) || (bytes < %s")) {
+      String refused = drillRefused(form.formatted(webs));
+      assertThat(refused.replace(webs, never)).isEqualTo(drillRefused(form.formatted(never)));
+    }
+    for (String output : List.of("bytes < COUNT", "COUNT > 0", "seq < SEQ")) {
+      assertThat(drillRefused(output)).contains("is no field of a header");
+    }
+    Rest.problem(
+        add(DB, "{\"filter\": \"bytes < COUNT\", \"when\": \"COUNT > 1\"}"), 400, "drill-rejected");
+  }
+
+  private String drillRefused(String filter) throws Exception {
+    for (String more : List.of("", ", \"aggregate\": \"COUNT\", \"group_by\": [\"src_ip\"]")) {
+      Rest.problem(drill(DB, filter, more), 400, "drill-rejected");
+    }
+    return drill(DB, filter, "").body();
+  }
+
+  private HttpResponse<String> drill(String token, String filter, String more) throws Exception {
+    return ask(token, "POST", "/api/v1/drilldown", "{\"filter\": \"" + filter + "\"" + more + "}");
+  }
+
+  @Test
+  void aScopedTeamMayWriteTheWholeLanguage() throws Exception {
+    int all = rows(OPS, "");
+    assertThat(all).isPositive();
+    assertThat(rows(DB, "")).isEqualTo(all);
+    for (String filter :
+        List.of(
+            "dst_port = 80 or not (dst_port = 80)",
+            "has(bytes) AND bytes >= 0",
+            "dst_port in (80, 1..79) || dst_port not in {80, 1..79}")) {
+      assertThat(rows(DB, filter)).as(filter).isEqualTo(rows(OPS, filter)).isEqualTo(all);
+    }
+    assertThat(rows(DB, "dst_port = (80)")).isBetween(1, all - 1);
+  }
+
+  private int rows(String token, String filter) throws Exception {
+    HttpResponse<String> answer = drill(token, filter, ", \"limit\": 100000");
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return Rest.json(answer).path("rows").size();
+  }
+
   @Test
   void nobodyEndsAnothersWatch() throws Exception {
     String path = "/api/v1/watches/";

@@ -57,7 +57,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   public void open() throws Exception {
     super.open();
     partitions = new HashMap<>();
-    where = new RowFilter(query.where());
+    where = new RowFilter(query.filters());
     combiners = query.processors().stream().map(Combiner::new).toArray(Combiner[]::new);
     slotNs = query.slotNs();
     ledger = new Ledger(combiners.length, slotNs);

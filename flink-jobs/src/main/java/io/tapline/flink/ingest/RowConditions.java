@@ -1,139 +1,135 @@
 package io.tapline.flink.ingest;
 
-import io.tapline.network.IpPrefix;
+import io.tapline.conditions.ConditionException;
+import io.tapline.conditions.ConditionProgram;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
-import io.tapline.schema.proto.FieldCondition;
-import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import io.tapline.schema.proto.ConditionTree;
 import java.util.List;
-import java.util.function.Predicate;
+import java.util.Optional;
 
 /**
- * Finds the rows of a batch that meet conditions. A batch of a parser that a condition does not
- * name passes it; one that lacks the column is malformed. A row without a value meets none, since
- * the value is unknown. Each dictionary entry is evaluated once.
+ * Finds the rows of a batch that meet a condition. A batch that lacks one of its columns is
+ * malformed. A comparison with an absent value is unknown, and so no reason to keep a row. Each
+ * dictionary entry is evaluated once.
  */
 final class RowConditions {
-  private RowConditions() {}
+  private final TupleColumns columns;
+  private final int[] fields;
+  private final long[][] longs;
+  private final int[][] entries;
+  private final boolean[][] absent;
 
-  /** Returns the rows that meet all conditions. */
-  static boolean[] meet(List<FieldCondition> conditions, String parser, TupleColumns columns)
+  private RowConditions(ConditionProgram program, TupleColumns columns)
       throws BatchReaderException {
-    boolean[] kept = new boolean[columns.rows()];
-    Arrays.fill(kept, true);
-    for (FieldCondition condition : conditions) {
-      if (condition.getParsersList().contains(parser)) {
-        ask(condition, columns, kept);
+    this.columns = columns;
+    int count = program.fields().size();
+    fields = program.fields().stream().mapToInt(columns::index).toArray();
+    longs = new long[count][];
+    entries = new int[count][];
+    absent = new boolean[count][];
+    for (int field = 0; field < count; field++) {
+      if (columns.hasDictionary(fields[field])) {
+        entries[field] = columns.entryOfRows(fields[field]);
+      } else {
+        longs[field] = columns.longs(fields[field]);
+        absent[field] = columns.absent(fields[field]);
       }
-    }
-    return kept;
-  }
-
-  private static void ask(FieldCondition condition, TupleColumns columns, boolean[] kept)
-      throws BatchReaderException {
-    int column = columns.index(condition.getField());
-    if (column < 0) {
-      throw BatchReaderException.malformed("no column " + condition.getField());
-    }
-    if (columns.hasDictionary(column)) {
-      boolean[] holds = entries(condition, columns, column);
-      int[] entries = columns.entryOfRows(column);
-      for (int row = 0; row < kept.length; row++) {
-        kept[row] &= holds[entries[row]];
-      }
-      return;
-    }
-    NumberTest test = NumberTest.of(condition, columns.type(column));
-    long[] values = columns.longs(column);
-    for (int row = 0; row < kept.length; row++) {
-      kept[row] &= test.holds(values[row]);
-    }
-    boolean[] absent = columns.absent(column);
-    for (int row = 0; absent != null && row < kept.length; row++) {
-      kept[row] &= !absent[row];
     }
   }
 
-  /**
-   * Evaluates by entry; rows without a value have the entry after the last, which meets nothing.
-   */
-  private static boolean[] entries(FieldCondition condition, TupleColumns columns, int column) {
-    List<Predicate<byte[]>> values = values(condition, columns.type(column));
-    boolean wanted = condition.getOperator() == FieldCondition.Operator.EQUAL;
-    boolean[] holds = new boolean[columns.entries(column) + 1];
-    for (int entry = 0; entry < holds.length - 1; entry++) {
-      byte[] bytes = columns.entry(column, entry);
-      boolean among = values.stream().anyMatch(value -> value.test(bytes));
-      holds[entry] = among == wanted;
+  /** Returns the rows that meet the condition. */
+  static boolean[] meet(ConditionTree condition, TupleColumns columns) throws BatchReaderException {
+    try {
+      ConditionProgram program = ConditionProgram.compile(condition, name -> type(columns, name));
+      for (String field : program.fields()) {
+        if (columns.index(field) < 0) {
+          throw BatchReaderException.malformed("no column " + field);
+        }
+      }
+      RowConditions rows = new RowConditions(program, columns);
+      return program.select(columns.rows(), rows::holds);
+    } catch (ConditionException e) {
+      throw BatchReaderException.malformed("columns do not fit WHERE: " + e.getMessage());
+    }
+  }
+
+  private static Optional<Column.Type> type(TupleColumns columns, String name) {
+    int column = columns.index(name);
+    return column < 0 ? Optional.empty() : Optional.of(columns.type(column));
+  }
+
+  private boolean[] holds(ConditionProgram.Leaf leaf) {
+    List<Integer> own = leaf.fields();
+    if (leaf instanceof ConditionProgram.NumberLeaf numbers) {
+      return numbers.holds(longs[own.get(0)], absent[own.get(0)]);
+    }
+    boolean[] holds = new boolean[columns.rows()];
+    boolean byEntry = own.size() == 1 && entries[own.get(0)] != null;
+    if (byEntry) {
+      int field = own.get(0);
+      boolean[] ofEntries = ofEntries(leaf, field);
+      for (int row = 0; row < holds.length; row++) {
+        holds[row] = ofEntries[entries[field][row]];
+      }
+      return holds;
+    }
+    Cursor cursor = new Cursor();
+    for (cursor.row = 0; cursor.row < holds.length; cursor.row++) {
+      holds[cursor.row] = leaf.holds(cursor);
     }
     return holds;
   }
 
-  private static List<Predicate<byte[]>> values(FieldCondition condition, Column.Type type) {
-    boolean address = type == Column.Type.ADDRESS;
-    return condition.getValuesList().stream()
-        .map(value -> address ? within(value) : equal(value))
-        .toList();
+  /** Evaluates by entry; rows without a value have the entry after the last. */
+  private boolean[] ofEntries(ConditionProgram.Leaf leaf, int field) {
+    int count = columns.entries(fields[field]);
+    boolean[] holds = new boolean[count + 1];
+    for (int entry = 0; entry <= count; entry++) {
+      holds[entry] = leaf.holds(new Entry(columns, fields[field], entry, entry < count));
+    }
+    return holds;
   }
 
-  private static Predicate<byte[]> within(String prefix) {
-    return IpPrefix.withLength(prefix)::covers;
+  /** An entry of a dictionary, as a row of its one field. */
+  private record Entry(TupleColumns columns, int column, int entry, boolean isPresent)
+      implements ConditionProgram.Row {
+    @Override
+    public boolean isPresent(int field) {
+      return isPresent;
+    }
+
+    @Override
+    public long bits(int field) {
+      throw new IllegalStateException("a text or an address is no number");
+    }
+
+    @Override
+    public byte[] bytes(int field) {
+      return columns.entry(column, entry);
+    }
   }
 
-  private static Predicate<byte[]> equal(String text) {
-    byte[] wanted = text.getBytes(StandardCharsets.UTF_8);
-    return bytes -> Arrays.equals(wanted, bytes);
-  }
+  /** The current row. */
+  private final class Cursor implements ConditionProgram.Row {
+    private int row;
 
-  /** A condition on numbers of one type. */
-  private record NumberTest(FieldCondition.Operator operator, Column.Type type, long[] values) {
-    static NumberTest of(FieldCondition condition, Column.Type type) {
-      long[] values =
-          condition.getValuesList().stream().mapToLong(value -> bits(value, type)).toArray();
-      return new NumberTest(condition.getOperator(), type, values);
+    @Override
+    public boolean isPresent(int field) {
+      return entries[field] != null
+          ? entries[field][row] < columns.entries(fields[field])
+          : absent[field] == null || !absent[field][row];
     }
 
-    private static long bits(String value, Column.Type type) {
-      return switch (type) {
-        case BOOL -> value.equals("true") ? 1 : 0;
-        case F64 -> Double.doubleToLongBits(Double.parseDouble(value));
-        default -> new BigDecimal(value).toBigInteger().min(MOST_U64).longValue();
-      };
+    @Override
+    public long bits(int field) {
+      return longs[field][row];
     }
 
-    private static final BigInteger MOST_U64 =
-        BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
-
-    boolean holds(long bits) {
-      return switch (operator) {
-        case LESS -> order(bits, values[0]) < 0;
-        case LESS_OR_EQUAL -> order(bits, values[0]) <= 0;
-        case GREATER -> order(bits, values[0]) > 0;
-        case GREATER_OR_EQUAL -> order(bits, values[0]) >= 0;
-        case NOT_EQUAL -> !among(bits);
-        default -> among(bits);
-      };
-    }
-
-    private boolean among(long bits) {
-      for (long value : values) {
-        if (order(bits, value) == 0) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    private int order(long a, long b) {
-      return switch (type) {
-        case F64 -> Double.compare(Double.longBitsToDouble(a), Double.longBitsToDouble(b));
-        case U64 -> Long.compareUnsigned(a, b);
-        default -> Long.compare(a, b);
-      };
+    @Override
+    public byte[] bytes(int field) {
+      return columns.entry(fields[field], entries[field][row]);
     }
   }
 }

@@ -1,28 +1,40 @@
 package io.tapline.flink.ingest;
 
 import com.google.protobuf.ByteString;
+import io.tapline.conditions.Trees;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
-import io.tapline.schema.proto.FieldCondition;
+import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.TupleBatch;
+import io.tapline.schema.proto.TupleFilter;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
-/** The query's WHERE: drops the rows of a batch that fail one of its conditions. Thread-safe. */
+/** The query's WHERE: drops the rows of a batch that fail it. Thread-safe. */
 final class RowFilter {
-  private final List<FieldCondition> conditions;
+  /** What the tuples of a parser have to meet; tuples of others pass. */
+  private final Map<String, ConditionTree> conditions;
 
-  RowFilter(List<FieldCondition> conditions) {
-    this.conditions = conditions;
+  RowFilter(List<TupleFilter> filters) {
+    Map<String, ConditionTree> byParser = new HashMap<>();
+    for (TupleFilter filter : filters) {
+      for (String parser : filter.getParsersList()) {
+        byParser.merge(parser, filter.getCondition(), (a, b) -> Trees.and(List.of(a, b)));
+      }
+    }
+    conditions = Map.copyOf(byParser);
   }
 
   /** Returns the batch itself if no row is dropped. */
   TupleBatch filter(TupleBatch batch) throws BatchReaderException {
-    if (conditions.isEmpty()) {
+    ConditionTree condition = conditions.get(batch.getParser());
+    if (condition == null) {
       return batch;
     }
     TupleColumns columns = TupleColumns.of(batch);
-    boolean[] kept = RowConditions.meet(conditions, batch.getParser(), columns);
+    boolean[] kept = RowConditions.meet(condition, columns);
     int count = 0;
     for (boolean keep : kept) {
       count += keep ? 1 : 0;

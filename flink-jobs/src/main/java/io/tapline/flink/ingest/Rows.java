@@ -5,11 +5,10 @@ import io.tapline.flink.group.Key;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
-import io.tapline.schema.proto.FieldCondition;
+import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.TupleBatch;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -30,7 +29,7 @@ public final class Rows {
   private final Map<String, int[]> entries = new HashMap<>();
   private final Map<String, boolean[]> absent = new HashMap<>();
   private final Map<String, KeyColumn> keyColumns = new HashMap<>();
-  private final Map<List<FieldCondition>, long[]> meeting = new HashMap<>();
+  private final Map<ConditionTree, long[]> meeting = new HashMap<>();
   private final long[] timesNs;
   private final long latestNs;
   private final long[] flows;
@@ -77,24 +76,24 @@ public final class Rows {
     absent.put(field, columns.absent(column));
   }
 
-  /** Evaluates conditions on the rows; throws if the batch lacks one of their columns. */
-  void requireConditions(List<FieldCondition> conditions) throws BatchReaderException {
-    if (!meeting.containsKey(conditions)) {
-      boolean[] rows = RowConditions.meet(conditions, batch.getParser(), columns);
+  /** Evaluates a condition on the rows; throws if the batch lacks one of its columns. */
+  void requireCondition(ConditionTree condition) throws BatchReaderException {
+    if (!meeting.containsKey(condition)) {
+      boolean[] rows = RowConditions.meet(condition, columns);
       long[] ones = new long[rows.length];
       for (int row = 0; row < rows.length; row++) {
         ones[row] = rows[row] ? 1 : 0;
       }
-      meeting.put(conditions, ones);
+      meeting.put(condition, ones);
     }
   }
 
   /**
-   * Returns 1 for rows that meet the conditions, 0 for others. REQUIRES: {@link #requireConditions}
-   * was called with them.
+   * Returns 1 for rows that meet a condition, 0 for others. REQUIRES: {@link #requireCondition} was
+   * called with it.
    */
-  long[] meeting(List<FieldCondition> conditions) {
-    return meeting.get(conditions);
+  long[] meeting(ConditionTree condition) {
+    return meeting.get(condition);
   }
 
   /**

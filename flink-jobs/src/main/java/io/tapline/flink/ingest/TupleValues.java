@@ -13,8 +13,8 @@ import io.tapline.schema.BatchReaderException;
 record TupleValues(long[] bits, boolean[] absent) {
   /** Decodes what {@link #of} reads; throws if the batch is malformed. */
   static void require(ProcessorSpec spec, Rows rows) throws BatchReaderException {
-    if (!spec.value().conditions().isEmpty()) {
-      rows.requireConditions(spec.value().conditions());
+    if (spec.value().asks()) {
+      rows.requireCondition(spec.value().asked());
     } else if (spec.takesHashes() || spec.countsPresent()) {
       rows.require(spec.value().field());
     } else if (!spec.value().field().isEmpty()) {
@@ -24,8 +24,8 @@ record TupleValues(long[] bits, boolean[] absent) {
 
   /** REQUIRES: {@link #require} was called for the rows. */
   static TupleValues of(ProcessorSpec spec, Rows rows) {
-    if (!spec.value().conditions().isEmpty()) {
-      return new TupleValues(rows.meeting(spec.value().conditions()), null);
+    if (spec.value().asks()) {
+      return new TupleValues(rows.meeting(spec.value().asked()), null);
     } else if (spec.value().countsTuples()) {
       return new TupleValues(null, null);
     }

@@ -1,10 +1,13 @@
 package io.tapline.compiler.access;
 
+import io.tapline.conditions.Trees;
 import io.tapline.network.IpPrefix;
+import io.tapline.schema.proto.ConditionTree;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The addresses that a caller may look at.
@@ -44,6 +47,28 @@ public record Scope(List<IpPrefix> prefixes) {
 
   public boolean isEverything() {
     return prefixes.isEmpty();
+  }
+
+  /**
+   * Returns the condition that one end of a header's connection is within the scope; a tree without
+   * nodes if that is everything.
+   */
+  public ConditionTree ofHeaders() {
+    return Trees.or(
+        prefixes.stream()
+            .flatMap(prefix -> Stream.of("src", "dst").map(end -> end(end, prefix)))
+            .toList());
+  }
+
+  private static ConditionTree end(String end, IpPrefix prefix) {
+    ConditionTree.Membership.Builder within =
+        ConditionTree.Membership.newBuilder()
+            .setField(
+                ConditionTree.Field.newBuilder().setName(end + (prefix.isIpv6() ? "_ip6" : "_ip")));
+    within.addRangesBuilder().getLowBuilder().setWord(prefix.toString());
+    return ConditionTree.newBuilder()
+        .addNodes(ConditionTree.Node.newBuilder().setMembership(within))
+        .build();
   }
 
   /** Returns true if all addresses of a prefix are within the scope. */

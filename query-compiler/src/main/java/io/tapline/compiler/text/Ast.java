@@ -4,6 +4,9 @@ import java.util.List;
 
 /** A query as written, before names are resolved. Incomplete after syntax errors. */
 public final class Ast {
+  /** The source of the word after the last one. */
+  public static final String END = "<EOF>";
+
   private Ast() {}
 
   /**
@@ -53,18 +56,13 @@ public final class Ast {
   }
 
   /**
-   * A value in WHERE.
+   * A condition, which {@code compiler.conditions} parses.
    *
-   * @param length prefix length, or null
+   * @param text as written, with spaces in place of comments
+   * @param begin position of its first character
+   * @param next what follows it
    */
-  public record Literal(Word word, Word length) {
-    public String source() {
-      return word.source() + (length == null ? "" : "/" + length.text());
-    }
-  }
-
-  /** A condition; {@code list} if the values were in parentheses. Values: at least one. */
-  public record Condition(Word field, Word operator, List<Literal> values, boolean list) {}
+  public record Condition(String text, Span begin, Word next) {}
 
   public record Processor(Word name, List<Argument> arguments) {}
 
@@ -89,7 +87,7 @@ public final class Ast {
       List<Address> to,
       List<Word> vlans,
       List<Word> tenants,
-      List<Condition> where,
+      Condition where,
       Word limit,
       Word sample,
       List<Processor> processors,

@@ -12,6 +12,7 @@ import org.antlr.v4.runtime.tree.TerminalNode;
  */
 final class AstBuilder {
   private final List<Ast.Clause> clauses = new ArrayList<>();
+  private final List<Token> tokens;
   private final Errors errors;
   private Ast.Word use;
   private List<Ast.Parser> parsers = List.of();
@@ -19,17 +20,21 @@ final class AstBuilder {
   private List<Ast.Address> to = List.of();
   private List<Ast.Word> vlans = List.of();
   private List<Ast.Word> tenants = List.of();
-  private List<Ast.Condition> where = List.of();
+  private Ast.Condition where;
   private Ast.Word limit;
   private Ast.Word sample;
   private List<Ast.Processor> processors = List.of();
 
-  private AstBuilder(Errors errors) {
+  private AstBuilder(List<Token> tokens, Errors errors) {
+    this.tokens = tokens;
     this.errors = errors;
   }
 
-  static Ast.Query build(TaplineQueryParser.QueryContext tree, Token end, Errors errors) {
-    AstBuilder builder = new AstBuilder(errors);
+  /**
+   * @param tokens all tokens, including comments; the last is the end
+   */
+  static Ast.Query build(TaplineQueryParser.QueryContext tree, List<Token> tokens, Errors errors) {
+    AstBuilder builder = new AstBuilder(tokens, errors);
     tree.clause().forEach(builder::clause);
     return new Ast.Query(
         List.copyOf(builder.clauses),
@@ -43,7 +48,7 @@ final class AstBuilder {
         builder.limit,
         builder.sample,
         builder.processors,
-        Tokens.span(end));
+        Tokens.span(tokens.get(tokens.size() - 1)));
   }
 
   private void clause(TaplineQueryParser.ClauseContext tree) {
@@ -63,7 +68,7 @@ final class AstBuilder {
       case TO -> to = addresses(tree.addressList());
       case VLAN -> vlans = networks(tree.networkList());
       case TENANT -> tenants = networks(tree.networkList());
-      case WHERE -> where = conditions(tree.conditionList());
+      case WHERE -> where = condition(tree.condition());
       case LIMIT -> limit = tree.limit() == null ? null : firstWord(tree.limit());
       case SAMPLE -> sample = tree.rate() == null ? null : firstWord(tree.rate());
       case PROCESS -> processors = processors(tree.processorList());
@@ -123,33 +128,18 @@ final class AstBuilder {
     return tree == null ? List.of() : words(tree.network());
   }
 
-  private static List<Ast.Condition> conditions(TaplineQueryParser.ConditionListContext tree) {
-    List<Ast.Condition> conditions = new ArrayList<>();
-    if (tree != null) {
-      for (TaplineQueryParser.ConditionContext one : tree.condition()) {
-        Ast.Word field = firstWord(one.fieldName());
-        Ast.Word operator = firstWord(one.operator());
-        List<Ast.Literal> values = literals(one.operand());
-        if (field != null && operator != null && !values.isEmpty()) {
-          boolean list = one.operand().OPEN() != null;
-          conditions.add(new Ast.Condition(field, operator, values, list));
-        }
-      }
+  private Ast.Condition condition(TaplineQueryParser.ConditionContext tree) {
+    if (tree == null || tree.exception != null || tree.getStop() == null) {
+      return null;
     }
-    return List.copyOf(conditions);
-  }
-
-  private static List<Ast.Literal> literals(TaplineQueryParser.OperandContext tree) {
-    List<Ast.Literal> literals = new ArrayList<>();
-    if (tree != null && tree.exception == null) {
-      for (TaplineQueryParser.LiteralContext one : tree.literal()) {
-        Ast.Word word = firstWord(one);
-        if (word != null) {
-          literals.add(new Ast.Literal(word, firstWord(one.prefixLength())));
-        }
-      }
+    int first = tree.getStart().getTokenIndex();
+    int last = tree.getStop().getTokenIndex();
+    Token next = tokens.get(last + 1);
+    while (next.getChannel() != Token.DEFAULT_CHANNEL) {
+      next = tokens.get(next.getTokenIndex() + 1);
     }
-    return List.copyOf(literals);
+    String text = Tokens.text(tokens.subList(first, last + 1));
+    return new Ast.Condition(text, Tokens.span(tree.getStart()), Tokens.word(next));
   }
 
   private static List<Ast.Word> words(List<? extends ParserRuleContext> trees) {

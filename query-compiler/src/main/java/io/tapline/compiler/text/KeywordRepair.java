@@ -2,6 +2,7 @@ package io.tapline.compiler.text;
 
 import io.tapline.compiler.text.grammar.TaplineQueryLexer;
 import java.util.List;
+import java.util.Set;
 import org.antlr.v4.runtime.CommonToken;
 import org.antlr.v4.runtime.Token;
 
@@ -11,6 +12,9 @@ import org.antlr.v4.runtime.Token;
  * treated as that keyword, so that the rest of the query is still checked.
  */
 final class KeywordRepair {
+  /** Words of a condition that another word follows. */
+  private static final Set<String> OPERATORS = Set.of("and", "or", "not", "in", "like", "contains");
+
   private final Errors errors;
   private int depth = 0;
   private boolean afterItem = true;
@@ -40,8 +44,8 @@ final class KeywordRepair {
     }
     afterItem =
         switch (token.getType()) {
-          case TaplineQueryLexer.WORD,
-              TaplineQueryLexer.STRING,
+          case TaplineQueryLexer.WORD -> !OPERATORS.contains(Names.lower(token.getText()));
+          case TaplineQueryLexer.STRING,
               TaplineQueryLexer.STAR,
               TaplineQueryLexer.IPV6,
               TaplineQueryLexer.CLOSE,

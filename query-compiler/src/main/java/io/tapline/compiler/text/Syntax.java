@@ -44,8 +44,7 @@ public record Syntax(Ast.Query query, List<Token> tokens) {
     parser.setErrorHandler(new SyntaxErrorStrategy(errors));
     TaplineQueryParser.QueryContext tree = parser.query();
     boolean understood = !errors.any();
-    Token end = tokens.get(tokens.size() - 1);
-    Ast.Query query = AstBuilder.build(tree, end, errors);
+    Ast.Query query = AstBuilder.build(tree, tokens.getTokens(), errors);
     if (understood && firstLine == 1 && query.use() == null) {
       MissingClauses.check(query, errors);
     }
@@ -56,10 +55,9 @@ public record Syntax(Ast.Query query, List<Token> tokens) {
   public String clauseText(ClauseKind kind) {
     return query.clauses().stream()
         .filter(clause -> clause.kind() == kind)
-        .flatMap(clause -> tokens.subList(clause.firstToken(), clause.lastToken() + 1).stream())
-        .filter(token -> token.getChannel() == Token.DEFAULT_CHANNEL)
-        .map(Token::getText)
-        .collect(java.util.stream.Collectors.joining(" "));
+        .map(clause -> Tokens.text(tokens.subList(clause.firstToken(), clause.lastToken() + 1)))
+        .findFirst()
+        .orElse("");
   }
 
   /** Replaces unpaired surrogates, which are not characters, with U+FFFD. */

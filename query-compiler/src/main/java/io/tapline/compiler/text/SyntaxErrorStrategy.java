@@ -185,9 +185,8 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
       case TaplineQueryParser.RULE_port -> "a port from 1 to 65535 or *";
       case TaplineQueryParser.RULE_queryName -> "the name of a query in the inventory";
       case TaplineQueryParser.RULE_network -> "a number or a name";
-      case TaplineQueryParser.RULE_condition, TaplineQueryParser.RULE_fieldName ->
+      case TaplineQueryParser.RULE_condition, TaplineQueryParser.RULE_conditionToken ->
           "a condition such as status >= 500";
-      case TaplineQueryParser.RULE_operand, TaplineQueryParser.RULE_literal -> "a value";
       case TaplineQueryParser.RULE_limit -> Forms.LIMIT;
       case TaplineQueryParser.RULE_rate -> Forms.SAMPLE;
       case TaplineQueryParser.RULE_processor ->
@@ -202,9 +201,6 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private static String display(int type) {
     String literal = TaplineQueryParser.VOCABULARY.getLiteralName(type);
     boolean ipv6 = type == TaplineQueryParser.IPV6;
-    if (type == TaplineQueryParser.AND) {
-      return "AND";
-    }
     return literal != null ? literal : ipv6 ? "an IPv6 address" : "a word";
   }
 }

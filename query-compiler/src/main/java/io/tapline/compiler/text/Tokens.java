@@ -1,6 +1,9 @@
 package io.tapline.compiler.text;
 
+import java.util.List;
+import org.antlr.v4.runtime.CharStream;
 import org.antlr.v4.runtime.Token;
+import org.antlr.v4.runtime.misc.Interval;
 
 /** Converts tokens to spans and words. */
 final class Tokens {
@@ -28,6 +31,21 @@ final class Tokens {
     return begin.line() == end.line() && end.column() >= begin.column()
         ? new Span(begin.line(), begin.column(), end.column() + end.length() - begin.column())
         : begin;
+  }
+
+  /** Returns the text of adjoining tokens as written, with spaces in place of comments. */
+  static String text(List<Token> tokens) {
+    int first = tokens.get(0).getStartIndex();
+    int last = tokens.get(tokens.size() - 1).getStopIndex();
+    CharStream input = tokens.get(0).getInputStream();
+    int[] text = input.getText(Interval.of(first, last)).codePoints().toArray();
+    for (Token token : tokens) {
+      for (int i = token.getStartIndex(); i <= token.getStopIndex(); i++) {
+        boolean comment = token.getChannel() != Token.DEFAULT_CHANNEL && text[i - first] != '\n';
+        text[i - first] = comment ? ' ' : text[i - first];
+      }
+    }
+    return new String(text, 0, text.length);
   }
 
   static Ast.Word word(Token token) {

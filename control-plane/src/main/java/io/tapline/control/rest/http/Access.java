@@ -2,17 +2,20 @@ package io.tapline.control.rest.http;
 
 import io.javalin.http.Context;
 import io.tapline.compiler.access.Rights;
-import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.conditions.ConditionSyntaxException;
 import io.tapline.control.LocalPeer;
 import io.tapline.control.access.Quota;
 import io.tapline.control.access.Role;
 import io.tapline.control.access.Token;
 import io.tapline.control.access.TokenFile;
 import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.HeaderFilter;
+import io.tapline.control.drill.WatchSpec;
 import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
 import org.eclipse.jetty.server.ConnectionMetaData;
 
@@ -91,7 +94,8 @@ public final class Access {
               403,
               "another-user",
               "This server is another user's",
-              "without --tokens a server answers its own user's processes and root's alone: start it with --tokens FILE")
+              "without --tokens a server answers its own user's processes and root's alone: start"
+                  + " it with --tokens FILE")
           .asException();
     }
     return ADMIN;
@@ -135,24 +139,36 @@ public final class Access {
   }
 
   /**
-   * Restricts a filter over headers to the caller's scope.
+   * Parses a filter over headers, which the caller's scope restricts.
    *
    * @param drill knows the fields of headers
+   * @param aggregates holds for what a filter of a restricted caller may name beside them
    */
-  public static String filter(Context ctx, String filter, DrillService drill) {
-    Scope scope = rights(ctx).scope();
-    return scope.isEverything() ? filter : scoped(scope, drill).of(filter);
-  }
-
-  /** Throws if a condition refers to anything but headers and the watch's own aggregate. */
-  public static void requireOwn(Context ctx, String condition, DrillService drill) {
-    Scope scope = rights(ctx).scope();
-    if (!scope.isEverything()) {
-      scoped(scope, drill).requireCondition(condition);
+  public static HeaderFilter filter(
+      Context ctx, String filter, DrillService drill, Predicate<String> aggregates) {
+    try {
+      return HeaderFilter.parse(filter, fields(drill), rights(ctx).scope(), aggregates);
+    } catch (ConditionSyntaxException e) {
+      throw refused("filter", e);
     }
   }
 
-  private static ScopedFilter scoped(Scope scope, DrillService drill) {
+  /** Throws if a restricted caller's condition compares anything but its aggregate's outputs. */
+  public static void requireOutputs(Context ctx, String condition) {
+    try {
+      HeaderFilter.parse(
+          condition, Set.of(), rights(ctx).scope(), WatchSpec.OUTPUTS.asMatchPredicate());
+    } catch (ConditionSyntaxException e) {
+      throw refused("condition", e);
+    }
+  }
+
+  private static ProblemException refused(String what, ConditionSyntaxException e) {
+    String detail = "the " + what + " is refused: " + e.sentence();
+    return Problem.of(400, "drill-rejected", "The question makes no sense", detail).asException();
+  }
+
+  private static Set<String> fields(DrillService drill) {
     Set<String> fields = new HashSet<>();
     for (DrillService.NodeState state : drill.states()) {
       if (state.description() != null) {
@@ -164,7 +180,7 @@ public final class Access {
             .forEach(fields::add);
       }
     }
-    return new ScopedFilter(scope, fields);
+    return fields;
   }
 
   /** Returns the caller's token; null if it presented no known one. */

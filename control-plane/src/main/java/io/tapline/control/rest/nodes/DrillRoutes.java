@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
-import io.tapline.compiler.access.Scope;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillRequest;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.Headers;
 import io.tapline.control.drill.DrillService.Numbers;
+import io.tapline.control.drill.HeaderFilter;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Problem;
@@ -42,7 +42,8 @@ public final class DrillRoutes {
   private Route drillRoute() {
     return Route.post("/api/v1/drilldown", "drillDown")
         .summary(
-            "Headers of packets that hosts kept, as of one moment: rows, a number over them, or pcapng.")
+            "Headers of packets that hosts kept, as of one moment: rows, a number over them, or"
+                + " pcapng.")
         .takes(Json.MEDIA_TYPE, "DrillRequest")
         .answers(200, "DrillAnswer", "What the nodes have; nodes that gave nothing are named.")
         .answers(200, PCAPNG, "Binary", "With Accept: " + PCAPNG + ", the frames.")
@@ -57,9 +58,8 @@ public final class DrillRoutes {
   private void drill(Context ctx) throws IOException {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
     boolean asFile = PCAPNG.equals(ctx.header("Accept"));
-    String filter = Access.filter(ctx, Members.text(body, "filter"), drill);
-    DrillRequest request =
-        request(body, filter, asFile ? 0 : USUAL_ROWS, Access.rights(ctx).scope());
+    HeaderFilter filter = Access.filter(ctx, Members.text(body, "filter"), drill, name -> false);
+    DrillRequest request = request(body, filter, asFile ? 0 : USUAL_ROWS);
     try {
       if (asFile) {
         answerFile(ctx, request);
@@ -84,14 +84,14 @@ public final class DrillRoutes {
     drill.pcapng(request, ctx.outputStream());
   }
 
-  private static DrillRequest request(JsonNode body, String filter, long usualLimit, Scope scope) {
+  private static DrillRequest request(JsonNode body, HeaderFilter filter, long usualLimit) {
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
     long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
     long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
     if (to != 0 && to < from) {
       throw Problem.badRequest("to_ns is before from_ns").asException();
     }
-    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "", scope);
+    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "");
   }
 
   private static ObjectNode json(Headers headers) {

@@ -77,20 +77,20 @@ public final class WatchRoutes {
 
   private void add(Context ctx) {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
-    Access.requireOwn(ctx, Members.text(body, "when"), drill);
+    Access.requireOutputs(ctx, Members.text(body, "when"));
     try {
       String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
       WatchSpec spec =
           new WatchSpec(
-              Access.filter(ctx, Members.text(body, "filter"), drill),
+              Access.filter(
+                  ctx, Members.text(body, "filter"), drill, WatchSpec.PROGRESS_NAMES::contains),
               DrillAggregate.parse(function, Members.texts(body, "group_by")),
               Members.text(body, "when"),
               Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
               Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
               body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
               Members.texts(body, "nodes"),
-              Members.flag(body, "together"),
-              Access.rights(ctx).scope());
+              Members.flag(body, "together"));
       String name = watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
@@ -170,7 +170,7 @@ public final class WatchRoutes {
   private static ObjectNode json(String name, WatchSpec spec) {
     ObjectNode json = Json.object();
     json.put("id", name);
-    json.put("filter", spec.filter());
+    json.put("filter", spec.filter().text());
     json.put("aggregate", spec.aggregate().text());
     json.set("group_by", Json.strings(spec.aggregate().groupBy()));
     json.put("when", spec.when());

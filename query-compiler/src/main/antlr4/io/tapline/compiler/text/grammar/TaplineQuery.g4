@@ -2,7 +2,7 @@
 //
 // Words are not told apart here: 90s, 0.1, 10.0.2.8, h1 and tcp-conn-time are all WORD, and the compiler, which knows
 // what it wants at each place, says what is wrong with one. The order of clauses is checked there too, so that a
-// clause out of place does not hide the errors of the others. Nothing nests deeply, so no input can exhaust the stack.
+// clause out of place does not hide the errors of the others. Nothing nests here, so no input can exhaust the stack.
 grammar TaplineQuery;
 
 query : clause* EOF ;
@@ -14,7 +14,7 @@ clause
   | TO addressList
   | VLAN networkList
   | TENANT networkList
-  | WHERE conditionList
+  | WHERE condition
   | LIMIT limit
   | SAMPLE rate
   | PROCESS processorList
@@ -46,12 +46,11 @@ port : WORD | STAR ;
 networkList : network (COMMA network)* ;
 network : WORD | STRING ;
 
-conditionList : condition (AND condition)* ;
-condition : fieldName operator operand ;
-fieldName : WORD ;
-operator : EQUALS | NOT_EQUAL | LESS | LESS_OR_EQUAL | GREATER | GREATER_OR_EQUAL ;
-operand : literal | OPEN literal (COMMA literal)* CLOSE ;
-literal : WORD (SLASH prefixLength)? | STRING | IPV6 (SLASH prefixLength)? ;
+// ConditionParser reads the text of a condition, here as in filters, which have no clauses around them.
+condition : conditionToken+ ;
+conditionToken
+  : ~(USE | PARSE | FROM | TO | VLAN | TENANT | WHERE | LIMIT | SAMPLE | PROCESS | UNCLOSED_STRING | UNCLOSED_COMMENT)
+  ;
 
 limit : WORD ;
 rate : WORD | STAR ;
@@ -71,7 +70,6 @@ TO      options { caseInsensitive = true; } : 'TO' ;
 VLAN    options { caseInsensitive = true; } : 'VLAN' ;
 TENANT  options { caseInsensitive = true; } : 'TENANT' ;
 WHERE   options { caseInsensitive = true; } : 'WHERE' ;
-AND     options { caseInsensitive = true; } : 'AND' ;
 LIMIT   options { caseInsensitive = true; } : 'LIMIT' ;
 SAMPLE  options { caseInsensitive = true; } : 'SAMPLE' ;
 PROCESS options { caseInsensitive = true; } : 'PROCESS' ;
@@ -83,11 +81,6 @@ CLOSE_BRACKET : ']' ;
 COMMA : ',' ;
 COLON : ':' ;
 EQUALS : '=' ;
-NOT_EQUAL : '!=' ;
-LESS_OR_EQUAL : '<=' ;
-LESS : '<' ;
-GREATER_OR_EQUAL : '>=' ;
-GREATER : '>' ;
 SLASH : '/' ;
 STAR : '*' ;
 

@@ -1,0 +1,93 @@
+// Turns a tree into an Expression over a schema: finds the fields, checks types, and interprets words by the field next
+// to them (literal.h).
+//
+//   binder.cc       the nodes, in negation normal form; leaves and operands
+//   comparison.cc   sum < sum
+//   membership.cc   field in …, like …, contains …
+//
+// Used once: Run throws ParseError where the tree makes no sense, with the position that the tree states.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conditions/expr/expression.h"
+#include "conditions/expr/literal.h"
+#include "conditions/expr/token.h"
+#include "conditions/tree/tree.h"
+
+namespace tapline::conditions {
+
+class Binder {
+ public:
+  Binder(const Tree& tree, const Schema& schema, const Expression::Resolver& resolve, Expression* out)
+      : tree_(tree), schema_(schema), resolve_(resolve), out_(out) {}
+  // REQUIRES: `shape` is that of the tree.
+  void Run(const Shape& shape);
+
+ private:
+  struct Operand {
+    int sign = 1;
+    const Field* field = nullptr;
+    Column column;
+    std::optional<AggregateRef> aggregate;
+    // A word or text, or the name of the field or aggregate; its view is into the tree.
+    Token token;
+    bool is_literal() const { return field == nullptr && !aggregate; }
+  };
+  // A leaf that is being made. Under an odd number of negations it becomes its opposite, and a disjunction of leaves a
+  // conjunction of opposites.
+  struct Place {
+    const Tree::Node& node;
+    bool negated;
+  };
+
+  // binder.cc
+  static Node Join(Node::Kind kind, std::vector<Node> children);
+  static Node Joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack);
+  Node Bound(const Place& place);
+  Node LeafNode(Leaf leaf, const Place& place);
+  const Field& FieldOf(const Tree::Field& field, Column* column);
+  static Token TokenOf(const Tree::Literal& literal);
+  static Operand OperandOf(const Tree::Literal& literal);
+  Operand OperandOf(const Tree::Term& term);
+  std::vector<Operand> Sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms, const Place& place);
+
+  // comparison.cc
+  static Compare CompareOf(Tree::Order order);
+  static Compare Mirrored(Compare compare);
+  static bool AllLiteral(const std::vector<Operand>& sum);
+  static bool IsOneField(const std::vector<Operand>& sum);
+  Node Compared(std::vector<Operand> left, Compare compare, std::vector<Operand> right, const Place& place);
+  Node Pair(const Operand& a, Compare compare, const Operand& b, const Place& place);
+  Node Linear(std::vector<Operand> left, Compare compare, std::vector<Operand> right, bool any_type,
+              const Place& place);
+  static Number Literal(const Operand& operand);
+  static void AddConstant(Number* sum, int sign, const Number& number);
+  // One value of the column's type.
+  Values ParseValue(const Column& column, const std::vector<Operand>& sum);
+  Node WithLiteral(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
+  static uint64_t FloatInfinityKey(const Column& column, bool negative);
+
+  // membership.cc
+  // A leaf, or for wide columns a disjunction of leaves, that holds for values in one of the ranges.
+  Node FromValues(const Column& column, const std::vector<Values>& values, const Place& place);
+  Node FromTexts(const Column& column, std::vector<std::string> texts, const Place& place);
+  static std::string TextLiteral(const Token& token);
+  // The addresses of 10.1.3.0/24, the numbers 80..90, the number 7.
+  Values ValuesOf(const Column& column, const Tree::Range& range);
+  static Values Ordered(const Column& column, const Values& low, const Values& high, size_t position);
+  static Values Prefix(const Column& column, const Token& token, size_t slash);
+  Node Membership(const Tree::Membership& membership, const Place& place);
+  Node In(const Column& column, const Tree::Membership& membership, const Place& place);
+  // 192.*.*.1: each part is a number or a star.
+  Node Like(const Column& column, const Token& pattern, const Place& place);
+
+  const Tree& tree_;
+  const Schema& schema_;
+  const Expression::Resolver& resolve_;
+  Expression* out_;
+};
+
+}  // namespace tapline::conditions

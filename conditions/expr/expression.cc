@@ -1,0 +1,310 @@
+#include "conditions/expr/expression.h"
+
+#include <algorithm>
+
+namespace tapline::conditions {
+namespace {
+
+bool Holds(Compare compare, int order) {
+  switch (compare) {
+    case Compare::kEqual:
+      return order == 0;
+    case Compare::kNotEqual:
+      return order != 0;
+    case Compare::kLess:
+      return order < 0;
+    case Compare::kLessEqual:
+      return order <= 0;
+    case Compare::kGreater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
+Number NumberOf(const Column& column, const uint8_t* row) {
+  const uint64_t key = KeyOf(column, row);
+  return column.is_float() ? Number::Real(NumberOfKey(column, key)) : Number::Whole(IntegerOfKey(column, key));
+}
+
+Truth EvaluateLinear(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
+  __int128 whole = leaf.constant.whole;
+  double real = leaf.constant.real;
+  bool is_float = leaf.constant.is_float;
+  for (const Term& term : leaf.terms) {
+    Number number;
+    if (term.aggregate) {
+      if (value) number = value(*term.aggregate);
+    } else if (IsPresent(term.column, row, schema.presence_offset())) {
+      number = NumberOf(term.column, row);
+    }
+    if (!number.present) return Truth::kUnknown;
+    is_float = is_float || number.is_float;
+    number.is_float ? void(real += term.sign * number.real) : void(whole += term.sign * number.whole);
+  }
+  const double sum = real + (is_float ? static_cast<double>(whole) : 0);
+  if (is_float && sum != sum) return Truth::kUnknown;
+  const int order = is_float ? (sum > 0) - (sum < 0) : (whole > 0) - (whole < 0);
+  return Holds(leaf.compare, order) ? Truth::kTrue : Truth::kFalse;
+}
+
+bool InWide(const Leaf& leaf, const uint8_t* row) {
+  uint8_t masked[64];
+  for (uint32_t i = 0; i < leaf.column.bytes; ++i)
+    masked[i] = row[leaf.column.offset + i] & static_cast<uint8_t>(leaf.wide_mask[i]);
+  return std::memcmp(masked, leaf.low.data(), leaf.column.bytes) >= 0 &&
+         std::memcmp(masked, leaf.high.data(), leaf.column.bytes) <= 0;
+}
+
+Truth Negated(Truth truth) { return static_cast<Truth>(2 - static_cast<int>(truth)); }
+
+bool IsText(const Leaf& leaf, const uint8_t* row) {
+  const std::string_view text = LoadAs<TextRef>(row + leaf.column.offset).view();
+  return std::find(leaf.texts.begin(), leaf.texts.end(), text) != leaf.texts.end();
+}
+
+int OrderOfPair(const Leaf& leaf, const uint8_t* row) {
+  if (leaf.column.type == FieldType::kText)
+    return LoadAs<TextRef>(row + leaf.column.offset).view().compare(LoadAs<TextRef>(row + leaf.other.offset).view());
+  return std::memcmp(row + leaf.column.offset, row + leaf.other.offset, leaf.column.bytes);
+}
+
+// Adds `leaf` to a clause, merging it with one on the same column. Returns false if no row can satisfy both.
+bool AddTo(Clause* clause, const Leaf& leaf) {
+  for (Leaf& present : *clause) {
+    if (present.SameAs(leaf)) return true;
+    if (leaf.kind != Leaf::Kind::kKeys || present.kind != leaf.kind || present.column != leaf.column ||
+        present.mask != leaf.mask)
+      continue;
+    present.ranges = Intersect(present.ranges, leaf.ranges);
+    present.text += " && " + leaf.text;
+    return !present.ranges.empty();
+  }
+  clause->push_back(leaf);
+  return leaf.kind != Leaf::Kind::kKeys || !leaf.ranges.empty();
+}
+
+std::optional<Clause> Both(const Clause& a, const Clause& b) {
+  Clause both = a;
+  for (const Leaf& leaf : b) {
+    if (!AddTo(&both, leaf)) return std::nullopt;
+  }
+  return both;
+}
+
+bool SameClause(const Clause& a, const Clause& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Leaf& leaf) {
+           return std::any_of(b.begin(), b.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
+         });
+}
+
+void AddClause(std::vector<Clause>* clauses, Clause clause) {
+  if (std::none_of(clauses->begin(), clauses->end(), [&](const Clause& c) { return SameClause(c, clause); }))
+    clauses->push_back(std::move(clause));
+}
+
+bool BuildDnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clauses, std::vector<Clause>* result) {
+  switch (node.kind) {
+    case Node::Kind::kTrue:
+      result->emplace_back();
+      return true;
+    case Node::Kind::kFalse:
+      return true;
+    case Node::Kind::kLeaf: {
+      Clause clause;
+      if (AddTo(&clause, leaves[node.leaf])) result->push_back(std::move(clause));
+      return true;
+    }
+    case Node::Kind::kOr:
+      for (const Node& child : node.children) {
+        std::vector<Clause> part;
+        if (!BuildDnf(child, leaves, max_clauses, &part)) return false;
+        for (Clause& clause : part) AddClause(result, std::move(clause));
+        if (result->size() > max_clauses) return false;
+      }
+      return true;
+    default:
+      break;
+  }
+  result->emplace_back();
+  for (const Node& child : node.children) {
+    std::vector<Clause> part, product;
+    if (!BuildDnf(child, leaves, max_clauses, &part)) return false;
+    if (part.size() * result->size() > max_clauses * max_clauses) return false;
+    for (const Clause& a : *result) {
+      for (const Clause& b : part) {
+        if (auto both = Both(a, b)) AddClause(&product, std::move(*both));
+      }
+    }
+    if (product.size() > max_clauses) return false;
+    *result = std::move(product);
+  }
+  return true;
+}
+
+std::string NameOfColumn(const Column& column, const Schema& schema) {
+  for (const Field& field : schema.fields()) {
+    const uint32_t end = field.column.offset + field.column.bytes * field.spec.elements;
+    if (column.offset < field.column.offset || column.offset >= end) continue;
+    const uint32_t index = (column.offset - field.column.offset) / field.column.bytes;
+    return field.spec.elements == 1 ? field.spec.name : field.spec.name + "[" + std::to_string(index) + "]";
+  }
+  return "?";
+}
+
+}  // namespace
+
+KeyRanges Union(KeyRanges ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const KeyRange& a, const KeyRange& b) { return a.low < b.low; });
+  KeyRanges result;
+  for (const KeyRange& range : ranges) {
+    if (!result.empty() && (range.low <= result.back().high || range.low - 1 == result.back().high))
+      result.back().high = std::max(result.back().high, range.high);
+    else
+      result.push_back(range);
+  }
+  return result;
+}
+
+KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b) {
+  KeyRanges result;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const KeyRange both{std::max(a[i].low, b[j].low), std::min(a[i].high, b[j].high)};
+    if (both.low <= both.high) result.push_back(both);
+    a[i].high < b[j].high ? ++i : ++j;
+  }
+  return result;
+}
+
+KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key) {
+  KeyRanges result;
+  uint64_t next = 0;
+  for (const KeyRange& range : ranges) {
+    if (range.low > next) result.push_back({next, range.low - 1});
+    if (range.high >= max_key) return result;
+    next = range.high + 1;
+  }
+  result.push_back({next, max_key});
+  return result;
+}
+
+bool Contains(const KeyRanges& ranges, uint64_t key) {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), key,
+                                      [](uint64_t k, const KeyRange& range) { return k < range.low; });
+  return after != ranges.begin() && key <= std::prev(after)->high;
+}
+
+bool Leaf::SameAs(const Leaf& o) const {
+  if (kind != o.kind || negated != o.negated || column != o.column) return false;
+  switch (kind) {
+    case Kind::kKeys:
+      return mask == o.mask && ranges == o.ranges;
+    case Kind::kWide:
+      return low == o.low && high == o.high && wide_mask == o.wide_mask;
+    case Kind::kText:
+      return texts == o.texts;
+    case Kind::kPresent:
+      return true;
+    case Kind::kPair:
+      return other == o.other && compare == o.compare;
+    default:
+      break;
+  }
+  return compare == o.compare && terms == o.terms && constant.whole == o.constant.whole &&
+         constant.real == o.constant.real;
+}
+
+bool Leaf::depends_on_aggregate() const {
+  return std::any_of(terms.begin(), terms.end(), [](const Term& term) { return term.aggregate.has_value(); });
+}
+
+bool Expression::depends_on_aggregate() const {
+  return std::any_of(leaves_.begin(), leaves_.end(), [](const Leaf& leaf) { return leaf.depends_on_aggregate(); });
+}
+
+std::vector<AggregateRef> Expression::aggregates() const {
+  std::vector<AggregateRef> result;
+  for (const Leaf& leaf : leaves_) {
+    for (const Term& term : leaf.terms) {
+      if (term.aggregate) result.push_back(*term.aggregate);
+    }
+  }
+  return result;
+}
+
+Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
+  Truth truth = Truth::kUnknown;
+  const bool present = IsPresent(leaf.column, row, schema.presence_offset());
+  switch (leaf.kind) {
+    case Leaf::Kind::kKeys:
+      if (!present) return Truth::kUnknown;
+      return Contains(leaf.ranges, KeyOf(leaf.column, row) & leaf.mask) ? Truth::kTrue : Truth::kFalse;
+    case Leaf::Kind::kPresent:
+      truth = present ? Truth::kTrue : Truth::kFalse;
+      break;
+    case Leaf::Kind::kWide:
+      if (present) truth = InWide(leaf, row) ? Truth::kTrue : Truth::kFalse;
+      break;
+    case Leaf::Kind::kPair:
+      if (present && IsPresent(leaf.other, row, schema.presence_offset()))
+        truth = Holds(leaf.compare, OrderOfPair(leaf, row)) ? Truth::kTrue : Truth::kFalse;
+      break;
+    case Leaf::Kind::kText:
+      if (present) truth = IsText(leaf, row) ? Truth::kTrue : Truth::kFalse;
+      break;
+    case Leaf::Kind::kLinear:
+      truth = EvaluateLinear(leaf, row, schema, value);
+      break;
+  }
+  return leaf.negated ? Negated(truth) : truth;
+}
+
+bool Expression::Matches(const uint8_t* row, const Schema& schema, const Values& value) const {
+  uint32_t at = entry_;
+  while (at < kReject) {
+    const Step& step = steps_[at];
+    at = Evaluate(leaves_[step.leaf], row, schema, value) == Truth::kTrue ? step.if_true : step.if_false;
+  }
+  return at == kAccept;
+}
+
+void Expression::MakeSteps() { entry_ = AddSteps(root_, kAccept, kReject); }
+
+// Children are added from the last to the first, so that each knows where the next one begins.
+uint32_t Expression::AddSteps(const Node& node, uint32_t if_true, uint32_t if_false) {
+  if (node.kind == Node::Kind::kTrue) return if_true;
+  if (node.kind == Node::Kind::kFalse) return if_false;
+  if (node.kind == Node::Kind::kLeaf) {
+    steps_.push_back({node.leaf, if_true, if_false});
+    return static_cast<uint32_t>(steps_.size() - 1);
+  }
+  const bool is_and = node.kind == Node::Kind::kAnd;
+  uint32_t next = is_and ? if_true : if_false;
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)
+    next = is_and ? AddSteps(*child, next, if_false) : AddSteps(*child, if_true, next);
+  return next;
+}
+
+std::optional<std::vector<Clause>> Expression::Dnf(size_t max_clauses) const {
+  std::vector<Clause> clauses;
+  if (!BuildDnf(root_, leaves_, max_clauses, &clauses)) return std::nullopt;
+  for (const Clause& clause : clauses) {
+    if (clause.empty()) return std::vector<Clause>(1);
+  }
+  return clauses;
+}
+
+std::string Describe(const Leaf& leaf, const Schema& schema) {
+  if (leaf.kind != Leaf::Kind::kKeys) return (leaf.negated ? "!(" : "(") + leaf.text + ")";
+  std::string text = NameOfColumn(leaf.column, schema);
+  if (leaf.mask != ~uint64_t{0}) return text + " like " + leaf.text;
+  text += " in {";
+  for (size_t i = 0; i < leaf.ranges.size() && i < 8; ++i) {
+    const KeyRange& range = leaf.ranges[i];
+    text += (i > 0 ? ", " : "") + std::to_string(range.low);
+    if (range.high != range.low) text += ".." + std::to_string(range.high);
+  }
+  return text + (leaf.ranges.size() > 8 ? ", …}" : "}");
+}
+
+}  // namespace tapline::conditions

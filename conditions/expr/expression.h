@@ -1,0 +1,161 @@
+// A condition on rows of a schema, compiled from a tree (conditions/tree) or from text (parser.h has the grammar): a
+// tree in negation normal form (negations are pushed into the leaves).
+//
+//   comparison    sum (== = != < <= > >=) sum    sum: fields, list elements, aggregates and literals joined by + -
+//   membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}         also `not in`, = and != (80,
+//   443) wildcard      dstIP like 192.*.*.1                                                     also `not like` list
+//   path contains 7 presence      has(queue_depth)
+//
+// Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers too.
+//
+// Logic is three-valued: a comparison with a missing field is unknown, and so is its negation; unknown selects nothing.
+// Immutable once compiled: any thread may evaluate it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conditions/record/schema.h"
+#include "conditions/tree/tree.h"
+#include "packet_io/base/status.h"
+
+namespace tapline::conditions {
+
+// A value of an aggregate: an integer if possible, since nanoseconds since the epoch don't fit a double.
+struct Number {
+  bool present = false;
+  bool is_float = false;
+  __int128 whole = 0;
+  double real = 0;
+
+  static Number Whole(__int128 value) { return {true, false, value, 0}; }
+  static Number Real(double value) { return {true, true, 0, value}; }
+  double AsDouble() const { return is_float ? real : static_cast<double>(whole); }
+};
+
+struct KeyRange {
+  uint64_t low, high;  // both inclusive
+  bool operator==(const KeyRange&) const = default;
+};
+// Sorted and disjoint, with gaps between them.
+using KeyRanges = std::vector<KeyRange>;
+
+KeyRanges Union(KeyRanges ranges);
+KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b);
+KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key);
+bool Contains(const KeyRanges& ranges, uint64_t key);
+
+// An output of an aggregate; the resolver assigns the numbers.
+struct AggregateRef {
+  uint32_t aggregate = 0;
+  uint32_t output = 0;
+  bool operator==(const AggregateRef&) const = default;
+};
+
+enum class Compare : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+
+struct Term {
+  int sign = 1;
+  std::optional<AggregateRef> aggregate;
+  Column column;  // unless it is an aggregate
+  bool operator==(const Term&) const = default;
+};
+
+struct Leaf {
+  enum class Kind : uint8_t {
+    kKeys,     // (key of column & mask) lies in ranges
+    kWide,     // low <= (bytes of column & wide_mask) <= high
+    kPresent,  // column is there
+    kLinear,   // sum of terms + constant, compared with 0
+    kPair,     // bytes or text of column compared with those of other
+    kText,     // text of column is one of texts
+  };
+  Kind kind = Kind::kKeys;
+  Compare compare = Compare::kEqual;  // kLinear, kPair
+  bool negated = false;               // for all kinds but kKeys
+  Column column;
+  Column other;
+  uint64_t mask = ~uint64_t{0};
+  KeyRanges ranges;
+  std::string low, high, wide_mask;
+  std::vector<std::string> texts;
+  std::vector<Term> terms;
+  Number constant;
+  std::string text;  // canonical, for messages
+
+  // True if two leaves select the same rows, however they were written.
+  bool SameAs(const Leaf& other_leaf) const;
+  bool depends_on_aggregate() const;
+};
+
+struct Node {
+  enum class Kind : uint8_t { kTrue, kFalse, kLeaf, kAnd, kOr };
+  Kind kind = Kind::kTrue;
+  uint32_t leaf = 0;           // kLeaf: index in Expression::leaves
+  std::vector<Node> children;  // kAnd, kOr
+};
+
+// A conjunction of a disjunctive normal form: all its leaves must hold.
+using Clause = std::vector<Leaf>;
+
+class Expression {
+ public:
+  using Resolver = std::function<std::optional<AggregateRef>(std::string_view name)>;
+  // Limits on bytes, on nested parentheses and negations, and on leaves.
+  static constexpr size_t kMaxBytes = 64 * 1024;
+  static constexpr int kMaxDepth = 100;
+  static constexpr size_t kMaxLeaves = 4096;
+
+  // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
+  static Result<Expression> Compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
+  // The same from a tree, which is checked first: it may come from anywhere.
+  static Result<Expression> Compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
+
+  const Node& root() const { return root_; }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+  // As written, or the canonical text of the tree.
+  const std::string& text() const { return text_; }
+  const Tree& tree() const { return tree_; }
+  bool depends_on_aggregate() const;
+  std::vector<AggregateRef> aggregates() const;
+
+  // Evaluates one row, without vectors and without allocation. `value` provides aggregates; without it they are
+  // unknown.
+  using Values = std::function<Number(const AggregateRef&)>;
+  bool Matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
+
+  // The canonical disjunctive normal form: leaves on one column are merged, contradictions and duplicates are left out.
+  // Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty form
+  // selects nothing.
+  std::optional<std::vector<Clause>> Dnf(size_t max_clauses = 64) const;
+
+ private:
+  friend class Binder;
+  // The tree as a flat program: evaluates a leaf, then continues at the step for its outcome. In negation normal form
+  // "unknown" counts as false, since nothing above a leaf negates it.
+  struct Step {
+    uint32_t leaf, if_true, if_false;
+  };
+  static constexpr uint32_t kAccept = ~uint32_t{0}, kReject = kAccept - 1;
+  void MakeSteps();
+  uint32_t AddSteps(const Node& node, uint32_t if_true, uint32_t if_false);
+
+  Node root_;
+  std::vector<Leaf> leaves_;
+  // In reverse order of evaluation, which begins with entry_.
+  std::vector<Step> steps_;
+  uint32_t entry_ = kAccept;
+  std::string text_;
+  Tree tree_;
+};
+
+enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
+Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
+// The leaf as canonical text: "dstPort in {80..80}".
+std::string Describe(const Leaf& leaf, const Schema& schema);
+
+}  // namespace tapline::conditions

@@ -1,0 +1,53 @@
+// Compiles any text. If that succeeds, evaluates it on a row in both ways, which must agree, and computes its normal
+// form.
+#include <cstdlib>
+
+#include "conditions/expr/chunk_program.h"
+#include "conditions/expr/expression.h"
+
+using namespace tapline::conditions;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Schema schema = *Schema::Make({{.name = "t", .type = FieldType::kTime},
+                                              {.name = "ip", .type = FieldType::kIpv4},
+                                              {.name = "ip6", .type = FieldType::kIpv6},
+                                              {.name = "mac", .type = FieldType::kMac},
+                                              {.name = "port", .type = FieldType::kU16},
+                                              {.name = "d", .type = FieldType::kI32},
+                                              {.name = "load", .type = FieldType::kF64},
+                                              {.name = "tag", .type = FieldType::kBytes, .bytes = 12},
+                                              {.name = "path", .type = FieldType::kU16, .elements = 3},
+                                              {.name = "depth", .type = FieldType::kU16, .optional = true}});
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
+    return name == "SEQ" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
+  };
+  const auto expression = Expression::Compile(text, schema, resolve);
+  if (!expression.ok()) {
+    if (expression.status().message().empty() || !expression.status().position() ||
+        *expression.status().position() > size)
+      std::abort();
+    return 0;
+  }
+  std::vector<uint8_t> row(schema.row_bytes());
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<uint8_t>(i * 37 + size);
+  const bool scalar = expression->Matches(row.data(), schema);
+  ChunkProgram program(schema);
+  program.Add(*expression);
+  ChunkScratch scratch;
+  scratch.Begin(program, row.data(), schema.row_bytes(), 1);
+  ChunkBits bits;
+  program.Select(0, &scratch, &bits);
+  if (!expression->depends_on_aggregate() && (bits[0] & 1) != scalar) std::abort();
+  const auto clauses = expression->Dnf();
+  if (clauses) {
+    bool any = false;
+    for (const Clause& clause : *clauses) {
+      bool all = true;
+      for (const Leaf& leaf : clause) all = all && Evaluate(leaf, row.data(), schema, {}) == Truth::kTrue;
+      any = any || all;
+    }
+    if (any != scalar) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+// The meaning of words next to a field: numbers with units, addresses and bytes, as keys or (for fields of over 8
+// bytes) as bytes. All functions throw ParseError.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "conditions/expr/expression.h"
+#include "conditions/expr/token.h"
+
+namespace tapline::conditions {
+
+// A range of values of a column, as keys or as bytes.
+struct Values {
+  uint64_t low = 0, high = 0;
+  std::string wide_low, wide_high;
+};
+
+// "100", "0x1f", "1.5GB", "10ms", TCP, true.
+Number ParseNumber(std::string_view word, size_t position);
+// The bytes, in network order, of one address of the column's type.
+std::string ParseAddress(const Column& column, std::string_view word, size_t position);
+// Parses "text" or 0x…, padded with zeros.
+std::string ParseBytes(const Column& column, const Token& token);
+
+bool IsAddress(const Column& column);
+uint64_t KeyOfBytes(const std::string& bytes);
+uint64_t KeyOfNumber(const Column& column, const Number& number, size_t position);
+Values OfBytes(const Column& column, const std::string& low, const std::string& high);
+
+}  // namespace tapline::conditions

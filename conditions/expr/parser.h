@@ -1,0 +1,86 @@
+// Parses text into a tree (conditions/tree), by recursive descent. It knows the schema only to distinguish fields,
+// outputs of aggregates and values; binder.h checks types.
+//
+//   or         := and ("||" and)*
+//   and        := unary ("&&" unary)*
+//   unary      := "!" unary | "(" or ")" | "has" "(" field ")" | "true" | "false" | comparison
+//   comparison := sum ("==" | "!=" | "<" | "<=" | ">" | ">=") (sum | set)
+//               | field ["not"] ("in" (set | range) | "like" pattern | "contains" (set | range))
+//   set        := "{" range ("," range)* "}" | "(" range ("," range)* ")" | "[" value "," value "]"
+//   range      := value [".." value]
+//
+// Used once: Run throws ParseError where the text is wrong.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "conditions/expr/expression.h"
+#include "conditions/expr/token.h"
+#include "conditions/tree/tree.h"
+
+namespace tapline::conditions {
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Schema& schema, const Expression::Resolver& resolve)
+      : text_(text), schema_(schema), resolve_(resolve) {}
+  // Parses the whole text, or throws a ParseError.
+  Tree Run();
+
+ private:
+  using Terms = google::protobuf::RepeatedPtrField<Tree::Term>;
+
+  const Token& Peek(size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
+  const Token& Take() {
+    const Token& token = Peek();
+    if (next_ + 1 < tokens_.size()) ++next_;
+    return token;
+  }
+  // True if the token is this symbol, or this word in whatever case unless the schema has a field of that name.
+  bool Is(const Token& token, std::string_view symbol) const;
+  bool Accept(std::string_view symbol);
+  void Expect(std::string_view symbol);
+  // Guards the stack against deep nesting.
+  struct Deeper {
+    explicit Deeper(Parser* parser) : parser_(parser) {
+      if (++parser_->depth_ > Expression::kMaxDepth) throw ParseError{"nested too deeply", parser_->Peek().position};
+    }
+    ~Deeper() { --parser_->depth_; }
+    Parser* parser_;
+  };
+
+  // Each adds one subtree to tree_.
+  void Or();
+  void And();
+  void Unary();
+  void Has();
+  void Comparison();
+
+  void Membership(const Terms& left, bool negated, size_t begin);
+  void EqualToAny(const Terms& left, bool negated, size_t begin);
+  Tree::Node* AddLeaf(size_t begin);
+  void AddNot(size_t begin);
+  Tree::Field FieldOf(const Token& token);
+  Tree::Term OneTerm();
+  Terms Sum();
+  Tree::Literal Value();
+  void Range(Tree::Membership* membership);
+  void Set(Tree::Membership* membership);
+  static std::optional<Tree::Order> AsOrder(std::string_view text);
+  static bool Compares(const Token& token);
+  bool IsWordOperator(const Token& token) const;
+
+  std::string_view text_;
+  const Schema& schema_;
+  const Expression::Resolver& resolve_;
+  Tree tree_;
+  std::vector<Token> tokens_;
+  size_t next_ = 0;
+  int depth_ = 0;
+  size_t leaves_ = 0;
+};
+
+}  // namespace tapline::conditions

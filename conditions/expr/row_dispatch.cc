@@ -1,0 +1,117 @@
+#include "conditions/expr/row_dispatch.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tapline::conditions {
+namespace {
+
+// Longer sets, and those over more columns, are evaluated: their tables would leave the cache.
+constexpr uint64_t kMostKeys = 256;
+constexpr size_t kMostColumns = 16;
+
+bool HoldsNothingElse(const Node& node) {
+  if (node.kind == Node::Kind::kLeaf) return true;
+  return node.kind == Node::Kind::kOr && std::all_of(node.children.begin(), node.children.end(), HoldsNothingElse);
+}
+
+}  // namespace
+
+bool RowDispatch::IsSet(const Expression& expression) {
+  return HoldsNothingElse(expression.root()) && DemandsOf(expression.root(), expression.leaves());
+}
+
+std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Leaf& leaf) {
+  if (leaf.kind != Leaf::Kind::kKeys || leaf.mask != ~uint64_t{0}) return std::nullopt;
+  Demand demand{leaf.column, {}};
+  for (const KeyRange& range : leaf.ranges) {
+    if (range.high - range.low >= kMostKeys - demand.keys.size()) return std::nullopt;
+    for (uint64_t i = 0; i <= range.high - range.low; ++i) demand.keys.push_back(range.low + i);
+  }
+  return Demands{std::move(demand)};
+}
+
+// Prefers few columns, since each is looked up for each row; then a column with many values, since it lets fewer rows
+// through; then the shorter list.
+bool RowDispatch::IsBetter(const Demands& a, const Demands& b) {
+  if (a.size() != b.size()) return a.size() < b.size();
+  if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;
+  return a[0].keys.size() < b[0].keys.size();
+}
+
+// Returns true if a lookup is still worthwhile.
+bool RowDispatch::Unite(Demands* demands, Demands more) {
+  for (Demand& demand : more) {
+    auto same =
+        std::find_if(demands->begin(), demands->end(), [&](const Demand& d) { return d.column == demand.column; });
+    if (same == demands->end())
+      demands->push_back(std::move(demand));
+    else
+      same->keys.insert(same->keys.end(), demand.keys.begin(), demand.keys.end());
+  }
+  size_t keys = 0;
+  for (const Demand& demand : *demands) keys += demand.keys.size();
+  return keys <= kMostKeys && demands->size() <= kMostColumns;
+}
+
+// A conjunction demands what any of its parts does; a disjunction demands the union, if all parts demand something.
+std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Node& node, const std::vector<Leaf>& leaves) {
+  if (node.kind == Node::Kind::kLeaf) return DemandsOf(leaves[node.leaf]);
+  if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;
+  const bool is_and = node.kind == Node::Kind::kAnd;
+  std::optional<Demands> result;
+  for (const Node& child : node.children) {
+    std::optional<Demands> demands = DemandsOf(child, leaves);
+    if (is_and) {
+      if (demands && (!result || IsBetter(*demands, *result))) result = std::move(demands);
+      continue;
+    }
+    if (!demands) return std::nullopt;
+    if (!result) result.emplace();
+    if (!Unite(&*result, std::move(*demands))) return std::nullopt;
+  }
+  return result;
+}
+
+RowDispatch::Table* RowDispatch::TableOf(const Column& column) {
+  for (Table& table : tables_) {
+    if (table.column == column) return &table;
+  }
+  tables_.push_back({});
+  tables_.back().column = column;
+  return &tables_.back();
+}
+
+void RowDispatch::Add(uint32_t number, const Expression& expression) {
+  const std::optional<Demands> demands = DemandsOf(expression.root(), expression.leaves());
+  if (!demands) return always_.push_back(number);
+  for (const Demand& demand : *demands) {
+    Table* table = TableOf(demand.column);
+    for (const uint64_t key : demand.keys) table->asked.emplace_back(key, number);
+  }
+}
+
+void RowDispatch::Fill(Table* table) {
+  std::sort(table->asked.begin(), table->asked.end());
+  table->asked.erase(std::unique(table->asked.begin(), table->asked.end()), table->asked.end());
+  table->slots.resize(std::bit_ceil(2 * table->asked.size() + 2));
+  table->shift = 64 - static_cast<uint32_t>(std::countr_zero(table->slots.size()));
+  for (size_t i = 0; i < table->asked.size(); ++i) {
+    const auto [key, number] = table->asked[i];
+    table->numbers.push_back(number);
+    size_t at = Hash(key, table->shift);
+    auto slot = [&]() -> Slot& { return table->slots[at & (table->slots.size() - 1)]; };
+    while (slot().end != 0 && slot().key != key) ++at;
+    if (slot().end == 0) slot() = {key, static_cast<uint32_t>(i), 0};
+    slot().end = static_cast<uint32_t>(i + 1);
+  }
+}
+
+void RowDispatch::Finish() {
+  for (Table& table : tables_) {
+    Fill(&table);
+    keys_ += table.asked.size();
+  }
+}
+
+}  // namespace tapline::conditions

@@ -1,0 +1,129 @@
+// Finds the expressions out of many that may hold for a row, without evaluating all of them: for appends of a few rows
+// at a time (chunk_program.h is for many), and for many expressions that are nothing but sets of keys.
+//
+//   key of a column ──▶ hash table ──▶ expressions that require just this key in this column ───┐
+//                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
+//
+// Every expression that holds is a candidate; a candidate need not hold, unless its expression IsSet, and may be
+// visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5 ns a row,
+// where evaluating each takes 250; 100 filters `path contains …` over 5 switches take 10.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "conditions/expr/chunk_program.h"
+#include "conditions/expr/expression.h"
+
+namespace tapline::conditions {
+
+class RowDispatch {
+ public:
+  explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
+
+  // True if the expression requires nothing but certain keys, of one column or any of several: `path contains 7`,
+  // `dst_port in {80, 443}`. Then its candidates hold.
+  static bool IsSet(const Expression& expression);
+
+  // Builder: the caller chooses the expression's number.
+  void Add(uint32_t number, const Expression& expression);
+  // Builder: must be called once, after the last Add.
+  void Finish();
+
+  // True if looking up so many rows one by one costs less than comparing whole columns with each key.
+  bool Pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
+
+  // Calls visit(number) for each candidate, in no particular order.
+  template <typename Visit>
+  void ForEachCandidate(const uint8_t* row, Visit&& visit) const {
+    for (const Table& table : tables_) {
+      const Slot* slot = Find(table, KeyOf(table.column, row));
+      if (slot == nullptr || !IsPresent(table.column, row, presence_offset_)) continue;
+      for (uint32_t i = slot->begin; i < slot->end; ++i) visit(table.numbers[i]);
+    }
+    for (const uint32_t number : always_) visit(number);
+  }
+
+  // The same for a chunk of rows, `stride` bytes apart: visit(row, number). REQUIRES: at most kChunkRows, and all
+  // expressions are IsSet.
+  template <typename Visit>
+  void ForEachCandidateIn(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
+    alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];
+    for (const Table& table : tables_) {
+      ExtractKeys(table.column, rows, stride, count, keys);
+      const auto found = [&](uint32_t row, const Slot& slot) {
+        if (!IsPresent(table.column, rows + size_t{row} * stride, presence_offset_)) return;
+        for (uint32_t i = slot.begin; i < slot.end; ++i) visit(row, table.numbers[i]);
+      };
+      switch (table.column.key_bytes()) {
+        case 1:
+          Probe<uint8_t>(table, keys, count, found);
+          break;
+        case 2:
+          Probe<uint16_t>(table, keys, count, found);
+          break;
+        case 4:
+          Probe<uint32_t>(table, keys, count, found);
+          break;
+        default:
+          Probe<uint64_t>(table, keys, count, found);
+      }
+    }
+  }
+
+ private:
+  // Measured in nanoseconds: a lookup; a comparison of a chunk's column with a key, and the number of rows that add one
+  // more.
+  static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
+
+  // A necessary condition of an expression: `column`, or another column of the list, has one of `keys`.
+  struct Demand {
+    Column column;
+    std::vector<uint64_t> keys;
+  };
+  using Demands = std::vector<Demand>;
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t begin = 0, end = 0;  // in numbers; empty if 0
+  };
+  struct Table {
+    Column column;
+    std::vector<std::pair<uint64_t, uint32_t>> asked;  // key, number
+    // At most half full.
+    std::vector<Slot> slots;
+    uint32_t shift = 0;
+    std::vector<uint32_t> numbers;
+  };
+  static size_t Hash(uint64_t key, uint32_t shift) { return key * 0x9e3779b97f4a7c15 >> shift; }
+  static const Slot* Find(const Table& table, uint64_t key) {
+    for (size_t at = Hash(key, table.shift);; ++at) {
+      const Slot& slot = table.slots[at & (table.slots.size() - 1)];
+      if (slot.end == 0) return nullptr;
+      if (slot.key == key) return &slot;
+    }
+  }
+  template <typename Key, typename Found>
+  static void Probe(const Table& table, const uint8_t* keys, uint32_t count, Found&& found) {
+    for (uint32_t i = 0; i < count; ++i) {
+      Key key;
+      std::memcpy(&key, keys + i * sizeof key, sizeof key);
+      if (const Slot* slot = Find(table, key); slot != nullptr) found(i, *slot);
+    }
+  }
+  static std::optional<Demands> DemandsOf(const Node& node, const std::vector<Leaf>& leaves);
+  static std::optional<Demands> DemandsOf(const Leaf& leaf);
+  static bool IsBetter(const Demands& a, const Demands& b);
+  static bool Unite(Demands* demands, Demands more);
+  Table* TableOf(const Column& column);
+  static void Fill(Table* table);
+
+  uint32_t presence_offset_;
+  // Over all tables.
+  size_t keys_ = 0;
+  std::vector<Table> tables_;
+  std::vector<uint32_t> always_;
+};
+
+}  // namespace tapline::conditions

@@ -1,0 +1,30 @@
+// The tokens of an expression, and the error that ends parsing: it is thrown inside expr/ only, never by Compile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapline::conditions {
+
+struct ParseError {
+  std::string message;
+  size_t position;
+};
+
+struct Token {
+  enum class Kind : uint8_t { kEnd, kWord, kSymbol, kText };
+  Kind kind = Kind::kEnd;
+  std::string_view text;
+  size_t position = 0;
+};
+
+// The result ends with a kEnd. Views are into `text`.
+std::vector<Token> Tokens(std::string_view text);
+
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+// Quotes at most the first 40 bytes, for messages.
+std::string Quoted(std::string_view text);
+
+}  // namespace tapline::conditions

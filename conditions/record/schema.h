@@ -1,0 +1,187 @@
+// The layout of a record: fixed-width fields at fixed offsets of a packed row.
+//
+//   | field 0 | field 1 | … | field n-1 | presence bits of optional fields, starting at the first byte's lowest bit |
+//
+// Integers, floats, times and IPv4 addresses are in host order (so that an IPv4 address is a number: 10.0.0.1 =
+// 0x0a000001); IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence
+// bytes.
+//
+// Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes in the
+// same order as the values (signed numbers offset, floats with -0 as 0 and NaN above all). Filters, indexes and zone
+// maps use keys only. A wider one (an IPv6 address) has a key for each 8 bytes begun, its *parts*, the first of which
+// is the most significant.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet_io/base/status.h"
+
+namespace tapline::conditions {
+
+enum class FieldType : uint8_t {
+  kBool,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF32,
+  kF64,
+  kIpv4,
+  kIpv6,
+  kMac,
+  kBytes,
+  kTime,
+  kText,
+  kAddress
+};
+
+// An address of either family in a row: 4 or 6, then the address in network order, completed by zeros.
+inline constexpr uint32_t kAddressBytes = 17;
+// REQUIRES: 4 or 16 bytes in network order.
+std::string AddressBytes(std::string_view address);
+// 32 or 128. REQUIRES: what AddressBytes returned.
+uint32_t BitsOfAddress(std::string_view bytes);
+
+// A text in a row: the bytes are elsewhere, and live as long as the row. So a row with texts can't be stored.
+struct TextRef {
+  const char* data = nullptr;
+  uint64_t bytes = 0;
+  std::string_view view() const { return {data, bytes}; }
+};
+
+std::string_view NameOf(FieldType type);
+
+struct FieldSpec {
+  std::string name;
+  FieldType type = FieldType::kU32;
+  // kBytes: the length, 1 to 64.
+  uint32_t bytes = 0;
+  // More than 1: a list of so many elements, such as the switches of a path; `path[2]`, `path contains 7`.
+  uint32_t elements = 1;
+  // A record may lack the field (in a MultiLog row its presence bit is 0). A comparison with a missing field selects
+  // nothing, negated or not.
+  bool optional = false;
+};
+
+// One number, or string of bytes, at an offset of the row.
+struct Column {
+  uint32_t offset = 0;
+  FieldType type = FieldType::kU32;
+  uint32_t bytes = 4;
+  // The presence bit; -1: the column is always present.
+  int32_t presence_bit = -1;
+
+  bool keyed() const { return bytes <= 8; }
+  // Width of its key: 1, 2, 4 or 8.
+  uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
+  uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
+  uint32_t parts() const { return (bytes + 7) / 8; }
+  // REQUIRES i < parts().
+  Column part(uint32_t i) const {
+    if (keyed()) return *this;
+    Column result = *this;
+    result.offset += 8 * i;
+    result.type = FieldType::kBytes;
+    result.bytes = bytes - 8 * i < 8 ? bytes - 8 * i : 8;
+    return result;
+  }
+  bool is_float() const { return type == FieldType::kF32 || type == FieldType::kF64; }
+  bool is_signed() const { return type >= FieldType::kI8 && type <= FieldType::kI64; }
+  // True if sums, averages and arithmetic make sense.
+  bool is_number() const { return type <= FieldType::kF64 || type == FieldType::kTime; }
+  bool operator==(const Column&) const = default;
+};
+
+struct Field {
+  FieldSpec spec;
+  Column column;  // of the first element
+
+  Column element(uint32_t index) const {
+    Column result = column;
+    result.offset += index * column.bytes;
+    return result;
+  }
+};
+
+class Schema {
+ public:
+  // REQUIRES: one kTime field that is neither a list nor optional; the first one is the record's time, in nanoseconds.
+  static Result<Schema> Make(std::vector<FieldSpec> fields);
+
+  const std::vector<Field>& fields() const { return fields_; }
+  const Field* Find(std::string_view name) const;
+  const Column& time() const { return fields_[time_field_].column; }
+  uint32_t row_bytes() const { return row_bytes_; }
+  uint32_t presence_offset() const { return presence_offset_; }
+  uint32_t presence_bits() const { return presence_bits_; }
+  // One line "name type[elements] optional" per field; equal texts mean equal layouts.
+  std::string ToText() const;
+  static Result<Schema> FromText(std::string_view text);
+
+ private:
+  std::vector<Field> fields_;
+  size_t time_field_ = 0;
+  uint32_t row_bytes_ = 0;
+  uint32_t presence_offset_ = 0;
+  uint32_t presence_bits_ = 0;
+};
+
+template <typename T>
+T LoadAs(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+uint64_t FloatKey(double value);
+double FloatOfKey(uint64_t key);
+uint32_t FloatKey32(float value);
+
+// REQUIRES column.keyed().
+uint64_t KeyOf(const Column& column, const uint8_t* row);
+// The number behind a key. REQUIRES is_number() or an unsigned meaning of the bits.
+double NumberOfKey(const Column& column, uint64_t key);
+// The integer behind a key. REQUIRES keyed() and not is_float().
+__int128 IntegerOfKey(const Column& column, uint64_t key);
+uint64_t KeyOfInteger(const Column& column, __int128 value);
+// The least and greatest integer the column holds. REQUIRES keyed() and not is_float().
+__int128 LeastOf(const Column& column);
+__int128 GreatestOf(const Column& column);
+
+inline bool IsPresent(const Column& column, const uint8_t* row, uint32_t presence_offset) {
+  return column.presence_bit < 0 || (row[presence_offset + column.presence_bit / 8] >> (column.presence_bit % 8) & 1);
+}
+
+inline uint64_t TimeOf(const Schema& schema, const uint8_t* row) {
+  return LoadAs<uint64_t>(row + schema.time().offset);
+}
+
+// Fills a row by field name, for tests, tools and small producers. A field that is set is present; the others are 0
+// and, if optional, missing.
+class RowBuilder {
+ public:
+  explicit RowBuilder(const Schema& schema) : schema_(&schema), row_(schema.row_bytes()) {}
+  // REQUIRES: there is a field of that name. The number is cut to its width.
+  RowBuilder& Set(std::string_view field, uint64_t value, uint32_t element = 0);
+  RowBuilder& SetFloat(std::string_view field, double value, uint32_t element = 0);
+  RowBuilder& SetBytes(std::string_view field, std::string_view bytes, uint32_t element = 0);
+  const std::vector<uint8_t>& row() const { return row_; }
+
+ private:
+  uint8_t* Place(std::string_view field, uint32_t element, Column* column);
+  const Schema* schema_;
+  std::vector<uint8_t> row_;
+};
+
+// "10.0.0.1", "1500", …: the value of the field's first element, or "" if it is missing.
+std::string FormatField(const Schema& schema, const Field& field, const uint8_t* row);
+
+}  // namespace tapline::conditions

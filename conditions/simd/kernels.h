@@ -1,0 +1,33 @@
+// Comparisons of a column of keys with a range, 64 keys to a word of bits, in three instruction sets: the best one that
+// the CPU supports is chosen when the program starts.
+//
+//   bit i of the result  =  ((keys[i] & mask) - low) <= span     as unsigned numbers of the keys' width
+//
+// which covers equality (span 0), any range, a prefix or a wildcard (mask). Bits from `count` on are 0. Keys are read
+// in whole groups of 64, so their buffer must have room for `count` rounded up. Measured with AVX-512 on 1024 keys:
+// 0.02 ns a key of 2 bytes, 0.04 ns of 4.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace tapline::conditions::simd {
+
+struct Kernels {
+  const char* name;
+  void (*range8)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
+  void (*range16)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
+  void (*range32)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
+  void (*range64)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
+
+  auto Range(uint32_t key_bytes) const {
+    return key_bytes == 1 ? range8 : key_bytes == 2 ? range16 : key_bytes == 4 ? range32 : range64;
+  }
+};
+
+// The fastest that this CPU supports.
+const Kernels& Best();
+// All that it supports, slowest first, for tests.
+std::span<const Kernels* const> Available();
+
+}  // namespace tapline::conditions::simd

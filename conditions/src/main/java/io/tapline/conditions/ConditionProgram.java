@@ -1,0 +1,186 @@
+package io.tapline.conditions;
+
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Node;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * A condition compiled for rows whose fields have the types of tuple columns, as conditions/expr
+ * does it in C++: in negation normal form, so that what is unknown counts as false. Immutable: any
+ * thread may evaluate it.
+ *
+ * <p>Evaluates row by row, or by columns: a caller that knows a column's distinct values tests each
+ * once and combines the rows of the leaves.
+ */
+public final class ConditionProgram {
+  /** The values of a row, by the numbers of the program's fields. */
+  public interface Row {
+    boolean isPresent(int field);
+
+    /** Returns a whole number, the bits of a double, or 1 or 0. */
+    long bits(int field);
+
+    /** Returns a text in UTF-8, or an address of 4 or 16 bytes in network order. */
+    byte[] bytes(int field);
+  }
+
+  /** One comparison; true if it holds for the row, false if it does not or is unknown. */
+  public interface Leaf {
+    boolean holds(Row row);
+
+    /** Returns the numbers of its fields. */
+    List<Integer> fields();
+  }
+
+  /** A comparison of one field, a number, with constants. */
+  public interface NumberLeaf extends Leaf {
+    /**
+     * Evaluates it for a column.
+     *
+     * @param bits values of the rows, as {@link Row#bits} returns them
+     * @param absent rows without a value; null if all have one
+     * @return an array that the caller may change
+     */
+    boolean[] holds(long[] bits, boolean[] absent);
+  }
+
+  /** A step of the flat program: a leaf, and where to continue. */
+  private record Step(Leaf leaf, int ifTrue, int ifFalse) {}
+
+  private enum Kind {
+    TRUE,
+    FALSE,
+    LEAF,
+    AND,
+    OR
+  }
+
+  private record Branch(Kind kind, Leaf leaf, List<Branch> children) {
+    static final Branch TRUE = new Branch(Kind.TRUE, null, List.of());
+    static final Branch FALSE = new Branch(Kind.FALSE, null, List.of());
+  }
+
+  private static final int ACCEPT = Integer.MAX_VALUE;
+  private static final int REJECT = ACCEPT - 1;
+
+  private final List<String> fields;
+  private final Branch root;
+  private final Step[] steps;
+  private final int entry;
+
+  private ConditionProgram(List<String> fields, Branch root) {
+    this.fields = List.copyOf(fields);
+    this.root = root;
+    List<Step> flat = new ArrayList<>();
+    entry = addSteps(root, ACCEPT, REJECT, flat);
+    steps = flat.toArray(Step[]::new);
+  }
+
+  /**
+   * Compiles a tree.
+   *
+   * @param types types of the fields; empty for one that there is not: it is absent from every row
+   * @throws ConditionException if the tree is malformed or does not fit the types
+   */
+  public static ConditionProgram compile(
+      ConditionTree tree, Function<String, Optional<Column.Type>> types) throws ConditionException {
+    boolean[] negated = Trees.negated(tree);
+    Leaves leaves = new Leaves(types);
+    Deque<Branch> stack = new ArrayDeque<>();
+    for (int i = 0; i < negated.length; i++) {
+      Node node = tree.getNodes(i);
+      switch (node.getKindCase()) {
+        case CONSTANT -> stack.push(node.getConstant() != negated[i] ? Branch.TRUE : Branch.FALSE);
+        case ALL -> stack.push(joined(!negated[i], node.getAll(), stack));
+        case ANY -> stack.push(joined(negated[i], node.getAny(), stack));
+        case NOT -> {
+          // The nodes below were made as their opposites.
+        }
+        default -> stack.push(new Branch(Kind.LEAF, leaves.leaf(node, negated[i]), List.of()));
+      }
+    }
+    return new ConditionProgram(leaves.fields(), stack.isEmpty() ? Branch.TRUE : stack.pop());
+  }
+
+  private static Branch joined(boolean and, int count, Deque<Branch> stack) {
+    List<Branch> children = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      children.add(stack.pop());
+    }
+    Collections.reverse(children);
+    return new Branch(and ? Kind.AND : Kind.OR, null, children);
+  }
+
+  /** Adds steps from the last child to the first, so that each knows where the next one begins. */
+  private static int addSteps(Branch branch, int ifTrue, int ifFalse, List<Step> steps) {
+    switch (branch.kind()) {
+      case TRUE -> {
+        return ifTrue;
+      }
+      case FALSE -> {
+        return ifFalse;
+      }
+      case LEAF -> {
+        steps.add(new Step(branch.leaf(), ifTrue, ifFalse));
+        return steps.size() - 1;
+      }
+      default -> {
+        boolean and = branch.kind() == Kind.AND;
+        int next = and ? ifTrue : ifFalse;
+        for (int i = branch.children().size() - 1; i >= 0; i--) {
+          Branch child = branch.children().get(i);
+          next = and ? addSteps(child, next, ifFalse, steps) : addSteps(child, ifTrue, next, steps);
+        }
+        return next;
+      }
+    }
+  }
+
+  /** Returns the names of the fields, by number. */
+  public List<String> fields() {
+    return fields;
+  }
+
+  /** Returns true if the condition holds for the row. */
+  public boolean matches(Row row) {
+    int at = entry;
+    while (at < REJECT) {
+      Step step = steps[at];
+      at = step.leaf().holds(row) ? step.ifTrue() : step.ifFalse();
+    }
+    return at == ACCEPT;
+  }
+
+  /**
+   * Returns for each row whether the condition holds.
+   *
+   * @param holds returns the same for a leaf, in an array that may be changed
+   */
+  public boolean[] select(int rows, Function<Leaf, boolean[]> holds) {
+    return select(root, rows, holds);
+  }
+
+  private static boolean[] select(Branch branch, int rows, Function<Leaf, boolean[]> holds) {
+    if (branch.kind() == Kind.LEAF) {
+      return holds.apply(branch.leaf());
+    }
+    boolean[] selected = new boolean[rows];
+    boolean and = branch.kind() == Kind.AND;
+    Arrays.fill(selected, and || branch.kind() == Kind.TRUE);
+    for (Branch child : branch.children()) {
+      boolean[] part = select(child, rows, holds);
+      for (int row = 0; row < rows; row++) {
+        selected[row] = and ? selected[row] & part[row] : selected[row] | part[row];
+      }
+    }
+    return selected;
+  }
+}

@@ -1,0 +1,218 @@
+#include "conditions/tree/tree.h"
+
+#include <algorithm>
+
+namespace tapline::conditions {
+namespace {
+
+using Kind = Tree::Node::KindCase;
+
+uint32_t ChildrenOf(const Tree::Node& node) {
+  switch (node.kind_case()) {
+    case Kind::kAll:
+      return node.all();
+    case Kind::kAny:
+      return node.any();
+    case Kind::kNot:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+bool IsLeaf(const Tree::Node& node) {
+  return node.kind_case() == Kind::kComparison || node.kind_case() == Kind::kMembership ||
+         node.kind_case() == Kind::kPresent;
+}
+
+std::string_view SymbolOf(Tree::Order order) {
+  switch (order) {
+    case Tree::NOT_EQUAL:
+      return "!=";
+    case Tree::LESS:
+      return "<";
+    case Tree::LESS_OR_EQUAL:
+      return "<=";
+    case Tree::GREATER:
+      return ">";
+    case Tree::GREATER_OR_EQUAL:
+      return ">=";
+    default:
+      return "==";
+  }
+}
+
+std::string TextOf(const Tree::Field& field) {
+  return field.has_element() ? field.name() + "[" + std::to_string(field.element()) + "]" : field.name();
+}
+
+// Bytes that a quoted text can't hold are written in hexadecimal, which fields of bytes take.
+std::string TextOf(const Tree::Literal& literal) {
+  if (!literal.has_text()) return literal.word();
+  const std::string& text = literal.text();
+  if (text.find('"') == std::string::npos) return '"' + text + '"';
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex = "0x";
+  for (const char c : text) {
+    hex += kDigits[static_cast<uint8_t>(c) >> 4];
+    hex += kDigits[static_cast<uint8_t>(c) & 15];
+  }
+  return hex;
+}
+
+// The language has no two signs in a row.
+std::string TextOf(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) {
+  std::string text;
+  for (const Tree::Term& term : terms) {
+    std::string value = term.has_field()       ? TextOf(term.field())
+                        : term.has_aggregate() ? term.aggregate().name()
+                                               : TextOf(term.literal());
+    const bool signed_word = term.has_literal() && !term.literal().has_text() && value.starts_with('-');
+    if (signed_word) value.erase(0, 1);
+    const bool negative = term.negative() != signed_word;
+    if (!text.empty()) {
+      text += negative ? " - " : " + ";
+    } else if (negative) {
+      text += '-';
+    }
+    text += value;
+  }
+  return text;
+}
+
+std::string TextOf(const Tree::Membership& membership) {
+  const std::string begin = TextOf(membership.field()) + (membership.any_element() ? " contains " : " in ");
+  if (membership.has_pattern()) return TextOf(membership.field()) + " like " + TextOf(membership.pattern());
+  std::string values;
+  for (const Tree::Range& range : membership.ranges()) {
+    values += (values.empty() ? "" : ", ") + TextOf(range.low());
+    if (range.has_high()) values += " .. " + TextOf(range.high());
+  }
+  return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
+}
+
+// How tightly a text binds: a part is put in parentheses if it binds more loosely than what is around it.
+enum class Binding : uint8_t { kOr, kAnd, kNot, kLeaf };
+
+struct Part {
+  std::string text;
+  Binding binding = Binding::kLeaf;
+};
+
+std::string Within(const Part& part, Binding outer) {
+  return part.binding <= outer ? "(" + part.text + ")" : part.text;
+}
+
+Part Joined(std::vector<Part>* parts, uint32_t count, Binding binding) {
+  if (count == 1) {
+    Part only = std::move(parts->back());
+    parts->pop_back();
+    return only;
+  }
+  Part joined{{}, binding};
+  for (size_t i = parts->size() - count; i < parts->size(); ++i) {
+    if (!joined.text.empty()) joined.text += binding == Binding::kAnd ? " && " : " || ";
+    joined.text += Within((*parts)[i], binding);
+  }
+  parts->resize(parts->size() - count);
+  return joined;
+}
+
+Part Negated(std::vector<Part>* parts) {
+  Part part = std::move(parts->back());
+  parts->pop_back();
+  return {"!(" + part.text + ")", Binding::kNot};
+}
+
+}  // namespace
+
+Result<Shape> CheckShape(const Tree& tree) {
+  Shape shape;
+  const int count = tree.nodes_size();
+  if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 parts", 0);
+  shape.negated.resize(static_cast<size_t>(count));
+  // From the root backwards: the nodes still missing at each level, and whether they are negated.
+  struct Level {
+    uint32_t missing;
+    bool negated;
+  };
+  std::vector<Level> levels{{count == 0 ? 0u : 1u, false}};
+  int leaves = 0;
+  for (int i = count - 1; i >= 0; --i) {
+    const Tree::Node& node = tree.nodes(i);
+    while (!levels.empty() && levels.back().missing == 0) levels.pop_back();
+    if (levels.empty()) return Status(Code::kInvalid, "the condition is no tree: a part belongs to nothing", node.at());
+    --levels.back().missing;
+    const bool negated = levels.back().negated;
+    shape.negated[static_cast<size_t>(i)] = negated;
+    const bool joins = node.kind_case() == Kind::kAll || node.kind_case() == Kind::kAny;
+    if (node.kind_case() == Kind::KIND_NOT_SET || (joins && ChildrenOf(node) == 0))
+      return Status(Code::kInvalid, "the condition has a part without meaning", node.at());
+    if (IsLeaf(node) && ++leaves > kMaxLeaves) return Status(Code::kInvalid, "more than 4096 comparisons", node.at());
+    if (const uint32_t children = ChildrenOf(node); children > 0) {
+      levels.push_back({children, negated != (node.kind_case() == Kind::kNot)});
+      if (levels.size() > static_cast<size_t>(kMaxDepth) + 1)
+        return Status(Code::kInvalid, "nested too deeply", node.at());
+    }
+  }
+  for (const Level& level : levels) {
+    if (level.missing > 0) return Status(Code::kInvalid, "the condition is no tree: a part is missing", 0);
+  }
+  return shape;
+}
+
+Tree And(const std::vector<Tree>& trees) {
+  Tree all;
+  uint32_t count = 0;
+  for (const Tree& tree : trees) {
+    if (tree.nodes_size() == 0) continue;
+    all.MergeFrom(tree);
+    ++count;
+  }
+  if (count > 1) all.add_nodes()->set_all(count);
+  return all;
+}
+
+std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree) {
+  std::vector<Tree::Aggregate> aggregates;
+  for (const Tree::Node& node : tree.nodes()) {
+    for (const auto* side : {&node.comparison().left(), &node.comparison().right()}) {
+      for (const Tree::Term& term : *side) {
+        if (term.has_aggregate()) aggregates.push_back(term.aggregate());
+      }
+    }
+  }
+  return aggregates;
+}
+
+std::string TextOf(const Tree::Node& node) {
+  if (node.has_present()) return "has(" + TextOf(node.present()) + ")";
+  if (node.has_membership()) return TextOf(node.membership());
+  const Tree::Comparison& comparison = node.comparison();
+  return TextOf(comparison.left()) + " " + std::string(SymbolOf(comparison.order())) + " " + TextOf(comparison.right());
+}
+
+std::string TextOf(const Tree& tree) {
+  std::vector<Part> parts;
+  for (const Tree::Node& node : tree.nodes()) {
+    switch (node.kind_case()) {
+      case Kind::kConstant:
+        parts.push_back({node.constant() ? "true" : "false", Binding::kLeaf});
+        break;
+      case Kind::kAll:
+        parts.push_back(Joined(&parts, node.all(), Binding::kAnd));
+        break;
+      case Kind::kAny:
+        parts.push_back(Joined(&parts, node.any(), Binding::kOr));
+        break;
+      case Kind::kNot:
+        parts.push_back(Negated(&parts));
+        break;
+      default:
+        parts.push_back({TextOf(node), Binding::kLeaf});
+    }
+  }
+  return parts.empty() ? "" : parts.back().text;
+}
+
+}  // namespace tapline::conditions

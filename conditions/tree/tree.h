@@ -1,0 +1,41 @@
+// The tree that carries a condition between programs (schema/condition.proto): its bounds, its combination with others,
+// and its text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet_io/base/status.h"
+#include "schema/condition.pb.h"
+
+namespace tapline::conditions {
+
+using Tree = v1::ConditionTree;
+
+inline constexpr int kMaxNodes = 16384;
+inline constexpr int kMaxLeaves = 4096;
+// Levels of a tree.
+inline constexpr int kMaxDepth = 256;
+
+// A tree without recursion: whether each node stands under an odd number of negations.
+struct Shape {
+  std::vector<bool> negated;
+};
+
+// Checks that the nodes form one tree within the bounds. Whoever receives a tree from another program calls it; errors
+// are kInvalid.
+Result<Shape> CheckShape(const Tree& tree);
+
+// All must hold. A tree without nodes holds for every row.
+Tree And(const std::vector<Tree>& trees);
+
+// The aggregates that the tree names.
+std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree);
+
+// The canonical text, which parses to an equivalent tree. Empty for a tree without nodes. REQUIRES: CheckShape is ok.
+std::string TextOf(const Tree& tree);
+// The text of one node that is a comparison, a membership or `has`.
+std::string TextOf(const Tree::Node& node);
+
+}  // namespace tapline::conditions

@@ -1,0 +1,145 @@
+#include "conditions/tree/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+
+#include "conditions/expr/expression.h"
+
+namespace tapline::conditions {
+namespace {
+
+Schema TestSchema() {
+  return *Schema::Make({{.name = "time_ns", .type = FieldType::kTime},
+                        {.name = "src_ip", .type = FieldType::kIpv4},
+                        {.name = "dst_ip", .type = FieldType::kIpv4},
+                        {.name = "mac", .type = FieldType::kMac},
+                        {.name = "bytes", .type = FieldType::kU32},
+                        {.name = "delta", .type = FieldType::kI32},
+                        {.name = "tag", .type = FieldType::kBytes, .bytes = 4},
+                        {.name = "path", .type = FieldType::kU16, .elements = 3},
+                        {.name = "depth", .type = FieldType::kU16, .optional = true}});
+}
+
+Tree TreeOf(const std::string& text, const Schema& schema, const Expression::Resolver& resolve = {}) {
+  const auto expression = Expression::Compile(text, schema, resolve);
+  EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().ToString();
+  return expression.ok() ? expression->tree() : Tree();
+}
+
+Tree Postfix(std::initializer_list<std::function<void(Tree::Node*)>> nodes) {
+  Tree tree;
+  for (const auto& fill : nodes) fill(tree.add_nodes());
+  return tree;
+}
+
+void Constant(Tree::Node* node) { node->set_constant(true); }
+void Not(Tree::Node* node) { node->mutable_not_(); }
+
+TEST(Trees, TheCanonicalTextMeansTheSame) {
+  const Schema schema = TestSchema();
+  const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
+    return name == "w.SUM" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
+  };
+  const std::pair<const char*, const char*> kCases[] = {
+      {"bytes = 5 AND not (delta<-1 Or has( depth ))", "bytes == 5 && !(delta < -1 || has(depth))"},
+      {"(bytes == 1 or bytes == 2) and true", "(bytes == 1 || bytes == 2) && true"},
+      {"bytes=(1,2, 5..7)", "bytes in {1, 2, 5 .. 7}"},
+      {"bytes != {1}", "!(bytes in 1)"},
+      {"delta in [-7, -5]", "delta in -7 .. -5"},
+      {"src_ip = 10.0.0.0/8", "src_ip == 10.0.0.0/8"},
+      {"src_ip not in (10.0.0.0/8, 10.1.2.3)", "!(src_ip in {10.0.0.0/8, 10.1.2.3})"},
+      {"src_ip like 10.*.*.1 || mac not like 00:1b:*:*:*:*", "src_ip like 10.*.*.1 || !(mac like 00:1b:*:*:*:*)"},
+      {"path contains (7, 8) and path[1] - bytes + 2 > -delta", "path contains {7, 8} && path[1] - bytes + 2 > -delta"},
+      {"tag == \"ab\" or bytes > w.SUM", "tag == \"ab\" || bytes > w.SUM"},
+      {"", ""},
+  };
+  for (const auto& [text, canonical] : kCases) {
+    const Tree tree = TreeOf(text, schema, resolve);
+    EXPECT_EQ(TextOf(tree), canonical) << text;
+    EXPECT_EQ(TextOf(TreeOf(canonical, schema, resolve)), canonical);
+  }
+}
+
+TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
+  const Schema schema = TestSchema();
+  const auto error = [&](const Tree& tree) { return Expression::Compile(tree, schema).status().ToString(); };
+  EXPECT_EQ(error(Postfix({Constant, Constant})), "invalid at 0: the condition is no tree: a part belongs to nothing");
+  EXPECT_EQ(error(Postfix({Not})), "invalid at 0: the condition is no tree: a part is missing");
+  EXPECT_EQ(error(Postfix({Constant, [](Tree::Node* node) { node->set_all(2); }})),
+            "invalid at 0: the condition is no tree: a part is missing");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->set_any(0); }})),
+            "invalid at 0: the condition has a part without meaning");
+  EXPECT_EQ(error(Postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a part without meaning");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
+            "invalid at 0: 1 to 16 terms are compared");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),
+            "invalid at 0: expected values");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+              node->mutable_present()->set_name("secret");
+              node->mutable_present()->set_at(7);
+            }})),
+            "invalid at 7: unknown field 'secret'");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+              node->mutable_present()->set_name("path");
+              node->mutable_present()->set_element(3);
+            }})),
+            "invalid at 5: field path has 3 elements");
+  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+              node->mutable_comparison()->add_left()->mutable_field()->set_name("bytes");
+              node->mutable_comparison()->add_right()->mutable_literal()->set_word("-");
+            }})),
+            "invalid at 0: expected a value");
+  Tree deep = Postfix({Constant});
+  for (int i = 0; i < kMaxDepth; ++i) Not(deep.add_nodes());
+  EXPECT_EQ(error(deep), "ok");
+  Not(deep.add_nodes());
+  EXPECT_EQ(error(deep), "invalid at 0: nested too deeply");
+  Tree many;
+  for (int i = 0; i <= kMaxNodes; ++i) Constant(many.add_nodes());
+  EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 parts");
+}
+
+// Bytes that no program of ours sends are refused or evaluated, but harm nothing.
+TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
+  const Schema schema = TestSchema();
+  const RowBuilder row(schema);
+  std::mt19937 random(3);
+  const Tree valid = TreeOf("(bytes in {1, 5..9} || !has(depth)) && src_ip like 10.*.*.* && delta + 1 > bytes", schema);
+  int compiled = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = valid.SerializeAsString();
+    for (uint32_t changes = random() % 4; changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    Tree tree;
+    if (!tree.ParseFromString(bytes)) continue;
+    const auto expression = Expression::Compile(tree, schema);
+    if (!expression.ok()) continue;
+    ++compiled;
+    expression->Matches(row.row().data(), schema);
+  }
+  EXPECT_GT(compiled, 1000);
+}
+
+TEST(Trees, AllOfNoTreesIsEverything) {
+  const Schema schema = TestSchema();
+  const Tree one = TreeOf("bytes == 1", schema), two = TreeOf("delta == 2 || delta == 3", schema);
+  EXPECT_EQ(And({}).nodes_size(), 0);
+  EXPECT_EQ(TextOf(And({Tree(), one})), "bytes == 1");
+  EXPECT_EQ(TextOf(And({one, Tree(), two})), "bytes == 1 && (delta == 2 || delta == 3)");
+}
+
+TEST(Trees, AggregatesAreListed) {
+  const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
+    return name == "w.SUM" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
+  };
+  const auto aggregates = AggregatesOf(TreeOf("bytes == 1 && bytes + w.SUM > 3", TestSchema(), resolve));
+  ASSERT_EQ(aggregates.size(), 1u);
+  EXPECT_EQ(aggregates[0].name(), "w.SUM");
+  EXPECT_EQ(aggregates[0].at(), 22u);
+}
+
+}  // namespace
+}  // namespace tapline::conditions

@@ -1,0 +1,98 @@
+package io.tapline.control.drill;
+
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.conditions.ConditionParser;
+import io.tapline.compiler.conditions.ConditionSyntaxException;
+import io.tapline.conditions.Trees;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Aggregate;
+import io.tapline.schema.proto.ConditionTree.Node;
+import io.tapline.schema.proto.ConditionTree.Term;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * A condition on headers, and the scope of the caller, which nodes AND to it.
+ *
+ * @param text as the caller wrote it; blank for all
+ * @param condition the same as a tree; empty if only the nodes can parse it
+ * @param scope scope of the caller
+ */
+public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope scope) {
+  /** All headers, for a caller whose scope is everything. */
+  public static final HeaderFilter ALL = ofText("");
+
+  /** A filter that the nodes parse, of a caller whose scope is everything. */
+  public static HeaderFilter ofText(String text) {
+    return new HeaderFilter(text, Optional.empty(), Scope.EVERYTHING);
+  }
+
+  /**
+   * Parses a filter.
+   *
+   * @param fields fields of headers
+   * @param aggregates holds for the aggregates that a filter of a restricted caller may name:
+   *     others are of headers beyond its scope, and a comparison would reveal their values
+   * @throws ConditionSyntaxException if the filter is invalid or not allowed
+   */
+  public static HeaderFilter parse(
+      String text, Set<String> fields, Scope scope, Predicate<String> aggregates)
+      throws ConditionSyntaxException {
+    if (fields.isEmpty() && scope.isEverything()) {
+      return ofText(text);
+    }
+    ConditionTree condition = ConditionParser.parse(text, fields);
+    if (!scope.isEverything()) {
+      for (Aggregate aggregate : aggregates(condition)) {
+        if (!aggregates.test(aggregate.getName())) {
+          throw ConditionSyntaxException.noField(aggregate.getName(), aggregate.getAt());
+        }
+      }
+    }
+    return new HeaderFilter(text, Optional.of(condition), scope);
+  }
+
+  private static List<Aggregate> aggregates(ConditionTree condition) {
+    return condition.getNodesList().stream()
+        .map(Node::getComparison)
+        .flatMap(each -> Stream.concat(each.getLeftList().stream(), each.getRightList().stream()))
+        .filter(Term::hasAggregate)
+        .map(Term::getAggregate)
+        .toList();
+  }
+
+  /** Returns true if it selects all headers. */
+  boolean isAll() {
+    return text.isBlank() && scope.isEverything();
+  }
+
+  /**
+   * Returns the filter for nodes of the version before, which take no trees. A restricted caller's
+   * is printed from the trees, so that no text of the caller can end the scope's parentheses.
+   */
+  public String expression() {
+    return scope.isEverything()
+        ? text
+        : Trees.text(Trees.and(List.of(condition.orElseThrow(), scope.ofHeaders())));
+  }
+
+  /** Returns the filter with other names of aggregates. REQUIRES: it has a tree. */
+  ConditionTree renamed(UnaryOperator<String> name) {
+    ConditionTree.Builder renamed = condition.orElseThrow().toBuilder();
+    for (Node.Builder node : renamed.getNodesBuilderList()) {
+      if (node.hasComparison()) {
+        Stream.concat(
+                node.getComparisonBuilder().getLeftBuilderList().stream(),
+                node.getComparisonBuilder().getRightBuilderList().stream())
+            .filter(Term.Builder::hasAggregate)
+            .map(Term.Builder::getAggregateBuilder)
+            .forEach(each -> each.setName(name.apply(each.getName())));
+      }
+    }
+    return renamed.build();
+  }
+}

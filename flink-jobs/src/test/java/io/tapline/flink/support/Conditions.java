@@ -1,0 +1,61 @@
+package io.tapline.flink.support;
+
+import com.google.protobuf.ByteString;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Comparison;
+import io.tapline.schema.proto.ConditionTree.Field;
+import io.tapline.schema.proto.ConditionTree.Literal;
+import io.tapline.schema.proto.ConditionTree.Membership;
+import io.tapline.schema.proto.ConditionTree.Node;
+import io.tapline.schema.proto.ConditionTree.Order;
+import io.tapline.schema.proto.ConditionTree.Term;
+import io.tapline.schema.proto.TupleFilter;
+import java.util.List;
+
+/** Conditions as the compiler types them. */
+public final class Conditions {
+  private Conditions() {}
+
+  /** Holds if the text is one of these. */
+  public static ConditionTree text(String field, String... texts) {
+    Membership.Builder among = Membership.newBuilder().setField(named(field));
+    for (String text : texts) {
+      among.addRangesBuilder().setLow(Literal.newBuilder().setText(ByteString.copyFromUtf8(text)));
+    }
+    return tree(Node.newBuilder().setMembership(among));
+  }
+
+  /** Holds if the value is one of these: numbers, true or false, addresses with their length. */
+  public static ConditionTree among(String field, String... words) {
+    Membership.Builder among = Membership.newBuilder().setField(named(field));
+    for (String word : words) {
+      among.addRangesBuilder().setLow(Literal.newBuilder().setWord(word));
+    }
+    return tree(Node.newBuilder().setMembership(among));
+  }
+
+  /** Compares a number. */
+  public static ConditionTree compared(String field, Order order, long number) {
+    Literal literal = Literal.newBuilder().setWord(Long.toString(number)).build();
+    return tree(
+        Node.newBuilder()
+            .setComparison(
+                Comparison.newBuilder()
+                    .addLeft(Term.newBuilder().setField(named(field)))
+                    .setOrder(order)
+                    .addRight(Term.newBuilder().setLiteral(literal))));
+  }
+
+  /** Asks it of the tuples of parsers. */
+  public static TupleFilter of(ConditionTree condition, String... parsers) {
+    return TupleFilter.newBuilder().addAllParsers(List.of(parsers)).setCondition(condition).build();
+  }
+
+  private static Field named(String field) {
+    return Field.newBuilder().setName(field).build();
+  }
+
+  private static ConditionTree tree(Node.Builder leaf) {
+    return ConditionTree.newBuilder().addNodes(leaf).build();
+  }
+}

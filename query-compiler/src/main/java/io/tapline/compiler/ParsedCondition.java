@@ -1,0 +1,146 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.conditions.ConditionParser;
+import io.tapline.compiler.conditions.ConditionSyntaxException;
+import io.tapline.compiler.conditions.ConditionTokens;
+import io.tapline.compiler.conditions.ConditionTokens.Kind;
+import io.tapline.compiler.conditions.ConditionTokens.Token;
+import io.tapline.compiler.conditions.Vocabulary;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.ConditionTree.Field;
+import io.tapline.schema.proto.ConditionTree.Node;
+import io.tapline.schema.proto.ConditionTree.Term;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.stream.Stream;
+
+/**
+ * A condition on tuples of which no name is resolved.
+ *
+ * @param tree its fields are words that may name fields, hosts or texts
+ * @param spans returns the position of the part that begins at a byte of the text
+ */
+record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
+
+  /** Parses WHERE; reports an error and returns nothing if it is no condition. */
+  static Optional<ParsedCondition> of(Ast.Condition where, Errors errors) {
+    try {
+      ConditionTree tree = ConditionParser.parse(where.text(), new Vocabulary.Any());
+      List<Token> tokens = ConditionTokens.of(where.text());
+      return Optional.of(new ParsedCondition(tree, at -> span(where, tokens, at)));
+    } catch (ConditionSyntaxException e) {
+      boolean atEnd = e.at() == where.text().getBytes(StandardCharsets.UTF_8).length;
+      Span span = atEnd ? where.next().span() : span(where, e.at(), e.end());
+      String message = atEnd ? found(where.next()) : e.getMessage();
+      errors.add(span, QueryError.Code.SYNTAX, message, e.expected(), "");
+      return Optional.empty();
+    }
+  }
+
+  private static String found(Ast.Word next) {
+    return next.source().equals(Ast.END)
+        ? "the query ends too early"
+        : "unexpected " + Names.quoted(next.text());
+  }
+
+  /**
+   * Parses a condition within an argument, which is one word to the grammar: all parts have its
+   * position. Returns nothing if it is no condition.
+   */
+  static Optional<ParsedCondition> within(Ast.Word argument, String text) {
+    try {
+      ConditionTree tree = ConditionParser.parse(text, new Vocabulary.Any());
+      return tree.getNodesCount() == 0
+          ? Optional.empty()
+          : Optional.of(new ParsedCondition(tree, at -> argument.span()));
+    } catch (ConditionSyntaxException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** Returns the position of the word that begins at a byte or has it, from there to its end. */
+  private static Span span(Ast.Condition where, List<Token> tokens, int at) {
+    int i = 0;
+    while (tokens.get(i).end() <= at && tokens.get(i).kind() != Kind.END) {
+      i++;
+    }
+    int end = tokens.get(i).end();
+    boolean word = tokens.get(i).kind() == Kind.WORD;
+    for (i++; word && tokens.get(i).at() == end && isOfWord(tokens.get(i)); i++) {
+      end = tokens.get(i).end();
+    }
+    return span(where, at, end);
+  }
+
+  private static boolean isOfWord(Token token) {
+    return token.kind() == Kind.WORD || token.text().equals("-");
+  }
+
+  /** Returns the position of some bytes. */
+  private static Span span(Ast.Condition where, int at, int end) {
+    byte[] text = where.text().getBytes(StandardCharsets.UTF_8);
+    String before = new String(text, 0, at, StandardCharsets.UTF_8);
+    String part = new String(text, at, Math.max(at, end) - at, StandardCharsets.UTF_8);
+    int line = (int) before.chars().filter(c -> c == '\n').count();
+    String sameLine = before.substring(before.lastIndexOf('\n') + 1);
+    int column = sameLine.codePointCount(0, sameLine.length());
+    return new Span(
+        where.begin().line() + line,
+        (line == 0 ? where.begin().column() : 1) + column,
+        Math.max(1, part.codePointCount(0, part.length())));
+  }
+
+  /** Returns the words that have to be fields, in order. */
+  List<Ast.Word> fields() {
+    return fields(tree);
+  }
+
+  /** Returns those of a part of the condition. */
+  List<Ast.Word> fields(ConditionTree part) {
+    return part.getNodesList().stream().flatMap(ParsedCondition::required).map(this::word).toList();
+  }
+
+  /** Returns the fields that a node names where nothing else can stand. */
+  static Stream<Field> required(Node node) {
+    return switch (node.getKindCase()) {
+      case PRESENT -> Stream.of(node.getPresent());
+      case MEMBERSHIP -> Stream.of(node.getMembership().getField());
+      default -> {
+        List<Term> left = node.getComparison().getLeftList();
+        boolean mirrored = left.stream().noneMatch(Term::hasField);
+        yield (mirrored ? node.getComparison().getRightList() : left)
+            .stream().filter(Term::hasField).map(Term::getField);
+      }
+    };
+  }
+
+  private Ast.Word word(Field field) {
+    return new Ast.Word(field.getName(), field.getName(), spans.apply(field.getAt()));
+  }
+
+  /** Returns the number of comparisons. */
+  int size() {
+    return (int) tree.getNodesList().stream().filter(ParsedCondition::isLeaf).count();
+  }
+
+  /** Returns the position of a comparison. */
+  Span span(int number) {
+    return tree.getNodesList().stream()
+        .filter(ParsedCondition::isLeaf)
+        .skip(number)
+        .map(leaf -> spans.apply(leaf.getAt()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static boolean isLeaf(Node node) {
+    return node.hasComparison() || node.hasMembership() || node.hasPresent();
+  }
+}

@@ -1,0 +1,61 @@
+package io.tapline.compiler.conditions;
+
+import io.tapline.compiler.conditions.ConditionTokens.Token;
+import io.tapline.compiler.text.Names;
+
+/** A condition that can't be understood; for the user. */
+public final class ConditionSyntaxException extends Exception {
+  private static final long serialVersionUID = 1;
+
+  private final int at;
+  private final int end;
+  private final String expected;
+
+  /**
+   * An error in a condition.
+   *
+   * @param at byte of the text, in UTF-8, at which the wrong part begins
+   * @param expected what would be valid there
+   */
+  ConditionSyntaxException(int at, String message, String expected) {
+    this(at, at + 1, message, expected);
+  }
+
+  /** An error of a token. */
+  ConditionSyntaxException(Token token, String message, String expected) {
+    this(token.at(), token.end(), message, expected);
+  }
+
+  private ConditionSyntaxException(int at, int end, String message, String expected) {
+    super(message);
+    this.at = at;
+    this.end = end;
+    this.expected = expected;
+  }
+
+  /** Returns an error for a name that is none of a header's. */
+  public static ConditionSyntaxException noField(String name, int at) {
+    return new ConditionSyntaxException(
+        at, Names.quoted(name) + " is no field of a header", "a field");
+  }
+
+  /** Returns the byte of the text at which the wrong part begins. */
+  public int at() {
+    return at;
+  }
+
+  /** Returns the byte after the wrong part. */
+  public int end() {
+    return end;
+  }
+
+  /** Returns what would be valid there. */
+  public String expected() {
+    return expected;
+  }
+
+  /** Returns what is wrong, and where. */
+  public String sentence() {
+    return "%s, expected %s (at byte %d of the expression)".formatted(getMessage(), expected, at);
+  }
+}

@@ -1,0 +1,114 @@
+package io.tapline.compiler.conditions;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** The tokens of a condition. */
+public final class ConditionTokens {
+  /** Maximum length of a text in bytes of UTF-8. */
+  static final int MAX_BYTES = 64 * 1024;
+
+  /** The kind of a token. */
+  public enum Kind {
+    WORD,
+    TEXT,
+    SYMBOL,
+    END
+  }
+
+  /**
+   * A token.
+   *
+   * @param text without quotes and escapes
+   * @param at byte at which it begins, in UTF-8
+   * @param end byte after it
+   */
+  public record Token(Kind kind, String text, int at, int end) {}
+
+  private static final String SPACES = " \t\r\n";
+  private static final Set<String> PAIRS = Set.of("..", "==", "!=", "<=", ">=", "&&", "||");
+  private static final String SYMBOLS = "=<>!()[]{},+-";
+
+  private ConditionTokens() {}
+
+  /**
+   * Returns the tokens; the last is the end.
+   *
+   * @throws ConditionSyntaxException if a part is no token
+   */
+  public static List<Token> of(String text) throws ConditionSyntaxException {
+    if (text.getBytes(StandardCharsets.UTF_8).length > MAX_BYTES) {
+      throw new ConditionSyntaxException(MAX_BYTES, "longer than 64 KiB", "a shorter condition");
+    }
+    List<Token> tokens = new ArrayList<>();
+    int at = 0;
+    for (int begin = 0; begin < text.length(); ) {
+      int end = end(text, begin, at);
+      String token = text.substring(begin, end);
+      int after = at + token.getBytes(StandardCharsets.UTF_8).length;
+      char first = token.charAt(0);
+      if (first == '"') {
+        tokens.add(new Token(Kind.TEXT, unquoted(token), at, after));
+      } else if (SPACES.indexOf(first) < 0) {
+        boolean word = isOfWord(token.codePointAt(0)) && !token.equals("..");
+        tokens.add(new Token(word ? Kind.WORD : Kind.SYMBOL, token, at, after));
+      }
+      at = after;
+      begin = end;
+    }
+    tokens.add(new Token(Kind.END, "", at, at));
+    return tokens;
+  }
+
+  /** Returns the end of the token that begins there. */
+  private static int end(String text, int begin, int at) throws ConditionSyntaxException {
+    char first = text.charAt(begin);
+    if (PAIRS.contains(text.substring(begin, Math.min(begin + 2, text.length())))) {
+      return begin + 2;
+    } else if (isOfWord(text.codePointAt(begin))) {
+      int end = begin;
+      while (end < text.length()
+          && isOfWord(text.codePointAt(end))
+          && !text.startsWith("..", end)) {
+        end += Character.charCount(text.codePointAt(end));
+      }
+      return end;
+    } else if (first == '"') {
+      int end = begin + 1;
+      while (end < text.length() && text.charAt(end) != '"') {
+        end += text.charAt(end) == '\\' ? 2 : 1;
+      }
+      if (end >= text.length()) {
+        throw new ConditionSyntaxException(at, "a quoted text without its end", "'\"'");
+      }
+      return end + 1;
+    } else if (SPACES.indexOf(first) < 0 && SYMBOLS.indexOf(first) < 0) {
+      throw new ConditionSyntaxException(
+          at, "unexpected character", "a field, an operator or a value");
+    }
+    return begin + 1;
+  }
+
+  private static boolean isOfWord(int c) {
+    return Character.isLetterOrDigit(c) || "_.:*/%".indexOf(c) >= 0;
+  }
+
+  /** A backslash makes the next character part of the text, whatever it is. */
+  private static String unquoted(String source) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 1; i < source.length() - 1; i++) {
+      if (source.charAt(i) == '\\') {
+        i++;
+      }
+      text.append(source.charAt(i));
+    }
+    return text.toString();
+  }
+
+  /** Returns a text as {@link #of} reads it. */
+  static String quoted(String text) {
+    return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+  }
+}

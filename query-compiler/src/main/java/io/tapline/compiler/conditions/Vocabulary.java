@@ -1,0 +1,44 @@
+package io.tapline.compiler.conditions;
+
+import io.tapline.compiler.text.Names;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** Tells which words of a condition are names of fields. */
+public sealed interface Vocabulary {
+  /** Returns true for the name of a field. */
+  boolean isField(String word);
+
+  /** Returns true if dashes join words, as in {@code tcp-flags}; subtraction then needs a space. */
+  boolean hasDashes();
+
+  /** The fields of rows that are known. */
+  record Known(Set<String> fields) implements Vocabulary {
+    @Override
+    public boolean isField(String word) {
+      return fields.contains(word);
+    }
+
+    @Override
+    public boolean hasDashes() {
+      return false;
+    }
+  }
+
+  /** Any name: fields are resolved later, with other spellings, hosts and texts. */
+  record Any() implements Vocabulary {
+    private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_.-]*");
+    private static final Set<String> RESERVED =
+        Set.of("and", "or", "not", "in", "like", "contains", "has", "true", "false");
+
+    @Override
+    public boolean isField(String word) {
+      return NAME.matcher(word).matches() && !RESERVED.contains(Names.lower(word));
+    }
+
+    @Override
+    public boolean hasDashes() {
+      return true;
+    }
+  }
+}
