@@ -8,6 +8,7 @@ Result<Tree> MultiLogImpl::ConditionOf(const QuerySpec& spec) const {
   std::vector<const std::string*> texts{&spec.expression};
   for (const std::string& inner : spec.within) texts.push_back(&inner);
   for (const std::string* text : texts) {
+    if (text->empty()) continue;
     auto compiled = Compiled(*text);
     if (!compiled.ok()) return compiled.status();
     parts.push_back(compiled->tree());
@@ -23,11 +24,16 @@ Result<Tree> MultiLogImpl::ConditionOf(const QuerySpec& spec) const {
 
 Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
-  const auto extra = ConditionOf(spec);
+  // A text alone, the usual query, is compiled once.
+  const bool is_text =
+      spec.filter.empty() && spec.within.empty() && spec.condition.nodes_size() == 0 && spec.scope.nodes_size() == 0;
+  const auto extra = is_text ? Result<Tree>(Tree()) : ConditionOf(spec);
   if (!extra.ok()) return extra.status();
   std::shared_ptr<Filter> stored = FindFilter(spec.filter);
   if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
-  auto compiled = Compiled(stored == nullptr ? *extra : And({stored->expression.tree(), *extra}));
+  auto compiled = is_text             ? Compiled(spec.expression)
+                  : stored == nullptr ? Compiled(*extra)
+                                      : Compiled(And({stored->expression.tree(), *extra}));
   if (!compiled.ok()) return compiled.status();
   auto expression = std::make_shared<const Expression>(std::move(*compiled));
   Expression::Values values;

@@ -25,6 +25,17 @@ bool IsLeaf(const Tree::Node& node) {
          node.kind_case() == Kind::kPresent;
 }
 
+// The terms of all comparisons.
+std::vector<const Tree::Term*> TermsOf(const Tree& tree) {
+  std::vector<const Tree::Term*> terms;
+  for (const Tree::Node& node : tree.nodes()) {
+    for (const auto* side : {&node.comparison().left(), &node.comparison().right()}) {
+      for (const Tree::Term& term : *side) terms.push_back(&term);
+    }
+  }
+  return terms;
+}
+
 std::string_view SymbolOf(Tree::Order order) {
   switch (order) {
     case Tree::NOT_EQUAL:
@@ -173,14 +184,22 @@ Tree And(const std::vector<Tree>& trees) {
   return all;
 }
 
+std::set<std::string> FieldsOf(const Tree& tree) {
+  std::set<std::string> fields;
+  for (const Tree::Node& node : tree.nodes()) {
+    if (node.has_present()) fields.insert(node.present().name());
+    if (node.has_membership()) fields.insert(node.membership().field().name());
+  }
+  for (const Tree::Term* term : TermsOf(tree)) {
+    if (term->has_field()) fields.insert(term->field().name());
+  }
+  return fields;
+}
+
 std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree) {
   std::vector<Tree::Aggregate> aggregates;
-  for (const Tree::Node& node : tree.nodes()) {
-    for (const auto* side : {&node.comparison().left(), &node.comparison().right()}) {
-      for (const Tree::Term& term : *side) {
-        if (term.has_aggregate()) aggregates.push_back(term.aggregate());
-      }
-    }
+  for (const Tree::Term* term : TermsOf(tree)) {
+    if (term->has_aggregate()) aggregates.push_back(term->aggregate());
   }
   return aggregates;
 }

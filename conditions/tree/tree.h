@@ -2,6 +2,7 @@
 // and its text.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ Result<Shape> CheckShape(const Tree& tree);
 // All must hold. A tree without nodes holds for every row.
 Tree And(const std::vector<Tree>& trees);
 
+// The fields that the tree names.
+std::set<std::string> FieldsOf(const Tree& tree);
 // The aggregates that the tree names.
 std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree);
 

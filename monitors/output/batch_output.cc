@@ -25,6 +25,12 @@ bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold)
   return sampled(header.flow_hash, far_port, threshold);
 }
 
+bool Meets(const std::vector<const TupleCondition*>& filters, const TupleHeader& header,
+           std::span<const Value> values) {
+  return std::all_of(filters.begin(), filters.end(),
+                     [&](const TupleCondition* each) { return each->Holds(header, values); });
+}
+
 }  // namespace
 
 BatchOutput::BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries,
@@ -53,12 +59,16 @@ Status BatchOutput::Prepare(uint32_t query) {
   stream.sampling_rate = stream.spec->sampling_rate;
   stream.builders.resize(schemas_.size());
   stream.shapers.resize(schemas_.size());
+  stream.filters.resize(schemas_.size());
   int64_t shortest_ns = kNsPerSecond;
   for (size_t parser = 0; parser < schemas_.size(); ++parser) {
     const auto& wanted = stream.spec->parsers;
     if (std::find(wanted.begin(), wanted.end(), schemas_[parser]->name) == wanted.end()) continue;
     stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas_[parser], options_.max_rows);
     stream.shapers[parser] = TextShaper::Make(*schemas_[parser], stream.spec->shapes, options_.hash_key);
+    for (const ParserFilter& filter : stream.spec->filters) {
+      if (filter.parser == schemas_[parser]->name) stream.filters[parser].push_back(&filter.condition);
+    }
     if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
     const int64_t interval_ns = schemas_[parser]->interval_ns;
     if (interval_ns != 0) shortest_ns = std::min(shortest_ns, interval_ns);
@@ -107,7 +117,8 @@ void BatchOutput::Append(uint32_t parser, const TupleHeader& header, std::span<c
     // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
     if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
     builder.Append(header, shaped);
-    if (events != nullptr) [[unlikely]]
+    // Conditions are asked of what leaves the monitor, here and by the consumers of the stream.
+    if (events != nullptr && Meets(stream.filters[parser], header, shaped)) [[unlikely]]
       events->Push(query, parser, header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
   }

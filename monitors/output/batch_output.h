@@ -88,6 +88,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     std::vector<std::unique_ptr<BatchBuilder>> builders;
     // By parser; null for those whose strings are sent unchanged.
     std::vector<std::unique_ptr<TextShaper>> shapers;
+    // By parser: conditions that its events must meet.
+    std::vector<std::vector<const TupleCondition*>> filters;
     BatchBuilder* heartbeat_builder = nullptr;
     double sampling_rate = 1;
     // Set while the rate is lower than the query's own; otherwise every flow is in.

@@ -136,6 +136,39 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
 }
 
+// "number >= 2", as a filter of the numbers.
+ParserFilter AtLeastTwo() {
+  v1::ConditionTree tree;
+  auto* comparison = tree.add_nodes()->mutable_comparison();
+  comparison->add_left()->mutable_field()->set_name("number");
+  comparison->set_order(v1::ConditionTree::GREATER_OR_EQUAL);
+  comparison->add_right()->mutable_literal()->set_word("2");
+  auto condition = TupleCondition::Make(tree, Numbers());
+  EXPECT_TRUE(condition.ok());
+  return {"numbers", std::move(*condition)};
+}
+
+// The consumers of the stream know the condition, too, and account for what they leave out.
+TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionLeaveAsEvents) {
+  queries_[0].filters.push_back(AtLeastTwo());
+  EventBell bell;
+  EventRing ring(1 << 12, &bell);
+  Open({.events = &ring});
+  for (const uint64_t number : {1, 2, 3}) {
+    TupleHeader header;
+    header.queries = 0b11;
+    const Value values[] = {Value::u64(number)};
+    output_->event(1, header, values);
+  }
+  std::map<uint32_t, std::vector<uint64_t>> events;
+  for (RingEvent event; ring.Front(&event); ring.Pop()) events[event.query].push_back(event.values[0].as_u64());
+  EXPECT_EQ(events[0], (std::vector<uint64_t>{2, 3}));
+  EXPECT_EQ(events[1], (std::vector<uint64_t>{1, 2, 3}));
+  output_->Tick(2'000'000'000, 2'000'000'000);
+  EXPECT_EQ(Rows(0), 3u);
+  EXPECT_EQ(Rows(1), 3u);
+}
+
 // Another thread prepares a slot for another query: from its end until it is added again, nothing is sent for it.
 TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
   Open({.heartbeat_after_ns = 0});

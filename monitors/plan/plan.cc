@@ -56,6 +56,16 @@ Status ReadArgument(const v1::ParserArgument& given, QuerySpec* spec) {
   return {};
 }
 
+Status ReadFilter(const v1::TupleFilter& filter, QuerySpec* spec) {
+  for (const std::string& name : filter.parsers()) {
+    if (!Runs(*spec, name)) return Status::Invalid("a filter is for '" + name + "', which the query does not run");
+    auto condition = TupleCondition::Make(filter.condition(), make_parser(name)->schema());
+    if (!condition.ok()) return Status::Invalid("a filter of '" + name + "': " + condition.status().Sentence());
+    spec->filters.push_back({name, std::move(*condition)});
+  }
+  return {};
+}
+
 Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
                      std::vector<AddressPattern>* out) {
   for (const v1::Address& address : addresses) {
@@ -183,6 +193,9 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   }
   for (const v1::ParserArgument& argument : plan.arguments()) {
     if (Status status = ReadArgument(argument, spec); !status.ok()) return status;
+  }
+  for (const v1::TupleFilter& filter : plan.filters()) {
+    if (Status status = ReadFilter(filter, spec); !status.ok()) return status;
   }
   for (const v1::Shape& shape : plan.shapes()) {
     if (Status status = ReadShape(shape, spec); !status.ok()) return status;

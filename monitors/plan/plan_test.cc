@@ -45,6 +45,23 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   EXPECT_FALSE(spec.match.Ask(packet).wanted);
 }
 
+std::string FilterOf(const std::string& parser, const std::string& field) {
+  return R"(,"filters":[{"parsers":[")" + parser +
+         R"("],"condition":{"nodes":[{"comparison":{"left":[{"field":{"name":")" + field +
+         R"("}}],"order":"GREATER_OR_EQUAL","right":[{"literal":{"word":"500"}}]}}]}}])";
+}
+
+TEST(PlanTest, FiltersAreCompiledForTheirParsers) {
+  QuerySpec spec;
+  ASSERT_TRUE(Parse(PlanWith(FilterOf("http_get", "status")), &spec).ok());
+  ASSERT_EQ(spec.filters.size(), 1u);
+  EXPECT_EQ(spec.filters[0].parser, "http_get");
+  EXPECT_EQ(Parse(PlanWith(FilterOf("http_get", "state")), &spec).message(),
+            "a filter of 'http_get': unknown field 'state'");
+  EXPECT_EQ(Parse(PlanWith(FilterOf("memcached_get", "status")), &spec).message(),
+            "a filter is for 'memcached_get', which the query does not run");
+}
+
 std::string PlanOfMarked(const std::string& arguments) {
   return R"({"format":1,"query":"q1","parsers":["marked_packet"],"monitors":[{"id":"local-0"}],"arguments":[)" +
          arguments + "]}";

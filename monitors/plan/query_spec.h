@@ -8,6 +8,7 @@
 
 #include "monitors/match/matcher.h"
 #include "monitors/plan/thread_layout.h"
+#include "monitors/plan/tuple_condition.h"
 #include "monitors/shape/text_shape.h"
 
 namespace tapline {
@@ -19,6 +20,12 @@ inline constexpr size_t kMostQueries = 64;
 struct ParserArguments {
   std::string parser = {};
   std::vector<std::string> values = {};
+};
+
+// What WHERE asks of a parser's tuples.
+struct ParserFilter {
+  std::string parser = {};
+  TupleCondition condition;
 };
 
 struct QuerySpec {
@@ -33,6 +40,8 @@ struct QuerySpec {
   // One entry for each parser that has arguments.
   std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
+  // Conditions that events must meet; the consumers of the stream ask them of all other tuples.
+  std::vector<ParserFilter> filters = {};
   // Strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};

@@ -1,0 +1,40 @@
+// A condition on the tuples of one parser, as WHERE asks it of events.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "conditions/expr/expression.h"
+#include "packet_io/base/status.h"
+#include "parsers/api/tuple.h"
+#include "schema/condition.pb.h"
+
+namespace tapline {
+
+// Immutable: any thread may evaluate it.
+class TupleCondition {
+ public:
+  // Fields of the tree are the parser's own or common_fields(). Errors are kInvalid: a field that there is not, or a
+  // value of another type.
+  static Result<TupleCondition> Make(const v1::ConditionTree& tree, const Schema& schema);
+
+  // True if the tuple meets it; a comparison with an absent value is unknown, which selects nothing. `values` are those
+  // of the parser's own fields. Does not allocate.
+  bool Holds(const TupleHeader& header, std::span<const Value> values) const;
+
+ private:
+  // A field that the condition reads, and its place in the row.
+  struct Source {
+    uint32_t field = 0;  // index among the common fields, followed by the parser's own
+    conditions::Column column = {};
+  };
+
+  TupleCondition(conditions::Schema layout, conditions::Expression expression, std::vector<Source> sources);
+
+  conditions::Schema layout_;
+  conditions::Expression expression_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace tapline

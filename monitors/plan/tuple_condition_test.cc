@@ -1,0 +1,114 @@
+#include "monitors/plan/tuple_condition.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "conditions/expr/expression.h"
+
+namespace tapline {
+namespace {
+
+const Schema& Requests() {
+  static const Schema schema = {.name = "requests",
+                                .fields = {{"status", FieldType::kU64},
+                                           {"change", FieldType::kI64},
+                                           {"share", FieldType::kF64},
+                                           {"cached", FieldType::kBool},
+                                           optional({"host", FieldType::kString})}};
+  return schema;
+}
+
+using Type = conditions::FieldType;
+
+// The tree of a text over fields of these types.
+v1::ConditionTree TreeOf(const std::string& text, std::vector<conditions::FieldSpec> fields) {
+  fields.push_back({.name = "time_ns", .type = Type::kTime});
+  const auto schema = conditions::Schema::Make(std::move(fields));
+  EXPECT_TRUE(schema.ok());
+  const auto expression = conditions::Expression::Compile(text, *schema);
+  EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().ToString();
+  return expression.ok() ? expression->tree() : v1::ConditionTree();
+}
+
+v1::ConditionTree TreeOf(const std::string& text) {
+  return TreeOf(text, {{.name = "status", .type = Type::kU64},
+                       {.name = "change", .type = Type::kI64},
+                       {.name = "share", .type = Type::kF64},
+                       {.name = "cached", .type = Type::kBool},
+                       {.name = "host", .type = Type::kText, .optional = true},
+                       {.name = "flow_incarnation", .type = Type::kU64},
+                       {.name = "client_known_by", .type = Type::kText},
+                       {.name = "src_ip", .type = Type::kAddress},
+                       {.name = "src_port", .type = Type::kU64},
+                       {.name = "dst_ip", .type = Type::kAddress},
+                       {.name = "dst_port", .type = Type::kU64}});
+}
+
+class TupleConditionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const uint8_t client[4] = {10, 1, 2, 3};
+    const uint8_t server[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    header_.time_ns = 1'700'000'000'000'000'000;
+    header_.flow_incarnation = 77;
+    header_.client_known_by = ClientKnownBy::kHandshake;
+    header_.src_ip = IpAddress::v4(client);
+    header_.src_port = 40000;
+    header_.dst_ip = IpAddress::v6(server);
+    header_.dst_port = 443;
+  }
+  bool Holds(const std::string& text, const Value& host = Value::string("www")) {
+    const auto condition = TupleCondition::Make(TreeOf(text), Requests());
+    EXPECT_TRUE(condition.ok()) << text << ": " << condition.status().ToString();
+    const Value values[] = {Value::u64(500), Value::i64(-3), Value::f64(0.5), Value::boolean(true), host};
+    return condition->Holds(header_, values);
+  }
+  TupleHeader header_;
+};
+
+TEST_F(TupleConditionTest, OwnFieldsOfEveryType) {
+  EXPECT_TRUE(Holds("status == 500"));
+  EXPECT_FALSE(Holds("status > 500"));
+  EXPECT_TRUE(Holds("change == -3 && change < 0"));
+  EXPECT_TRUE(Holds("share > 0.4 && share < 0.6"));
+  EXPECT_FALSE(Holds("cached == false"));
+  EXPECT_TRUE(Holds("host in {\"www\", \"ftp\"}"));
+  EXPECT_FALSE(Holds("host == \"ww\""));
+}
+
+TEST_F(TupleConditionTest, CommonFields) {
+  EXPECT_TRUE(Holds("src_ip in 10.1.0.0/16 && dst_ip in 2001:db8::/32"));
+  EXPECT_FALSE(Holds("src_ip in 10.2.0.0/16 || dst_ip == 10.1.2.3"));
+  EXPECT_TRUE(Holds("src_port == 40000 && dst_port in {80, 443} && flow_incarnation == 77"));
+  EXPECT_TRUE(Holds("client_known_by == \"handshake\""));
+  EXPECT_TRUE(Holds("time_ns >= 1700000000000000000 && time_ns < 1700000000000000001"));
+}
+
+TEST_F(TupleConditionTest, WhatIsAbsentIsUnknown) {
+  const Value none = Value::absent(FieldType::kString);
+  EXPECT_FALSE(Holds("host == \"www\"", none));
+  EXPECT_FALSE(Holds("host != \"www\"", none));
+  EXPECT_FALSE(Holds("!(host == \"www\")", none));
+  EXPECT_FALSE(Holds("has(host)", none));
+  EXPECT_TRUE(Holds("!has(host)", none));
+  EXPECT_TRUE(Holds("host == \"www\" || status == 500", none));
+}
+
+TEST_F(TupleConditionTest, WithoutNodesEverythingMeetsIt) {
+  const auto condition = TupleCondition::Make({}, Requests());
+  ASSERT_TRUE(condition.ok());
+  EXPECT_TRUE(condition->Holds(header_, {}));
+}
+
+TEST_F(TupleConditionTest, UnknownFieldsAndOtherTypesAreErrors) {
+  const auto unknown = TreeOf("method == \"GET\"", {{.name = "method", .type = Type::kText}});
+  const auto text = TreeOf("status == \"many\"", {{.name = "status", .type = Type::kText}});
+  const auto number = TreeOf("src_ip == 7", {{.name = "src_ip", .type = Type::kU64}});
+  for (const auto& tree : {unknown, text, number}) {
+    EXPECT_EQ(TupleCondition::Make(tree, Requests()).status().code(), Code::kInvalid) << tree.ShortDebugString();
+  }
+}
+
+}  // namespace
+}  // namespace tapline
