@@ -80,9 +80,16 @@ class MultiLogImpl final : public MultiLog {
   Result<Expression> Compiled(const Condition& condition) const {
     return Expression::Compile(condition, options_.schema, [this](std::string_view name) { return Resolve(name); });
   }
-  // The condition beside the stored filter. Each part is compiled by itself first, so that errors have positions in the
-  // text as written.
+  // The conditions of a query without its stored filter. Each part is compiled by itself first, so that errors have
+  // positions in the text as written.
   Result<Tree> ConditionOf(const QuerySpec& spec) const;
+  struct Selection {
+    std::shared_ptr<const Expression> expression = {};
+    std::shared_ptr<Filter> stored = {};
+    // What the stored filter does not ask; null if that is nothing.
+    std::shared_ptr<const Expression> residual = {};
+  };
+  Result<Selection> SelectionOf(const QuerySpec& spec) const;
   Status AddFilterLocked(const std::string& name, Result<Expression> compiled);
   Status AddAggregateLocked(const AggregateSpec& spec);
   Status AddTriggerLocked(const TriggerSpec& spec);

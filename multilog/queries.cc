@@ -22,20 +22,34 @@ Result<Tree> MultiLogImpl::ConditionOf(const QuerySpec& spec) const {
   return And(parts);
 }
 
+// The usual queries, a text or a stored filter alone, skip the trees: planning takes longer than finding few rows.
+Result<MultiLogImpl::Selection> MultiLogImpl::SelectionOf(const QuerySpec& spec) const {
+  const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
+  const std::shared_ptr<Filter> stored = FindFilter(spec.filter);
+  if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
+  if (stored != nullptr && !has_trees && spec.expression.empty())
+    return Selection{.expression = {stored, &stored->expression}, .stored = stored};
+  Tree extra;
+  if (stored != nullptr || has_trees) {
+    auto condition = ConditionOf(spec);
+    if (!condition.ok()) return condition.status();
+    extra = std::move(*condition);
+  }
+  auto compiled = stored != nullptr ? Compiled(And({stored->expression.tree(), extra}))
+                  : has_trees       ? Compiled(extra)
+                                    : Compiled(spec.expression);
+  if (!compiled.ok()) return compiled.status();
+  Selection selection{.expression = std::make_shared<const Expression>(std::move(*compiled)), .stored = stored};
+  if (stored != nullptr && extra.nodes_size() > 0)
+    selection.residual = std::make_shared<const Expression>(*Compiled(extra));
+  return selection;
+}
+
 Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
-  // A text alone, the usual query, is compiled once.
-  const bool is_text =
-      spec.filter.empty() && spec.within.empty() && spec.condition.nodes_size() == 0 && spec.scope.nodes_size() == 0;
-  const auto extra = is_text ? Result<Tree>(Tree()) : ConditionOf(spec);
-  if (!extra.ok()) return extra.status();
-  std::shared_ptr<Filter> stored = FindFilter(spec.filter);
-  if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
-  auto compiled = is_text             ? Compiled(spec.expression)
-                  : stored == nullptr ? Compiled(*extra)
-                                      : Compiled(And({stored->expression.tree(), *extra}));
-  if (!compiled.ok()) return compiled.status();
-  auto expression = std::make_shared<const Expression>(std::move(*compiled));
+  const auto selection = SelectionOf(spec);
+  if (!selection.ok()) return selection.status();
+  const auto& [expression, stored, residual] = *selection;
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
     // Compares with the current values, over all writers.
@@ -62,7 +76,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) con
     }
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
-    if (extra->nodes_size() > 0) (*plan)->residual = std::make_shared<const Expression>(*Compiled(*extra));
+    (*plan)->residual = residual;
     // The rows that such a filter selected depend on when they came, so only its postings know them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }

@@ -1,0 +1,101 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Events of a query on an interface: a client gets each that meets WHERE once, none that does not,
+ * and the stream job counts the same tuples.
+ */
+class EventsTest {
+  private static final int WANTED = 9002;
+  private static final int OTHER = 9001;
+  private static final int EACH = 200;
+  private static final int EXPEDITED = 46;
+  private static final long SECONDS = 60;
+
+  @Test
+  void clientsGetTheEventsThatMeetWhere() throws Exception {
+    try (WebLink link = WebLink.open();
+        Server server = Server.start("--interface", link.networkInterface())) {
+      String id =
+          server.submit(
+              "PARSE marked_packet(dscp=%d) FROM * TO %s WHERE dst_port = %d LIMIT 1h SAMPLE * "
+                      .formatted(EXPEDITED, link.address(), WANTED)
+                  + "PROCESS (group-count: group=dst_port, w=1s, s=1s)");
+      server.awaitState(id, "running");
+      List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
+      CompletableFuture<Void> stream = follow(server.url(), id, events);
+      send(link.address());
+      await(events);
+      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+      stream.get(SECONDS, TimeUnit.SECONDS);
+      assertThat(events).hasSize(EACH);
+      assertThat(events).allMatch(event -> event.get("dst_port").asInt() == WANTED);
+      assertThat(events).allMatch(event -> event.get("fields").get("dscp").asInt() == EXPEDITED);
+      assertThat(server.rows(id).stream().mapToInt(row -> row.get("value").asInt()).sum())
+          .as("tuples that the stream job counted")
+          .isEqualTo(EACH);
+    }
+  }
+
+  /** Adds the events of the query's stream until it ends. */
+  private static CompletableFuture<Void> follow(String url, String id, List<JsonNode> events) {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + id + "/events")).build();
+    return HttpClient.newHttpClient()
+        .sendAsync(request, HttpResponse.BodyHandlers.ofLines())
+        .thenAccept(
+            response -> {
+              assertThat(response.statusCode()).isEqualTo(200);
+              read(response.body(), events);
+            });
+  }
+
+  private static void read(Stream<String> lines, List<JsonNode> events) {
+    String[] kind = {""};
+    lines.forEach(
+        line -> {
+          if (line.startsWith("event:")) {
+            kind[0] = line.substring("event:".length()).strip();
+          } else if (line.startsWith("data:") && kind[0].equals("events")) {
+            Cli.parse(line.substring("data:".length())).get("events").forEach(events::add);
+          }
+        });
+  }
+
+  private static void send(String address) throws Exception {
+    try (DatagramChannel channel = DatagramChannel.open()) {
+      channel.setOption(StandardSocketOptions.IP_TOS, EXPEDITED << 2);
+      for (int i = 0; i < EACH; i++) {
+        for (int port : new int[] {OTHER, WANTED}) {
+          channel.send(ByteBuffer.wrap(new byte[] {1}), new InetSocketAddress(address, port));
+        }
+        Thread.sleep(1);
+      }
+    }
+  }
+
+  private static void await(List<JsonNode> events) throws Exception {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (events.size() < EACH && System.nanoTime() < deadline) {
+      Thread.sleep(50);
+    }
+  }
+}
