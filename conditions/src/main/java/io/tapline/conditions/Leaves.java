@@ -8,7 +8,6 @@ import io.tapline.schema.proto.ConditionTree.Membership;
 import io.tapline.schema.proto.ConditionTree.Node;
 import io.tapline.schema.proto.ConditionTree.Order;
 import io.tapline.schema.proto.ConditionTree.Term;
-import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,15 +24,8 @@ final class Leaves {
   private final Function<String, Optional<Column.Type>> types;
   private final List<String> fields = new ArrayList<>();
 
-  /** A field's number in the program and its type; null if rows never have it. */
-  private record Field(int number, Column.Type type) {
-    boolean isNumber() {
-      return type != Column.Type.STRING && type != Column.Type.ADDRESS;
-    }
-  }
-
   /** A field or a number with its sign. */
-  private record Operand(int sign, Field field, Literal literal, int at) {}
+  private record Operand(int sign, RowField field, Literal literal, int at) {}
 
   Leaves(Function<String, Optional<Column.Type>> types) {
     this.types = types;
@@ -51,7 +43,7 @@ final class Leaves {
     };
   }
 
-  private Field field(ConditionTree.Field field) throws ConditionException {
+  private RowField field(ConditionTree.Field field) throws ConditionException {
     if (field.hasElement()) {
       throw new ConditionException(field.getAt(), "field " + field.getName() + " is no list");
     }
@@ -60,13 +52,13 @@ final class Leaves {
       fields.add(field.getName());
       number = fields.size() - 1;
     }
-    return new Field(number, types.apply(field.getName()).orElse(null));
+    return new RowField(number, types.apply(field.getName()).orElse(null));
   }
 
   /** A leaf that is unknown without one of its fields. */
   private static ConditionProgram.Leaf unlessAbsent(
-      List<Field> fields, boolean negated, Predicate<ConditionProgram.Row> test) {
-    int[] numbers = fields.stream().mapToInt(Field::number).toArray();
+      List<RowField> fields, boolean negated, Predicate<ConditionProgram.Row> test) {
+    int[] numbers = fields.stream().mapToInt(RowField::number).toArray();
     boolean never = fields.stream().anyMatch(field -> field.type() == null);
     return new ConditionProgram.Leaf() {
       @Override
@@ -89,7 +81,7 @@ final class Leaves {
     };
   }
 
-  private static ConditionProgram.Leaf present(Field field, boolean negated) {
+  private static ConditionProgram.Leaf present(RowField field, boolean negated) {
     return new ConditionProgram.Leaf() {
       @Override
       public boolean holds(ConditionProgram.Row row) {
@@ -105,7 +97,7 @@ final class Leaves {
 
   private ConditionProgram.Leaf membership(Membership membership, boolean negated, int at)
       throws ConditionException {
-    Field field = field(membership.getField());
+    RowField field = field(membership.getField());
     if (membership.getAnyElement()) {
       throw new ConditionException(at, "field " + membership.getField().getName() + " is no list");
     }
@@ -135,26 +127,28 @@ final class Leaves {
     } else if (field.type() == null) {
       return unlessAbsent(List.of(field), negated, row -> false);
     }
-    List<KeyRange> ranges = new ArrayList<>();
+    List<RangeLeaf.KeyRange> ranges = new ArrayList<>();
     for (ConditionTree.Range range : membership.getRangesList()) {
-      long low = key(field, number(range.getLow()), range.getLow().getAt());
+      long low = RangeLeaf.key(field, number(range.getLow()), range.getLow().getAt());
       long high =
-          range.hasHigh() ? key(field, number(range.getHigh()), range.getHigh().getAt()) : low;
+          range.hasHigh()
+              ? RangeLeaf.key(field, number(range.getHigh()), range.getHigh().getAt())
+              : low;
       if (Long.compareUnsigned(low, high) > 0) {
         throw new ConditionException(range.getLow().getAt(), "the range ends before it begins");
       }
-      ranges.add(new KeyRange(low, high));
+      ranges.add(new RangeLeaf.KeyRange(low, high));
     }
-    return keys(field, ranges, negated);
+    return RangeLeaf.of(field, ranges, negated);
   }
 
-  private static void require(Field field, Column.Type type, int at) throws ConditionException {
+  private static void require(RowField field, Column.Type type, int at) throws ConditionException {
     if (field.type() != null && field.type() != type) {
       throw new ConditionException(at, "the field is no " + type.name().toLowerCase(Locale.ROOT));
     }
   }
 
-  private static ConditionProgram.Leaf texts(Field field, List<byte[]> texts, boolean negated) {
+  private static ConditionProgram.Leaf texts(RowField field, List<byte[]> texts, boolean negated) {
     return unlessAbsent(
         List.of(field),
         negated,
@@ -165,7 +159,7 @@ final class Leaves {
   }
 
   private static ConditionProgram.Leaf addresses(
-      Field field, List<AddressRange> ranges, boolean negated) {
+      RowField field, List<AddressRange> ranges, boolean negated) {
     return unlessAbsent(
         List.of(field),
         negated,
@@ -173,91 +167,6 @@ final class Leaves {
           byte[] key = AddressRange.key(row.bytes(field.number()));
           return ranges.stream().anyMatch(range -> range.holds(key));
         });
-  }
-
-  /** Values of a field as unsigned keys in the order of the values, both inclusive. */
-  private record KeyRange(long low, long high) {}
-
-  /** A number in one of some ranges. */
-  private record Numbers(Field field, long[] lows, long[] widths, boolean negated)
-      implements ConditionProgram.NumberLeaf {
-    @Override
-    public boolean holds(ConditionProgram.Row row) {
-      return row.isPresent(field.number())
-          && isAmong(key(field.type(), row.bits(field.number()))) != negated;
-    }
-
-    private boolean isAmong(long key) {
-      for (int i = 0; i < lows.length; i++) {
-        if (Long.compareUnsigned(key - lows[i], widths[i]) <= 0) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    @Override
-    public List<Integer> fields() {
-      return List.of(field.number());
-    }
-
-    /** One range of whole numbers is by far the most frequent case, and one comparison a row. */
-    @Override
-    public boolean[] holds(long[] bits, boolean[] absent) {
-      boolean[] holds = new boolean[bits.length];
-      if (lows.length == 1
-          && (field.type() == Column.Type.U64 || field.type() == Column.Type.I64)) {
-        long flip = field.type() == Column.Type.I64 ? Long.MIN_VALUE : 0;
-        long low = lows[0];
-        long width = widths[0];
-        for (int row = 0; row < bits.length; row++) {
-          holds[row] = Long.compareUnsigned((bits[row] ^ flip) - low, width) <= 0 != negated;
-        }
-      } else {
-        for (int row = 0; row < bits.length; row++) {
-          holds[row] = isAmong(key(field.type(), bits[row])) != negated;
-        }
-      }
-      for (int row = 0; absent != null && row < bits.length; row++) {
-        holds[row] &= !absent[row];
-      }
-      return holds;
-    }
-  }
-
-  private static ConditionProgram.Leaf keys(Field field, List<KeyRange> ranges, boolean negated) {
-    return new Numbers(
-        field,
-        ranges.stream().mapToLong(KeyRange::low).toArray(),
-        ranges.stream().mapToLong(range -> range.high() - range.low()).toArray(),
-        negated);
-  }
-
-  private static long key(Column.Type type, long bits) {
-    return switch (type) {
-      case I64 -> bits ^ Long.MIN_VALUE;
-      case F64 -> Number.key(Double.longBitsToDouble(bits));
-      case BOOL -> bits != 0 ? 1 : 0;
-      default -> bits;
-    };
-  }
-
-  private static long key(Field field, Number number, int at) throws ConditionException {
-    if (field.type() == Column.Type.F64) {
-      return Number.key(number.asDouble());
-    } else if (number.isReal()) {
-      throw new ConditionException(at, "a whole number is wanted here");
-    }
-    boolean fits =
-        switch (field.type()) {
-          case I64 -> number.whole().bitLength() < Long.SIZE;
-          case BOOL -> number.whole().signum() >= 0 && number.whole().bitLength() <= 1;
-          default -> number.whole().signum() >= 0 && number.whole().bitLength() <= Long.SIZE;
-        };
-    if (!fits) {
-      throw new ConditionException(at, "out of range for a field of its type");
-    }
-    return key(field.type(), number.whole().longValue());
   }
 
   private static Number number(Literal literal) throws ConditionException {
@@ -333,8 +242,8 @@ final class Leaves {
     if (isOneField(left) && right.stream().allMatch(Leaves::isLiteral)) {
       return withLiteral(left.get(0).field(), order, right, negated);
     } else if (isOneField(left) && isOneField(right)) {
-      Field a = left.get(0).field();
-      Field b = right.get(0).field();
+      RowField a = left.get(0).field();
+      RowField b = right.get(0).field();
       boolean numbers = a.isNumber() && b.isNumber();
       if (a.type() != null && b.type() != null && !numbers) {
         return pair(a, order, b, negated, right.get(0).at());
@@ -343,8 +252,8 @@ final class Leaves {
     return linear(left, order, right, negated);
   }
 
-  private static ConditionProgram.Leaf pair(Field a, Order order, Field b, boolean negated, int at)
-      throws ConditionException {
+  private static ConditionProgram.Leaf pair(
+      RowField a, Order order, RowField b, boolean negated, int at) throws ConditionException {
     if (a.type() != b.type()) {
       throw new ConditionException(at, "can't compare " + a.type() + " with " + b.type());
     }
@@ -362,23 +271,13 @@ final class Leaves {
               address
                   ? Arrays.compareUnsigned(AddressRange.key(x), AddressRange.key(y))
                   : Arrays.compareUnsigned(x, y);
-          return holds(order, compared);
+          return Trees.holds(order, compared);
         });
   }
 
-  private static boolean holds(Order order, int compared) {
-    return switch (order) {
-      case NOT_EQUAL -> compared != 0;
-      case LESS -> compared < 0;
-      case LESS_OR_EQUAL -> compared <= 0;
-      case GREATER -> compared > 0;
-      case GREATER_OR_EQUAL -> compared >= 0;
-      default -> compared == 0;
-    };
-  }
-
   private static ConditionProgram.Leaf withLiteral(
-      Field field, Order order, List<Operand> values, boolean negated) throws ConditionException {
+      RowField field, Order order, List<Operand> values, boolean negated)
+      throws ConditionException {
     boolean equality = order == Order.EQUAL || order == Order.NOT_EQUAL;
     boolean inverted = negated != (order == Order.NOT_EQUAL);
     Operand first = values.get(0);
@@ -400,41 +299,27 @@ final class Leaves {
     for (Operand value : values) {
       sum = sum.plus(value.sign(), number(value.literal()));
     }
-    long key = key(field, sum, first.at());
+    long key = RangeLeaf.key(field, sum, first.at());
     return equality
-        ? keys(field, List.of(new KeyRange(key, key)), inverted)
-        : keys(field, ordered(field, order, key), negated);
-  }
-
-  /** Returns the keys below or above one; a double that is no number is in no order. */
-  private static List<KeyRange> ordered(Field field, Order order, long key) {
-    boolean real = field.type() == Column.Type.F64;
-    long least = real ? Number.key(Double.NEGATIVE_INFINITY) : 0;
-    long most = real ? Number.key(Double.POSITIVE_INFINITY) : -1;
-    return switch (order) {
-      case LESS -> key == least ? List.of() : List.of(new KeyRange(least, key - 1));
-      case LESS_OR_EQUAL -> List.of(new KeyRange(least, key));
-      case GREATER -> key == most ? List.of() : List.of(new KeyRange(key + 1, most));
-      default -> List.of(new KeyRange(key, most));
-    };
+        ? RangeLeaf.of(field, List.of(new RangeLeaf.KeyRange(key, key)), inverted)
+        : RangeLeaf.ordered(field, order, key, negated);
   }
 
   private static ConditionProgram.Leaf addressOrder(
-      Field field, Order order, byte[] key, boolean negated) {
+      RowField field, Order order, byte[] key, boolean negated) {
     return unlessAbsent(
         List.of(field),
         negated,
         row -> {
           byte[] own = AddressRange.key(row.bytes(field.number()));
-          return holds(order, Arrays.compareUnsigned(own, key));
+          return Trees.holds(order, Arrays.compareUnsigned(own, key));
         });
   }
 
-  /** A sum of fields, compared with a constant. A sum that is no number is unknown. */
   private static ConditionProgram.Leaf linear(
       List<Operand> left, Order order, List<Operand> right, boolean negated)
       throws ConditionException {
-    List<Operand> terms = new ArrayList<>();
+    List<SumLeaf.Term> terms = new ArrayList<>();
     Number constant = Number.ZERO;
     for (List<Operand> side : List.of(left, right)) {
       int flip = side == left ? 1 : -1;
@@ -445,64 +330,10 @@ final class Leaves {
         } else if (operand.field().type() != null && !operand.field().isNumber()) {
           throw new ConditionException(operand.at(), "no arithmetic with a field of its type");
         } else {
-          terms.add(new Operand(sign, operand.field(), null, operand.at()));
+          terms.add(new SumLeaf.Term(sign, operand.field()));
         }
       }
     }
-    return new Linear(terms.stream().map(Operand::field).toList(), terms, constant, order, negated)
-        .leaf();
-  }
-
-  /** A linear comparison. Whole numbers are added exactly. */
-  private record Linear(
-      List<Field> fields, List<Operand> terms, Number constant, Order order, boolean negated) {
-    ConditionProgram.Leaf leaf() {
-      boolean never = fields.stream().anyMatch(field -> field.type() == null);
-      List<Integer> numbers = fields.stream().map(Field::number).distinct().toList();
-      return new ConditionProgram.Leaf() {
-        @Override
-        public boolean holds(ConditionProgram.Row row) {
-          return !never && Linear.this.holds(row);
-        }
-
-        @Override
-        public List<Integer> fields() {
-          return numbers;
-        }
-      };
-    }
-
-    private boolean holds(ConditionProgram.Row row) {
-      BigInteger whole = constant.isReal() ? BigInteger.ZERO : constant.whole();
-      double real = constant.isReal() ? constant.real() : 0;
-      boolean isReal = constant.isReal();
-      for (Operand term : terms) {
-        Field field = term.field();
-        if (!row.isPresent(field.number())) {
-          return false;
-        }
-        long bits = row.bits(field.number());
-        if (field.type() == Column.Type.F64) {
-          isReal = true;
-          real += term.sign() * Double.longBitsToDouble(bits);
-        } else {
-          BigInteger value = whole(field.type(), bits);
-          whole = term.sign() < 0 ? whole.subtract(value) : whole.add(value);
-        }
-      }
-      if (!isReal) {
-        return Leaves.holds(order, whole.signum()) != negated;
-      }
-      double sum = real + whole.doubleValue();
-      return !Double.isNaN(sum) && Leaves.holds(order, sum > 0 ? 1 : sum < 0 ? -1 : 0) != negated;
-    }
-
-    private static BigInteger whole(Column.Type type, long bits) {
-      return switch (type) {
-        case U64 -> new BigInteger(Long.toUnsignedString(bits));
-        case BOOL -> BigInteger.valueOf(bits != 0 ? 1 : 0);
-        default -> BigInteger.valueOf(bits);
-      };
-    }
+    return new SumLeaf(terms, constant, order, negated);
   }
 }

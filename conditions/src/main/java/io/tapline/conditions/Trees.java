@@ -275,4 +275,16 @@ public final class Trees {
       default -> "==";
     };
   }
+
+  /** Returns whether an order holds for the result of a comparison: negative, 0 or positive. */
+  static boolean holds(Order order, int compared) {
+    return switch (order) {
+      case NOT_EQUAL -> compared != 0;
+      case LESS -> compared < 0;
+      case LESS_OR_EQUAL -> compared <= 0;
+      case GREATER -> compared > 0;
+      case GREATER_OR_EQUAL -> compared >= 0;
+      default -> compared == 0;
+    };
+  }
 }

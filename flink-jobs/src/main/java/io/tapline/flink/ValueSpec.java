@@ -19,11 +19,7 @@ import java.util.Set;
  * @param eventField field that marks start and end; empty for the others
  */
 public record ValueSpec(
-    String field,
-    ConditionTree asked,
-    String eventField,
-    Set<String> starts,
-    Set<String> ends)
+    String field, ConditionTree asked, String eventField, Set<String> starts, Set<String> ends)
     implements Serializable {
 
   static ValueSpec of(Processor processor) {

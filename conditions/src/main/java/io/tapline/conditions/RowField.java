@@ -1,0 +1,15 @@
+package io.tapline.conditions;
+
+import io.tapline.schema.proto.Column;
+
+/**
+ * A field that a condition reads.
+ *
+ * @param number its number in the program
+ * @param type null if rows never have it
+ */
+record RowField(int number, Column.Type type) {
+  boolean isNumber() {
+    return type != Column.Type.STRING && type != Column.Type.ADDRESS;
+  }
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "monitors/control/message_reporter.h"
+#include "monitors/lane/lane.h"
+
+namespace tapline {
+
+// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the figures for
+// monitor_stats.
+class ProgressThread {
+ public:
+  // `incarnation` is reported with the interfaces' arrivals; 0: these are not reported.
+  ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, std::vector<std::string> interfaces,
+                 MessageReporter* reporter, std::function<void()> renew);
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+ private:
+  void Run();
+  void Tell() const;
+  // Returns the packets on all interfaces; nothing if there are none, or one of them does not count.
+  std::optional<uint64_t> Counted() const;
+  void TellCopies() const;
+
+  std::vector<const LaneProgress*> lanes_;
+  const uint64_t incarnation_;
+  const std::vector<std::string> interfaces_;
+  MessageReporter* reporter_;
+  std::function<void()> renew_;
+  const uint64_t packets_before_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,44 @@
+// What a run of the monitor takes from its configuration: queries, threads, sources, outputs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/config/config.h"
+#include "monitors/control/message_reporter.h"
+#include "monitors/events/event_ring.h"
+#include "monitors/lane/lane.h"
+#include "monitors/lane/parser_unit.h"
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/queries.h"
+#include "monitors/supervisor/monitor_page.h"
+#include "packet_io/base/status.h"
+#include "packet_io/source/packet_source.h"
+
+namespace tapline {
+
+// Reads the queries of the flags and plan files or, after a crash, those that the dead process had.
+Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
+// Every parser that some query names, once; if queries may be added later, every parser there is.
+std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries);
+std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>& names);
+// Takes the layout of the flags, or else that of the plans, which must agree.
+Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
+// Refuses a layout that the configuration rules out.
+Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised);
+// Makes one source per lane.
+std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
+                                                       const MonitorPage* page);
+// Makes the output of the unit with this number.
+std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
+                                        uint64_t incarnation, std::span<const Schema* const> schemas,
+                                        QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
+// The options of each of `sharing` engines that share the flows.
+EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
+// Packets count once where their taps are known to be places in one network.
+std::optional<ViewOptions> ViewOptionsOf(const MonitorConfig& config, std::span<const Tap> taps);
+
+}  // namespace tapline

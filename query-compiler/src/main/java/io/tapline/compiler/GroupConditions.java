@@ -1,0 +1,218 @@
+package io.tapline.compiler;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.FieldInfo;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Span;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Window;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Compiles what filter and trigger have in common: groups and the condition that they must meet.
+ */
+final class GroupConditions {
+  /** Aggregates of conditions that need no field. */
+  private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct");
+
+  private final Fields fields;
+  private final Operands operands;
+  private final Inventory inventory;
+  private final Errors errors;
+
+  GroupConditions(Fields fields, Inventory inventory) {
+    this.fields = fields;
+    this.operands = new Operands(fields);
+    this.inventory = inventory;
+    this.errors = fields.errors();
+  }
+
+  /** Checks what can be checked while not all fields are known. */
+  static void check(Arguments arguments, Window window, Errors errors) {
+    Ast.Word when = when(arguments);
+    ConditionReader.read(when, errors)
+        .filter(read -> isComplete(read, when, window, errors))
+        .ifPresent(
+            read ->
+                Optional.ofNullable(read.tuples())
+                    .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
+  }
+
+  /** Compiles groups by the aggregate and field of a condition, which they must meet. */
+  Optional<Processor.Builder> compile(Arguments arguments, Window window) {
+    Ast.Word when = when(arguments);
+    return ConditionReader.read(when, errors)
+        .flatMap(
+            read ->
+                conditioned(arguments, read, when, window)
+                    .map(result -> result.setCondition(read.condition())));
+  }
+
+  private static Ast.Word when(Arguments arguments) {
+    Span processor = arguments.processor().span();
+    return arguments
+        .word("when")
+        .orElse(new Ast.Word(ProcessorCatalogue.DEFAULT_CONDITION, "", processor));
+  }
+
+  /**
+   * Returns true if a condition's aggregate exists, and has the field, tuples and window that it
+   * needs.
+   */
+  private static boolean isComplete(
+      ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
+    String aggregate = read.aggregate();
+    boolean hasField = read.field() != null;
+    boolean known =
+        OF_TUPLES.contains(aggregate)
+            || ProcessorCatalogue.AGGREGATES.contains(aggregate)
+            || percentile(aggregate).isPresent();
+    String wrong = "";
+    String example = "for example \"sum(bytes) > 10MB\" or \"count >= 100\"";
+    if (aggregate.equals("share") || read.tuples() != null) {
+      example = "for example \"share(status >= 500) > 0.2\"";
+      if (!hasField && read.tuples() == null) {
+        wrong = "share needs a condition";
+      } else if (!aggregate.equals("share") && !aggregate.equals("count")) {
+        wrong = aggregate + " takes a field, and only count and share take a condition";
+      }
+    } else if (!known) {
+      wrong = "unknown aggregate " + aggregate;
+    } else if (!hasField && !OF_TUPLES.contains(aggregate)) {
+      wrong = aggregate + " needs a field";
+    } else if (aggregate.equals("rate") && !window.hasSize()) {
+      errors.conflict(when.span(), "a rate needs a window", "w, for example w=10s");
+      return false;
+    }
+    if (!wrong.isEmpty()) {
+      errors.type(when.span(), wrong, example);
+    }
+    return wrong.isEmpty();
+  }
+
+  private Optional<Processor.Builder> conditioned(
+      Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
+    if (!isComplete(read, when, window, errors)) {
+      return Optional.empty();
+    }
+    Optional<Ast.Word> field = Optional.ofNullable(read.field());
+    String aggregate = read.aggregate();
+    if (aggregate.equals("share") || read.tuples() != null) {
+      return asked(arguments, read, window);
+    }
+    if (aggregate.equals("distinct")) {
+      return operands.different(arguments, Aggregates.named(aggregate), field, window);
+    }
+    if (aggregate.equals("count") && field.isPresent()) {
+      return present(arguments, field.get(), window);
+    }
+    if (aggregate.equals("count") || aggregate.equals("rate") && field.isEmpty()) {
+      ParserInfo parser = Fields.firstHaving(fields.parsers(), arguments.words("group"));
+      Processor.Builder result =
+          Operands.aggregating(Aggregates.named(aggregate), window).setValue(Values.counted());
+      operands.setKey(result, parser, arguments, "group");
+      return Optional.of(result);
+    }
+    Optional<Double> share = percentile(aggregate);
+    List<ParserInfo> owners = withCountable(field.get());
+    if (owners.isEmpty()) {
+      fields.unknown(field.get());
+      return Optional.empty();
+    }
+    ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
+    MergeableAggregate meant = Aggregates.named(share.isPresent() ? "percentile" : aggregate);
+    Processor.Builder result = Operands.aggregating(meant, window);
+    operands.setKey(result, parser, arguments, "group");
+    share.ifPresent(result::setShare);
+    return operands.taken(parser, field.get(), meant).map(taken -> result.setValue(taken.value()));
+  }
+
+  private List<ParserInfo> withCountable(Ast.Word field) {
+    return fields.parsers().stream()
+        .filter(p -> Catalogue.field(p, field.text()).isPresent() || Countable.has(p, field))
+        .toList();
+  }
+
+  /** Compiles a count of tuples that have a value of the field. */
+  private Optional<Processor.Builder> present(Arguments arguments, Ast.Word field, Window window) {
+    List<ParserInfo> owners = Fields.having(fields.parsers(), field);
+    if (owners.isEmpty()) {
+      fields.unknown(field);
+      return Optional.empty();
+    }
+    ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
+    Processor.Builder result = Operands.aggregating(Aggregates.named("count"), window);
+    operands.setKey(result, parser, arguments, "group");
+    FieldInfo info = Catalogue.field(parser, field.text()).orElseThrow();
+    return Optional.of(result.setValue(Values.of(info).toBuilder().setUnit("count")));
+  }
+
+  /**
+   * Compiles {@code count(CONDITION)} and {@code share(CONDITION)}: the tuples that meet the
+   * condition, among all.
+   */
+  private Optional<Processor.Builder> asked(
+      Arguments arguments, ConditionReader.Read read, Window window) {
+    boolean share = read.aggregate().equals("share");
+    Optional<ParserInfo> parser = asked(arguments, read);
+    if (parser.isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<ConditionTree> condition = condition(parser.get(), read);
+    if (condition.isEmpty()) {
+      return Optional.empty();
+    }
+    Processor.Builder result =
+        Operands.aggregating(Aggregates.named(share ? "avg" : "sum"), window)
+            .setValue(Values.of(condition.get(), share ? "" : "count"));
+    operands.setKey(result, parser.get(), arguments, "group");
+    return Optional.of(result);
+  }
+
+  /** Returns the first parser that has all fields of the condition. */
+  private Optional<ParserInfo> asked(Arguments arguments, ConditionReader.Read read) {
+    List<Ast.Word> words = read.field() != null ? List.of(read.field()) : read.tuples().fields();
+    List<ParserInfo> owners =
+        fields.parsers().stream()
+            .filter(
+                p ->
+                    Fields.hasAll(p, words)
+                        || read.field() != null && Countable.has(p, read.field()))
+            .toList();
+    if (owners.isEmpty()) {
+      fields.noneHasAll(words);
+      return Optional.empty();
+    }
+    return Optional.of(Fields.firstHaving(owners, arguments.words("group")));
+  }
+
+  private Optional<ConditionTree> condition(ParserInfo parser, ConditionReader.Read read) {
+    if (read.field() == null) {
+      return new ConditionTyper(parser, read.tuples(), inventory, errors)
+          .typed(read.tuples().tree());
+    }
+    if (Countable.has(parser, read.field())) {
+      return Optional.of(Countable.condition(parser, read.field()));
+    }
+    String message = "%s is not true or false of a tuple".formatted(read.field().text());
+    errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
+    return Optional.empty();
+  }
+
+  /** Returns p50, p99.9… as a share. */
+  private static Optional<Double> percentile(String aggregate) {
+    return aggregate.startsWith("p")
+        ? Literals.number(aggregate.substring(1))
+            .map(number -> number.doubleValue() / 100)
+            .filter(share -> share > 0 && share < 1)
+        : Optional.empty();
+  }
+}
