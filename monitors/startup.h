@@ -1,4 +1,4 @@
-// What a run of the monitor takes from its configuration: queries, threads, sources, outputs.
+// Derives the parts of a run from the configuration: queries, threads, sources, outputs.
 #pragma once
 
 #include <memory>

@@ -74,8 +74,8 @@ struct QuerySpec {
   std::vector<std::string> within = {};
   // A further condition, as a tree; none: all.
   Tree condition = {};
-  // What the asker may see, if not everything: must hold too, and `condition` may then name no aggregates, whose values
-  // are of rows beyond it.
+  // The rows that the asker may see, if not all: must hold too, and `condition` may then name no aggregates, whose
+  // values are of rows beyond it.
   Tree scope = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };

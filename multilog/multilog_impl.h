@@ -86,7 +86,7 @@ class MultiLogImpl final : public MultiLog {
   struct Selection {
     std::shared_ptr<const Expression> expression = {};
     std::shared_ptr<Filter> stored = {};
-    // What the stored filter does not ask; null if that is nothing.
+    // The conditions besides the stored filter; null if there are none.
     std::shared_ptr<const Expression> residual = {};
   };
   Result<Selection> SelectionOf(const QuerySpec& spec) const;

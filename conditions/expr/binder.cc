@@ -121,7 +121,7 @@ Binder::Operand Binder::OperandOf(const Tree::Term& term) {
     const std::string& name = term.aggregate().name();
     operand.aggregate = resolve_ ? resolve_(name) : std::nullopt;
     operand.token = {Token::Kind::kWord, name, term.aggregate().at()};
-    // Whether there is an aggregate that the asker may not use is not revealed.
+    // The error must not reveal that an aggregate exists which the asker may not use.
     if (!operand.aggregate) throw ParseError{"unknown field " + Quoted(name), term.aggregate().at()};
   } else {
     operand.field = &FieldOf(term.field(), &operand.column);

@@ -22,7 +22,7 @@ struct ParserArguments {
   std::vector<std::string> values = {};
 };
 
-// What WHERE asks of a parser's tuples.
+// The condition of WHERE for one parser.
 struct ParserFilter {
   std::string parser = {};
   TupleCondition condition;

@@ -15,7 +15,7 @@ Status NodeService::AddFilter(const v1::Definition::Filter& filter) {
   const bool sees_all = filter.scope().nodes_size() == 0;
   for (const Tree::Aggregate& aggregate : AggregatesOf(filter.condition())) {
     const std::string name = aggregate.name().substr(0, aggregate.name().rfind('.'));
-    // Whether there is an aggregate of somebody else is not revealed.
+    // The error must not reveal that an aggregate of somebody else exists.
     if (!sees_all && !own.contains(name))
       return Status(Code::kInvalid, "unknown field '" + aggregate.name() + "'", aggregate.at());
   }

@@ -14,7 +14,7 @@ import java.util.Map;
 
 /** The query's WHERE: drops the rows of a batch that fail it. Thread-safe. */
 final class RowFilter {
-  /** What the tuples of a parser have to meet; tuples of others pass. */
+  /** Conditions by parser; tuples of parsers without one pass. */
   private final Map<String, ConditionTree> conditions;
 
   RowFilter(List<TupleFilter> filters) {

@@ -142,7 +142,7 @@ public final class Access {
    * Parses a filter over headers, which the caller's scope restricts.
    *
    * @param drill knows the fields of headers
-   * @param aggregates holds for what a filter of a restricted caller may name beside them
+   * @param aggregates names that a filter of a restricted caller may use in addition to fields
    */
   public static HeaderFilter filter(
       Context ctx, String filter, DrillService drill, Predicate<String> aggregates) {
