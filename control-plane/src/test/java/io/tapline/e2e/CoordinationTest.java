@@ -85,6 +85,13 @@ class CoordinationTest {
     return agent;
   }
 
+  /** Its monitor gives out what it has and ends: until then two would watch the link. */
+  private static void kill(Cli.Running agent) throws Exception {
+    List<ProcessHandle> monitor = agent.process().descendants().toList();
+    agent.process().destroyForcibly().waitFor();
+    Fabric.await("its monitor has ended", () -> monitor.stream().noneMatch(ProcessHandle::isAlive));
+  }
+
   private static JsonNode get(Server server, String path) throws Exception {
     return Cli.parse(server.get("/api/v1" + path).body());
   }
@@ -159,10 +166,7 @@ class CoordinationTest {
         .as("none is missing, whoever led")
         .containsAll(IntStream.range(begin, end).boxed().toList());
 
-    // Its monitor gives out what it has and ends: until then two would watch the link.
-    List<ProcessHandle> monitor = agent.process().descendants().toList();
-    agent.process().destroyForcibly().waitFor();
-    Fabric.await("its monitor has ended", () -> monitor.stream().noneMatch(ProcessHandle::isAlive));
+    kill(agent);
     agent();
     int back = link.awaitMore(SOME);
     Fabric.await(
@@ -209,6 +213,7 @@ class CoordinationTest {
 
     Server second = server(1);
     open.add(second);
+    open.remove(first);
     first.close();
     Fabric.await("the new one leads, and has the old agent", () -> isUp(second));
     int end = link.awaitMore(SOME) - 1;
@@ -227,8 +232,7 @@ class CoordinationTest {
     second.awaitState(later, "running");
     awaitCounted(second, later, link.awaitMore(SOME) - 1);
 
-    agent.process().destroy();
-    agent.await(30);
+    kill(agent);
     agent();
     int back = link.awaitMore(SOME);
     for (String each : List.of(id, later)) {
