@@ -40,7 +40,7 @@ class Monitor {
   Status Run() {
     if (Status status = LoadQueries(config_, page_, &queries_); !status.ok()) return status;
     if (Status status = ChooseLayout(config_, queries_, &layout_); !status.ok()) return status;
-    if (Status status = CheckLayout(config_, layout_, page_ != nullptr); !status.ok()) return status;
+    if (Status status = CheckLayout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
     sources_ = MakeSources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
@@ -120,6 +120,7 @@ class Monitor {
                         ledger, events);
     };
     auto made = MakeParsers(parsers);
+    for (auto& parser : made) parser->set_taps(NamesOf(taps_));
     // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
@@ -275,7 +276,7 @@ Status CheckMonitor(const MonitorConfig& config) {
   Status status = LoadQueries(config, nullptr, queries.get());
   ThreadLayout layout;
   if (status.ok()) status = ChooseLayout(config, *queries, &layout);
-  return status.ok() ? CheckLayout(config, layout, !config.plugin.empty()) : status;
+  return status.ok() ? CheckLayout(config, *queries, layout, !config.plugin.empty()) : status;
 }
 
 Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {

@@ -99,6 +99,7 @@ Json json_of(const Schema& schema) {
           {"duration", json_of(schema.duration)},
           {"interval_ns", schema.interval_ns},
           {"events", schema.events},
+          {"all_traffic", schema.all_traffic},
           {"example", schema.example},
           {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};

@@ -50,7 +50,7 @@ Status LiveQueries::Check(const QuerySpec& spec) const {
   if (!spec.threads.is_default() && spec.threads != layout_) {
     return Status::Invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
-  return {};
+  return layout_.Check(spec.parsers);
 }
 
 Status LiveQueries::Prepare(uint32_t place) {

@@ -123,6 +123,16 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
+// These parsers' tuples hold only for all packets: whoever wrote the plan has to know.
+Status CheckAllTraffic(const QuerySpec& spec) {
+  if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
+  for (const std::string& name : spec.parsers) {
+    if (!make_parser(name)->schema().all_traffic) continue;
+    return Status::Invalid("parser '" + name + "' has to see all flows, and the plan samples them");
+  }
+  return {};
+}
+
 // The forms' numbers are the same in the plan.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
@@ -203,6 +213,7 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   if (Status status = ReadMatch(plan.match(), &spec->match); !status.ok()) return status;
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
+  if (Status status = CheckAllTraffic(*spec); !status.ok()) return status;
   spec->copies_unconfirmed = plan.rules_size() > 0;
   return ReadPlacement(plan, monitor_id, spec);
 }

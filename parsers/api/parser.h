@@ -12,6 +12,7 @@
 #include "parsers/api/packet.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/statistics.h"
+#include "parsers/api/tap.h"
 #include "parsers/api/text.h"
 #include "parsers/api/time.h"
 #include "parsers/api/tuple.h"
@@ -137,6 +138,14 @@ class Parser {
   // order. Called before its first packet, and again when the number belongs to another query; strings are valid during
   // the call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
+
+  // These queries end: emit what is pending for them, beyond what on_end() emits for each of their connections, which
+  // follows.
+  virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
+
+  // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. Without it
+  // there is one tap without names.
+  virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
   // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
