@@ -120,7 +120,7 @@ public final class Compiler {
     List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
-    Sampling sampling = SampleReader.read(query.sample(), errors);
+    Sampling sampling = AllTraffic.sampling(parsers, query, errors);
     List<TupleFilter> filters = filters(query.where(), parsers, allParsersKnown);
     List<Processor> processors = processors(query, parsers, allParsersKnown);
     if (errors.any()) {
