@@ -20,8 +20,9 @@ class TapsTest(unittest.TestCase):
     def setUpClass(cls):
         catalogue = json.loads(run("--list-parsers")[1])
         parsers = catalogue["parsers"] if isinstance(catalogue, dict) else catalogue
-        # That one reports the monitor's own figures.
-        cls.parsers = ",".join(parser["name"] for parser in parsers if parser["name"] != "monitor_stats")
+        # Those are left out that report the monitor's own figures, and what each tap shows.
+        cls.parsers = ",".join(parser["name"] for parser in parsers
+                               if parser["name"] != "monitor_stats" and not parser["all_traffic"])
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -107,6 +108,27 @@ class TapsTest(unittest.TestCase):
         sizes = [json.loads(each) for each in tuples if "tcp_pkt_size" in each]
         self.assertEqual(sum(each["packets"] for each in sizes), len(arrivals))
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
+
+    def test_rates_and_loads_name_the_tap(self):
+        """Each tap has the load of all its packets; a flow that both show has its rate from one of them."""
+        arrivals = packets_of(SMALL / "http_small.pcap.zst")
+        departures = departures_of(arrivals)
+        both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
+        tuples, _ = self.parse("--tap", f"sw1:eth2:arrivals={both}#in", "--tap", f"sw1:eth2:departures={both}#out",
+                               parsers="flow_rate,link_load")
+        tuples = [json.loads(each) for each in tuples]
+        loads = [each for each in tuples if each["parser"] == "link_load"]
+        self.assertTrue(all((each["switch"], each["port"]) == ("sw1", "eth2") for each in tuples))
+        for side, packets in (("arrivals", arrivals), ("departures", departures)):
+            self.assertEqual(sum(each["samples"] for each in loads if each["side"] == side), len(packets))
+        rates = [each for each in tuples if each["parser"] == "flow_rate"]
+        self.assertEqual(sum(each["samples"] for each in rates), len(arrivals))
+
+    def test_loads_need_all_packets_in_one_thread(self):
+        path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
+        code, _, err = run("--parser", "link_load", "--tap", f"sw1={path}", "--workers", "link_load=2", "--output", "null")
+        self.assertNotEqual(code, 0)
+        self.assertIn("parser 'link_load' has to see all packets in one thread, and would have 2", err)
 
     def test_a_horizon_that_is_too_short_counts_twice(self):
         packets = [(10**9 + i * 10**6, tcp_frame(40000 + i)) for i in range(10)]

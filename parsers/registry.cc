@@ -6,11 +6,13 @@
 // Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one takes one line here.
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(dns_query)             \
+  PARSER(flow_rate)             \
   PARSER(http2_request)         \
   PARSER(http_get)              \
   PARSER(icmp)                  \
   PARSER(ip_flow)               \
   PARSER(kafka_request)         \
+  PARSER(link_load)             \
   PARSER(marked_packet)         \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \

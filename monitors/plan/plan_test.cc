@@ -129,6 +129,20 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
+// Estimates of rates don't hold for a sample of the flows.
+TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
+  const auto plan = [](const std::string& sampling) {
+    return R"({"format":1,"query":"q1","parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":)" + sampling +
+           "}";
+  };
+  QuerySpec spec;
+  EXPECT_TRUE(Parse(plan(R"({"mode":"OFF"})"), &spec).ok());
+  EXPECT_TRUE(Parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
+  EXPECT_EQ(Parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
+            "parser 'link_load' has to see all flows, and the plan samples them");
+  EXPECT_FALSE(Parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
+}
+
 TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
   QuerySpec spec;
   ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
