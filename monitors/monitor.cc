@@ -215,8 +215,8 @@ class Monitor {
     std::unique_ptr<ControlChannel> control;
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
                           [this](const v1::EventBatch& batch) { return reporter_->Events(batch); });
-    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &queries_, &credits_, lanes_, units_, page_,
-                             &events, reporter_);
+    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, taps_, &queries_, &credits_, lanes_, units_,
+                             page_, &events, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
     }

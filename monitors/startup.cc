@@ -157,8 +157,10 @@ Status CheckLayout(const MonitorConfig& config, const Queries& queries, const Th
   if (config.output == "json" && !layout.is_default()) {
     return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
   }
+  const std::vector<Tap> taps = TapsOf(config);
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.Check(queries.specs[place].parsers); !status.ok()) return status;
+    if (Status status = CheckTaps(queries.specs[place], taps); !status.ok()) return status;
   }
   return {};
 }

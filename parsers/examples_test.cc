@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 // These plain numbers are not amounts: codes, identifiers, the value of any metric.
 const std::set<std::string> kWithoutUnit = {
-    "alert", "api_version", "cipher_suite", "code",      "correlation_id", "dscp", "ecn",   "error_code",
-    "id",    "sequence",    "status",       "stream_id", "target_port",    "type", "value", "version"};
+    "alert", "api_version", "cipher_suite", "code",      "correlation_id", "dscp", "ecn",   "error_code", "id",
+    "rank",  "sequence",    "status",       "stream_id", "target_port",    "type", "value", "version"};
 
 // testbed/captures and the folder captures/ of each parser.
 std::vector<std::string> committed_captures() {
@@ -45,15 +45,32 @@ class OneFigure final : public StatisticsSource {
 
 using Lines = std::set<std::vector<std::string>>;
 
+// A capture's frames; those of X-arrivals.pcap.zst come with those of X-departures.pcap.zst, the other side of a queue.
+std::vector<testing::Frame> frames_of(const std::string& capture) {
+  std::vector<testing::Frame> frames = testing::read_capture(capture);
+  const size_t side = capture.find("-arrivals.");
+  if (side == std::string::npos) return frames;
+  for (testing::Frame frame : testing::read_capture(std::string(capture).replace(side, 10, "-departures."))) {
+    frame.tap = 1;
+    frames.push_back(std::move(frame));
+  }
+  std::stable_sort(frames.begin(), frames.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  return frames;
+}
+
 // The own values of each tuple, by parser.
 std::map<std::string, Lines> tuples_of_committed_captures() {
   const OneFigure figure;
   std::map<std::string, Lines> lines;
   for (const std::string& capture : committed_captures()) {
     std::vector<std::unique_ptr<Parser>> parsers = testing::make_parsers(parser_names());
-    for (const auto& parser : parsers) parser->set_statistics(&figure);
+    const TapNames taps[] = {{"s1", "2", "arrivals"}, {"s1", "2", "departures"}};
+    for (const auto& parser : parsers) {
+      parser->set_taps(taps);
+      parser->set_statistics(&figure);
+    }
     testing::Harness run(std::move(parsers), {.max_connections = 1024});
-    run.all(testing::read_capture(capture));
+    run.all(frames_of(capture));
     for (const testing::Tuple& tuple : run.tuples()) {
       const Schema& schema = run.engine().parser(tuple.parser).schema();
       std::vector<std::string> values;

@@ -18,6 +18,9 @@
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
   PARSER(postgres_query)        \
+  PARSER(queue_burst)           \
+  PARSER(queue_depth)           \
+  PARSER(queue_flows)           \
   PARSER(redis_command)         \
   PARSER(sample)                \
   PARSER(socks_request)         \
@@ -102,6 +105,7 @@ Json json_of(const Schema& schema) {
           {"interval_ns", schema.interval_ns},
           {"events", schema.events},
           {"all_traffic", schema.all_traffic},
+          {"queues", schema.queues},
           {"example", schema.example},
           {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};

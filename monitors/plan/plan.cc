@@ -240,4 +240,22 @@ Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) 
   return {};
 }
 
+Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps) {
+  const auto measures_queues = [](const std::string& name) { return make_parser(name)->schema().queues; };
+  const auto parser = std::find_if(spec.parsers.begin(), spec.parsers.end(), measures_queues);
+  if (parser == spec.parsers.end()) return {};
+  for (const Tap& one : taps) {
+    for (const Tap& other : taps) {
+      const bool both = one.side == TapSide::kArrivals && other.side == TapSide::kDepartures;
+      if (both && one.switch_name == other.switch_name && one.port == other.port) return {};
+    }
+  }
+  std::string names;
+  for (const Tap& tap : taps) names += (names.empty() ? "" : ", ") + tap.name();
+  return Status::Usage("parser '" + *parser +
+                       "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
+                       " SWITCH:PORT:departures=SOURCE; given: " +
+                       (names.empty() ? "none" : names));
+}
+
 }  // namespace tapline

@@ -23,7 +23,7 @@ class DepartureLog {
   uint64_t end() const { return end_; }
   bool empty() const { return first_ == end_; }
   bool full() const { return end_ - first_ >= max_packets_; }
-  const Departure& operator[](uint64_t number) const { return ring_[number & (ring_.size() - 1)]; }
+  const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
   // The link was free for this packet at that time: the departure before it. `first_start_ns` is that of the first one.
   int64_t start_ns(uint64_t number) const { return number == first_ ? first_start_ns_ : (*this)[number - 1].time_ns; }
@@ -32,7 +32,7 @@ class DepartureLog {
   void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
     if (end_ - first_ == ring_.size()) grow();
     if (end_ == 0) first_start_ns_ = first_start_ns;
-    ring_[end_++ & (ring_.size() - 1)] = {time_ns, bytes_, flow, bytes};
+    ring_[end_++ & mask_] = {time_ns, bytes_, flow, bytes};
     bytes_ += bytes;
   }
   void pop_front() { first_start_ns_ = (*this)[first_++].time_ns; }
@@ -66,10 +66,12 @@ class DepartureLog {
     std::vector<Departure> larger(std::max<size_t>(ring_.size() * 2, kFirstPackets));
     for (uint64_t number = first_; number < end_; ++number) larger[number & (larger.size() - 1)] = (*this)[number];
     ring_ = std::move(larger);
+    mask_ = ring_.size() - 1;
   }
 
   uint64_t max_packets_;
   std::vector<Departure> ring_;
+  uint64_t mask_ = 0;  // of the ring, whose size would take a division by 24
   uint64_t first_ = 0, end_ = 0;
   uint64_t bytes_ = 0;
   int64_t first_start_ns_ = 0;

@@ -10,8 +10,9 @@ TapMatcher::TapMatcher(const MatchOptions& options, MatchSink* sink)
       sink_(sink),
       arrivals_(options.max_packets),
       waiting_(options.max_unsettled),
-      fresh_(std::bit_ceil(std::max(options.max_unsettled, 2u))),
-      unsettled_(std::bit_ceil(std::max(options.max_unsettled, 2u))),
+      mask_(std::bit_ceil(std::max(options.max_unsettled, 2u)) - 1),
+      fresh_(mask_ + 1),
+      unsettled_(mask_ + 1),
       offset_(options.offset_window_ns) {}
 
 void TapMatcher::arrive(const View& view) {
@@ -37,7 +38,7 @@ void TapMatcher::depart(const View& view) {
   ++statistics_.departures;
   now_ns_ = std::max(now_ns_, view.time_ns);
   latest_departure_ns_ = std::max(latest_departure_ns_, view.time_ns);
-  if (end_fresh_ - first_fresh_ == fresh_.size()) release(fresh(first_fresh_).time_ns);
+  if (end_fresh_ - first_fresh_ > mask_) release(fresh(first_fresh_).time_ns);
   uint64_t place = end_fresh_++;
   for (; place != first_fresh_ && fresh(place - 1).time_ns > view.time_ns; --place) fresh(place) = fresh(place - 1);
   fresh(place) = view;
@@ -72,7 +73,7 @@ void TapMatcher::release(int64_t until_ns) {
 }
 
 void TapMatcher::follow(const View& view) {
-  if (end_unsettled_ - first_unsettled_ == unsettled_.size() || waiting_.full()) settle(true);
+  if (end_unsettled_ - first_unsettled_ > mask_ || waiting_.full()) settle(true);
   const uint64_t number = end_unsettled_++;
   unsettled(number) = {view};
   Arrival arrival;

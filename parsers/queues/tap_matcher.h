@@ -106,8 +106,8 @@ class TapMatcher {
     State state = State::kWaiting;
   };
 
-  View& fresh(uint64_t number) { return fresh_[number & (fresh_.size() - 1)]; }
-  Unsettled& unsettled(uint64_t number) { return unsettled_[number & (unsettled_.size() - 1)]; }
+  View& fresh(uint64_t number) { return fresh_[number & mask_]; }
+  Unsettled& unsettled(uint64_t number) { return unsettled_[number & mask_]; }
   void release(int64_t until_ns);
   void release_old();
   void follow(const View& view);
@@ -124,6 +124,7 @@ class TapMatcher {
   MatchSink* sink_;
   DigestQueue<Arrival> arrivals_;
   DigestQueue<uint64_t> waiting_;  // numbers of departures without an arrival so far
+  uint64_t mask_;                  // of both rings
   std::vector<View> fresh_;        // a ring of departures, by time
   uint64_t first_fresh_ = 0, end_fresh_ = 0;
   std::vector<Unsettled> unsettled_;  // a ring, in order of departure
