@@ -123,7 +123,7 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// These parsers' tuples hold only for all packets: whoever wrote the plan has to know.
+// The tuples of these parsers are right only if they see all packets, so a plan that samples is refused.
 Status CheckAllTraffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {

@@ -102,7 +102,7 @@ class FlowRate final : public Parser {
     SequenceTracker trackers[2];
     BurstWindows windows[2];
   };
-  // Of a flow that has had no sample in the interval nothing is lost.
+  // A flow without a sample in the interval has lost nothing.
   struct Forget {
     const int64_t* begin_ns;
     uint64_t* evicted;
@@ -278,8 +278,8 @@ const Schema& FlowRate::schema() const {
       .interval_ns = kIntervalNs,
       .all_traffic = true,
       .arguments = rates::LinkArguments::declared(),
-      .example = {"from_client", "15764", "15578", "15955", "982", "498355000", "9", "0", "1.000000", "count", "-", "-",
-                  "complete"},
+      .example = {"from_client", "15764", "15578", "15955", "982", "498355000", "9", "0", "1.000000", "count", "s1",
+                  "2", "complete"},
   };
   return schema;
 }

@@ -246,7 +246,7 @@ const Schema& LinkLoad::schema() const {
       .interval_ns = kIntervalNs,
       .all_traffic = true,
       .arguments = rates::LinkArguments::declared(),
-      .example = {"-", "-", "-", "measured", "1082625", "1064029", "1101302", "-", "-", "-", "142", "1.000000",
+      .example = {"s1", "2", "arrivals", "measured", "1082625", "1064029", "1101302", "-", "-", "-", "142", "1.000000",
                   "713843000", "complete"},
   };
   return schema;

@@ -58,7 +58,7 @@ bool holds(const Tuple& tuple, double truth) {
   return number(tuple, "low_bits_per_second") <= truth && truth <= number(tuple, "high_bits_per_second");
 }
 
-// What the senders put on their links in a second.
+// Bytes that the senders put on their links in a second.
 double sent_in(const MirrorRun& model, size_t flows, int64_t second) {
   double bits = 0;
   for (uint32_t flow = 0; flow < flows; ++flow) {

@@ -23,7 +23,7 @@ void DepthMeter::close_interval(const std::string& queue, uint64_t queries, Emit
   const uint64_t lost = now.never_left - reported_.never_left;
   if (interval_.packets == 0 && lost == 0) return;
   const Interval& all = interval_;
-  // What no packet of known arrival found is unknown.
+  // Without a packet of known arrival the contents are unknown.
   const auto known = [&](auto value) {
     return all.measured == 0 ? Value::absent(FieldType::kU64) : Value::u64(static_cast<uint64_t>(value));
   };

@@ -36,7 +36,7 @@ class DepthMeter final : private queues::MatchSink {
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
 
  private:
-  // What an interval brought.
+  // The sums of one interval.
   struct Interval {
     queues::Finding fullest;   // of the packet that found the most bytes
     uint64_t queue_bytes = 0;  // Σ over packets of what each found

@@ -100,7 +100,7 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
     EXPECT_EQ(packets, 301u);  // with the probe, which does not wait
     EXPECT_EQ(waited_ns, expected_ns);
     EXPECT_GE(harness.tuples().size(), 12u);
-    // What a flow is blamed for after its last packet has no tuple.
+    // Blame that a flow gets after its last packet has no tuple.
     EXPECT_LE(blamed_ns, expected_ns);
     EXPECT_GE(blamed_ns, unit == "destination" ? expected_ns : expected_ns - expected_ns / 100);
   }
@@ -129,7 +129,7 @@ TEST(QueueFlows, DestinationsShowIncast) {
   EXPECT_EQ(tuples[0]["share"].substr(0, 1), "1");
 }
 
-// Only its first tap shows a datagram that was put together: nobody knows when it left.
+// Only its first tap shows a reassembled datagram, so the time at which it left is unknown.
 TEST(QueueFlows, FragmentsMakeTheContentsUncertain) {
   std::vector<Frame> frames = two_flows(12);
   for (const uint8_t part : {0, 1}) {

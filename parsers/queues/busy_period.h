@@ -8,7 +8,7 @@
 
 namespace tapline::queues {
 
-// What flows have to do with the waits of a busy period's victims, the packets that waited for victim_delay_ns or more.
+// Attributes to flows the waits of a busy period's victims: the packets that waited for victim_delay_ns or more.
 // A busy period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
 //
 //   direct     left while the victim waited
@@ -65,7 +65,7 @@ class BusyPeriod {
   // A packet of this flow came when the queue held found_bytes, and was a victim or not.
   void come(uint32_t flow, uint32_t bytes, uint64_t found_bytes, bool victim) {
     truncate(found_bytes);
-    // Packets whose arrival nobody saw raised it, too.
+    // Packets whose arrival no tap saw raised it, too.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);
     victims_ += victim;
     raise(flow, bytes);

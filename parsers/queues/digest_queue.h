@@ -14,7 +14,8 @@ namespace tapline::queues {
 //
 // A bucket's chain is in the order of the ring. So the oldest packet of the queue is the first in its chain, and the
 // first that is found is the oldest of its digest: each operation takes constant time even if all packets are equal.
-// Digests are keyed hashes, so nobody can aim different packets at one bucket. Slots are touched as packets need them.
+// Digests are keyed hashes, so no sender can aim different packets at one bucket. Slots are touched as packets need
+// them.
 template <typename Item>
 class DigestQueue {
  public:

@@ -17,11 +17,11 @@ inline bool is_identified(const Packet& packet) {
   return packet.is_tcp() && packet.payload_bytes > 0;
 }
 
-// What a flow is: packets of one direction with the same addresses, protocol and ports; with the same two addresses; or
-// to the same destination (incast).
+// The packets that form a flow: packets of one direction with the same addresses, protocol and ports; with the same two
+// addresses; or to the same destination (incast).
 enum class FlowUnit : uint8_t { kFiveTuple, kPair, kDestination };
 
-// Keys of flows, under a random key: nobody can aim flows at one bucket.
+// Hashes of flows under a random key: no sender can aim flows at one bucket.
 class FlowKeys {
  public:
   explicit FlowKeys(FlowUnit unit) : unit_(unit) {

@@ -24,7 +24,7 @@ struct ContentsOptions {
   int64_t across_classes_decay_ns = 0;
 };
 
-// What a packet found in the queue. If its arrival is unknown, what it may have found at most.
+// The contents that a packet found in the queue; if its arrival is unknown, the most that it may have found.
 struct Finding {
   uint32_t flow = FlowTable::kOthers;
   uint64_t queue_bytes = 0, queue_packets = 0;

@@ -1,4 +1,4 @@
-// What ConQuest's sketch answers, beside the exact answer on the same traffic.
+// Compares the answers of ConQuest's sketch with the exact ones on the same traffic.
 #include "parsers/queues/snapshots.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ uint64_t total(const Windows& windows, int64_t first, int64_t last) {
   return sum;
 }
 
-// What a reading would answer without collisions, and the weight of all flows in what it reads.
+// The answer of a reading without collisions, and the weight of all flows in what it reads.
 struct Covered {
   double own = 0, all = 0;
   double below = 0;     // weight of what is subtracted, which may make the answer too low

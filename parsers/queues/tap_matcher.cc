@@ -52,8 +52,8 @@ void TapMatcher::advance(int64_t now_ns) {
   settle(false);
 }
 
-// Departures take their arrivals before these are given up, even after a time without packets. The departures' clock may
-// be behind.
+// Departures take their arrivals before these are given up, even after a time without packets. The departures' clock
+// may be behind.
 void TapMatcher::release_old() {
   release(now_ns_ + std::min<int64_t>(offset_ns(), 0) - options_.settle_ns - options_.reordering_ns);
 }
@@ -109,7 +109,8 @@ void TapMatcher::settle(bool all) {
 
 bool TapMatcher::may_settle(const Unsettled& departure, bool all) {
   if (all || departure.state == State::kCertain || now_ns_ - departure.view.time_ns >= options_.settle_ns) return true;
-  // What follows in order shows when an uncertain packet came, but not that a missing arrival is lost: it may be late.
+  // The packets that follow in order show when an uncertain packet came, but not that a missing arrival is lost: it may
+  // be late.
   return departure.state == State::kUncertain && options_.fifo && next_certain_arrival().has_value();
 }
 

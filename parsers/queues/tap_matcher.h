@@ -18,7 +18,7 @@ struct MatchOptions {
   bool fifo = true;                  // false: several classes share the port, and order says nothing
   uint32_t max_packets = 1 << 17;    // remembered arrivals, 48 bytes each
   uint32_t max_unsettled = 1 << 14;  // departures that wait
-  // Of departures minus arrivals where nothing waits. Absent: measured.
+  // Departure minus arrival of a packet that did not wait. Absent: measured.
   std::optional<int64_t> offset_ns = {};
   int64_t offset_window_ns = 10'000'000'000;
 };

@@ -98,7 +98,7 @@ TEST(TapMatcher, WithoutLossEveryPacketIsMatchedExactly) {
       ASSERT_TRUE(matched.kept.passages[i].is_certain());
       ASSERT_EQ(matched.kept.passages[i].arrival_ns, matched.departed[i]->arrival_ns);
     }
-    // What the queue dropped is known as soon as a later packet leaves.
+    // A drop is known as soon as a later packet leaves.
     EXPECT_LE(dropped - matched.statistics.never_left, matched.in_queue);
     for (const View& arrival : matched.kept.left_behind) EXPECT_GT(arrival.bytes, 0u);
     expect_balance(matched);

@@ -163,12 +163,13 @@ TEST_P(Views, PacketsThatDifferNeverMatch) {
   size_t matched = 0;
   for (const Passage& passage : kept.passages) {
     if (!passage.arrival_known) continue;
-    // Of equal packets another one may stand for one whose arrival was lost. Its time is then moved within the bounds.
+    // A packet whose arrival was lost may be matched with the arrival of an equal one. Its time is then moved within
+    // the bounds.
     if (!passage.is_certain() && (passage.arrival_ns == passage.earliest_ns || passage.delay_ns() == 0)) continue;
     const auto arrival = arrivals.find(passage.arrival_ns);
     ASSERT_NE(arrival, arrivals.end());
     ASSERT_EQ(traffic.crossings[arrival->second].bytes, traffic.crossings[passage.tag].bytes);
-    // One that has a number of its own is the same packet.
+    // A packet with a unique number is the same packet.
     if (passage.is_certain()) {
       ASSERT_EQ(arrival->second, passage.tag);
     }

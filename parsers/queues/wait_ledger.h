@@ -43,7 +43,7 @@ class WaitLedger {
       unknown_ns_ += static_cast<uint64_t>(start_ns - arrival_ns);
     }
   }
-  // The same for a packet of which only the earliest arrival is known: others blame it, and it blames nobody.
+  // The same for a packet of which only the earliest arrival is known: others blame it, and it blames none.
   void add(const DepartureLog& log, uint64_t number, int64_t earliest_ns) {
     enter(log, number);
     ++end_;

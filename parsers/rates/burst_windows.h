@@ -27,7 +27,7 @@ struct BurstLimits {
   }
 };
 
-// What was sent between the first packets of two bursts.
+// The bytes sent between the first packets of two bursts.
 struct WindowRate {
   Coverage covered;
   Bounded interval_ns;  // without the mirror's delay
@@ -93,7 +93,7 @@ class BurstWindows {
   // The other direction acknowledged bytes that were not seen (SequenceTracker::acknowledge).
   void add_hole(const Progress& progress) { open_.add_hole(progress); }
 
-  // What the windows cover that ended since the last call of next().
+  // The sums of the windows that ended since the last call of next().
   WindowRate ended(const MirrorQueue& queue) const {
     WindowRate ended = closed_;
     if (anchor_ns_ > chain_begin_ns_) {

@@ -14,9 +14,9 @@
 
 namespace tapline::rates {
 
-// What queries say of the links and of the port that sends the copies: the arguments of flow_rate and of link_load.
+// The arguments of flow_rate and link_load: the speeds of the links and of the port that sends the copies.
 //
-// Each query has a link speed of its own. What it says counts until its number is given to another one, since tuples
+// Each query has its own link speed, which counts until its number is given to another one, since tuples
 // may wait for its end. The mirror port is one whatever queries say: of different answers the slowest port and the
 // longest queue count, since bounds that hold for these hold for the others.
 class LinkArguments {

@@ -12,7 +12,7 @@
 
 namespace tapline::rates {
 
-// What is known of a link in an interval.
+// The load of a link in an interval, with bounds.
 enum class Seen : uint8_t {
   kMeasured,
   kIdle,    // no packet, and no copy was dropped: the load is zero
@@ -29,7 +29,7 @@ struct LinkLoad {
   Bounded bits_per_second;  // the value is NaN if unseen, or if nothing tells how much was dropped
 };
 
-// What a direction of a flow adds to its link. Kept with the flow; zero-initialised.
+// The share of one direction of a flow in its link. Kept with the flow; zero-initialised.
 struct LinkShare {
   uint32_t interval = 0;            // the latest one in which the direction moved
   uint32_t step_bytes = 0;          // how far it may have moved, on the wire, since its latest sample
@@ -46,9 +46,9 @@ struct LinkShare {
 //        └─ counted in ──┘                          └─ counted in ┘
 //           this interval: `lead`                      the next: `trail`
 //
-// What the other direction acknowledges counts as it is acknowledged, so `lead` is all until the direction's first
-// sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. Flows without any sample have
-// at most as many packets as leave none among the samples in one of 20 cases. A flow that has no sample for two
+// Bytes that the other direction acknowledges count when they are acknowledged, so `lead` is all until the direction's
+// first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. Flows without any sample
+// have at most as many packets as leave none among the samples in one of 20 cases. A flow that has no sample for two
 // intervals is over. Each lane has its own sums, which add up. Constant time per sample, no allocation; not
 // thread-safe.
 class LinkSum {
@@ -182,7 +182,7 @@ class LinkSum {
     return bytes;
   }
 
-  // Of n packets none is sampled with probability (1 - share)^n: 5 % at n = 3 / share. Where drops come in runs, a flow
+  // None of n packets is sampled with probability (1 - share)^n: 5 % at n = 3 / share. Where drops come in runs, a flow
   // that ends within one shows no hole: such runs are as long as those that were seen.
   double unseen_bytes(const MirrorInterval& mirror) const {
     if (!mirror.share.known()) return std::numeric_limits<double>::infinity();

@@ -75,7 +75,7 @@ class MirrorQueue {
       return;
     }
     if (port_.bits_per_second == 0) learn(time_ns, wire_bytes);
-    // Whether times are those of a frame's first or last bit, the gap is at most the longer frame of the two.
+    // Timestamps may be those of a frame's first or last bit: the gap is at most the longer frame of the two.
     const uint64_t bytes = std::max(wire_bytes, last_bytes_) + kFramingBytes;
     const auto frame_ns = static_cast<int64_t>((bytes * ns_per_byte_) >> kFractionBits);
     if (time_ns - last_ns_ - frame_ns > slack_ns_) begin_busy(time_ns);
@@ -83,7 +83,7 @@ class MirrorQueue {
     last_bytes_ = wire_bytes;
   }
 
-  // What the latest copy said of its flow: whether others are missing since the flow's copy before.
+  // Takes the step of the latest copy within its flow: a hole shows that the port dropped copies.
   void observe(const Progress& progress) {
     if (progress.step == Step::kHole) saw_hole(progress.previous_ns);
     // Packets without payload could be missing before it, and would leave no hole.

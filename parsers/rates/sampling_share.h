@@ -13,7 +13,7 @@ namespace tapline::rates {
 // drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
 class SamplingShare {
  public:
-  // What was sampled of one flow in the interval.
+  // The samples of one flow in the interval.
   void add(const Coverage& flow) {
     if (flow.sequence_bytes == 0) return;
     sequence_bytes_ += flow.sequence_bytes;

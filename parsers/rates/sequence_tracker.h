@@ -26,7 +26,7 @@ enum class Step : uint8_t {
   kImplausible,  // a sequence number that no sender within the speed limit reaches; ignored
 };
 
-// What a sample adds to what is known of its flow.
+// The bytes that a sample adds to its flow.
 struct Progress {
   Step step = Step::kControl;
   uint32_t seq = 0;                   // of the first byte after SYN

@@ -44,7 +44,7 @@ struct TapOptions {
   int64_t reordering_ns = 0;       // each tap delivers packets up to so much later than they were stamped
 };
 
-// What a tap shows, in order of delivery.
+// The packets that a tap shows, in order of delivery.
 struct TapEvent {
   View view;
   size_t packet;  // index among all

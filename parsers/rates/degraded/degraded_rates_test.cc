@@ -50,7 +50,7 @@ Capture read(const std::string& name) {
 }
 
 struct Mirrored {
-  std::vector<Frame> copies;         // what is left of the frames, as it arrives
+  std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
   // When the first copy that leaves the port from then on arrived, if it waits by then: loads are of what arrived
@@ -131,7 +131,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     capture_ = read(GetParam());
     if (capture_.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
   }
-  // Of the capture, on the wire.
+  // Bytes of the capture, on the wire.
   double rate_between(int64_t from_ns, int64_t to_ns) const {
     double bits = 0;
     for (const Frame& frame : capture_.frames) {
@@ -140,7 +140,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     return bits * 1e9 / static_cast<double>(to_ns - from_ns);
   }
 
-  // Of the seconds that were observed from beginning to end.
+  // Estimates of the seconds that were observed from beginning to end.
   Judged judge(std::unique_ptr<Parser> parser, const Mirrored& port) const {
     Judged judged;
     for (const Tuple& tuple : run(std::move(parser), port.copies)) {
