@@ -40,7 +40,7 @@ class Monitor {
   Status Run() {
     if (Status status = LoadQueries(config_, page_, &queries_); !status.ok()) return status;
     if (Status status = ChooseLayout(config_, queries_, &layout_); !status.ok()) return status;
-    if (Status status = CheckLayout(config_, layout_, page_ != nullptr); !status.ok()) return status;
+    if (Status status = CheckLayout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
     sources_ = MakeSources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
@@ -120,6 +120,7 @@ class Monitor {
                         ledger, events);
     };
     auto made = MakeParsers(parsers);
+    for (auto& parser : made) parser->set_taps(NamesOf(taps_));
     // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
@@ -214,8 +215,8 @@ class Monitor {
     std::unique_ptr<ControlChannel> control;
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
                           [this](const v1::EventBatch& batch) { return reporter_->Events(batch); });
-    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &queries_, &credits_, lanes_, units_, page_,
-                             &events, reporter_);
+    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, taps_, &queries_, &credits_, lanes_, units_,
+                             page_, &events, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
     }
@@ -275,7 +276,7 @@ Status CheckMonitor(const MonitorConfig& config) {
   Status status = LoadQueries(config, nullptr, queries.get());
   ThreadLayout layout;
   if (status.ok()) status = ChooseLayout(config, *queries, &layout);
-  return status.ok() ? CheckLayout(config, layout, !config.plugin.empty()) : status;
+  return status.ok() ? CheckLayout(config, *queries, layout, !config.plugin.empty()) : status;
 }
 
 Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {

@@ -11,6 +11,7 @@
 #include "monitors/output/json_output.h"
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/dpdk/interface.h"
 #include "packet_io/dpdk/port_source.h"
@@ -115,6 +116,12 @@ std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>&
   return parsers;
 }
 
+std::vector<TapNames> NamesOf(std::span<const Tap> taps) {
+  std::vector<TapNames> names;
+  for (const Tap& tap : taps) names.push_back({tap.switch_name, tap.port, std::string(NameOf(tap.side))});
+  return names;
+}
+
 Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
   if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
@@ -130,7 +137,7 @@ Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadL
   return {};
 }
 
-Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised) {
+Status CheckLayout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised) {
   if (supervised && !layout.workers.empty()) {
     return Status::Invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
   }
@@ -150,6 +157,12 @@ Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool
   }
   if (config.output == "json" && !layout.is_default()) {
     return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
+  }
+  const std::vector<Tap> taps = TapsOf(config);
+  for (uint32_t place : SetBits(queries.taken)) {
+    if (Status status = layout.Check(queries.specs[place].parsers); !status.ok()) return status;
+    if (Status status = CheckTaps(queries.specs[place], taps); !status.ok()) return status;
+    if (Status status = CheckTriggers(queries.specs[place], layout); !status.ok()) return status;
   }
   return {};
 }

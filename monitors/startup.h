@@ -25,10 +25,12 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
 // Every parser that some query names, once; if queries may be added later, every parser there is.
 std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>& names);
+// Names of taps as parsers get them.
+std::vector<TapNames> NamesOf(std::span<const Tap> taps);
 // Takes the layout of the flags, or else that of the plans, which must agree.
 Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
 // Refuses a layout that the configuration rules out.
-Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised);
+Status CheckLayout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Makes one source per lane.
 std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                        const MonitorPage* page);

@@ -12,6 +12,7 @@ from testing.monitor_process import Monitor, balanced, pcap, run, tcp_frame
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CAPTURES = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT / ".." / "shared" / "traces")) / "generated"
 SMALL = ROOT / "testbed" / "captures"
+QUEUE = ROOT / "parsers" / "queue_flows" / "captures"
 MARKER = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
 
 
@@ -20,8 +21,9 @@ class TapsTest(unittest.TestCase):
     def setUpClass(cls):
         catalogue = json.loads(run("--list-parsers")[1])
         parsers = catalogue["parsers"] if isinstance(catalogue, dict) else catalogue
-        # That one reports the monitor's own figures.
-        cls.parsers = ",".join(parser["name"] for parser in parsers if parser["name"] != "monitor_stats")
+        # Those are left out that report the monitor's own figures, and what each tap shows.
+        cls.parsers = ",".join(parser["name"] for parser in parsers
+                               if parser["name"] != "monitor_stats" and not parser["all_traffic"])
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -107,6 +109,64 @@ class TapsTest(unittest.TestCase):
         sizes = [json.loads(each) for each in tuples if "tcp_pkt_size" in each]
         self.assertEqual(sum(each["packets"] for each in sizes), len(arrivals))
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
+
+    def test_rates_and_loads_name_the_tap(self):
+        """Each tap has the load of all its packets; a flow that both show has its rate from one of them."""
+        arrivals = packets_of(SMALL / "http_small.pcap.zst")
+        departures = departures_of(arrivals)
+        both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
+        tuples, _ = self.parse("--tap", f"sw1:eth2:arrivals={both}#in", "--tap", f"sw1:eth2:departures={both}#out",
+                               parsers="flow_rate,link_load")
+        tuples = [json.loads(each) for each in tuples]
+        loads = [each for each in tuples if each["parser"] == "link_load"]
+        self.assertTrue(all((each["switch"], each["port"]) == ("sw1", "eth2") for each in tuples))
+        for side, packets in (("arrivals", arrivals), ("departures", departures)):
+            self.assertEqual(sum(each["samples"] for each in loads if each["side"] == side), len(packets))
+        rates = [each for each in tuples if each["parser"] == "flow_rate"]
+        self.assertEqual(sum(each["samples"] for each in rates), len(arrivals))
+
+    def test_loads_need_all_packets_in_one_thread(self):
+        path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
+        code, _, err = run("--parser", "link_load", "--tap", f"sw1={path}", "--workers", "link_load=2", "--output", "null")
+        self.assertNotEqual(code, 0)
+        self.assertIn("parser 'link_load' has to see all packets in one thread, and would have 2", err)
+
+    def test_parsers_of_queues_measure_both_sides(self):
+        """152 packets came, and the queue dropped 18; other parsers count each packet once."""
+        taps = [part for side in ("arrivals", "departures") for part in ("--tap", f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst")]
+        tuples, accounting = self.parse(*taps, parsers="queue_flows,queue_depth,queue_burst,udp_flow")
+        rows = {name: [] for name in ("queue_flows", "queue_depth", "queue_burst", "udp_flow")}
+        for each in map(json.loads, tuples):
+            rows[each["parser"]].append(each)
+        self.assertEqual(sum(row["packets"] for row in rows["queue_depth"]), 134)
+        self.assertEqual(sum(row["lost"] for row in rows["queue_depth"]), 18)
+        self.assertEqual({row["queue"] for row in rows["queue_flows"]}, {"sw1:2"})
+        self.assertTrue(all(row["delay_ns"] >= 500_000 and row["share"] >= 0.01 for row in rows["queue_flows"]))
+        largest = [row["src_port"] for row in sorted(rows["queue_burst"], key=lambda row: row["begin_ns"]) if row["rank"] == 1]
+        self.assertEqual(largest, [40002, 40003])
+        self.assertEqual(sum(row["client_packets"] for row in rows["udp_flow"]), 152)
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], 152)
+
+    def test_parsers_of_queues_leave_other_results_alone(self):
+        arrivals = packets_of(SMALL / "http_small.pcap.zst")
+        departures = departures_of(arrivals)
+        both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
+        taps = ("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out")
+        alone, _ = self.parse(*taps, parsers="tcp_pkt_size")
+        beside, _ = self.parse(*taps, parsers="tcp_pkt_size,queue_depth")
+        self.assertEqual([each for each in beside if "tcp_pkt_size" in each], alone)
+        depths = [json.loads(each) for each in beside if "queue_depth" in each]
+        self.assertEqual(sum(depth["packets"] for depth in depths), len(departures))
+        self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
+
+    def test_a_queue_has_two_sides(self):
+        side = f"sw1:2:arrivals={QUEUE}/queue-arrivals.pcap.zst"
+        other = f"sw1:3:departures={QUEUE}/queue-departures.pcap.zst"
+        for taps, given in ((("--tap", side), "sw1:2:arrivals"), (("--tap", side, "--tap", other), "sw1:2:arrivals, sw1:3:departures")):
+            code, _, errors = run("--parser", "queue_flows", *taps, "--output", "json")
+            self.assertEqual(code, 2)
+            self.assertIn("parser 'queue_flows' needs taps on both sides of a port's queue", errors)
+            self.assertIn(f"given: {given}", errors)
 
     def test_a_horizon_that_is_too_short_counts_twice(self):
         packets = [(10**9 + i * 10**6, tcp_frame(40000 + i)) for i in range(10)]

@@ -6,16 +6,21 @@
 // Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one takes one line here.
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(dns_query)             \
+  PARSER(flow_rate)             \
   PARSER(http2_request)         \
   PARSER(http_get)              \
   PARSER(icmp)                  \
   PARSER(ip_flow)               \
   PARSER(kafka_request)         \
+  PARSER(link_load)             \
   PARSER(marked_packet)         \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
   PARSER(postgres_query)        \
+  PARSER(queue_burst)           \
+  PARSER(queue_depth)           \
+  PARSER(queue_flows)           \
   PARSER(redis_command)         \
   PARSER(sample)                \
   PARSER(socks_request)         \
@@ -23,6 +28,7 @@
   PARSER(tcp_flow_key)          \
   PARSER(tcp_pkt_size)          \
   PARSER(tls_hello)             \
+  PARSER(trigger)               \
   PARSER(udp_flow)
 
 namespace tapline {
@@ -99,6 +105,8 @@ Json json_of(const Schema& schema) {
           {"duration", json_of(schema.duration)},
           {"interval_ns", schema.interval_ns},
           {"events", schema.events},
+          {"all_traffic", schema.all_traffic},
+          {"queues", schema.queues},
           {"example", schema.example},
           {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};

@@ -8,6 +8,7 @@
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/trigger_reader.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -18,13 +19,15 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 }  // namespace
 
-LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
-                         PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
+LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout,
+                         std::span<const Tap> taps, Queries* queries, PacketCredits* credits,
+                         std::span<const std::unique_ptr<Lane>> lanes,
                          std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
                          MessageReporter* reporter)
     : monitor_id_(std::move(monitor_id)),
       incarnation_(incarnation),
       layout_(layout),
+      taps_(taps),
       queries_(queries),
       credits_(credits),
       lanes_(lanes),
@@ -50,7 +53,9 @@ Status LiveQueries::Check(const QuerySpec& spec) const {
   if (!spec.threads.is_default() && spec.threads != layout_) {
     return Status::Invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
-  return {};
+  if (Status status = layout_.Check(spec.parsers); !status.ok()) return status;
+  if (Status status = CheckTaps(spec, taps_); !status.ok()) return status;
+  return CheckTriggers(spec, layout_);
 }
 
 Status LiveQueries::Prepare(uint32_t place) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/nearest.h"
 #include "parsers/api/argument.h"
 #include "parsers/api/time.h"
@@ -123,6 +124,16 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
+// These parsers' tuples hold only for all packets: whoever wrote the plan has to know.
+Status CheckAllTraffic(const QuerySpec& spec) {
+  if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
+  for (const std::string& name : spec.parsers) {
+    if (!make_parser(name)->schema().all_traffic) continue;
+    return Status::Invalid("parser '" + name + "' has to see all flows, and the plan samples them");
+  }
+  return {};
+}
+
 // The forms' numbers are the same in the plan.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
@@ -203,6 +214,8 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   if (Status status = ReadMatch(plan.match(), &spec->match); !status.ok()) return status;
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
+  if (Status status = CheckAllTraffic(*spec); !status.ok()) return status;
+  if (Status status = ReadTriggers(plan, spec); !status.ok()) return status;
   spec->copies_unconfirmed = plan.rules_size() > 0;
   return ReadPlacement(plan, monitor_id, spec);
 }
@@ -227,6 +240,24 @@ Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) 
     if (Status status = AddParser(parser, spec); !status.ok()) return Status::Usage(status.message());
   }
   return {};
+}
+
+Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps) {
+  const auto measures_queues = [](const std::string& name) { return make_parser(name)->schema().queues; };
+  const auto parser = std::find_if(spec.parsers.begin(), spec.parsers.end(), measures_queues);
+  if (parser == spec.parsers.end()) return {};
+  for (const Tap& one : taps) {
+    for (const Tap& other : taps) {
+      const bool both = one.side == TapSide::kArrivals && other.side == TapSide::kDepartures;
+      if (both && one.switch_name == other.switch_name && one.port == other.port) return {};
+    }
+  }
+  std::string names;
+  for (const Tap& tap : taps) names += (names.empty() ? "" : ", ") + tap.name();
+  return Status::Usage("parser '" + *parser +
+                       "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
+                       " SWITCH:PORT:departures=SOURCE; given: " +
+                       (names.empty() ? "none" : names));
 }
 
 }  // namespace tapline

@@ -1,11 +1,13 @@
 // Reads this monitor's part of a plan (schema/plan.proto), which is JSON in a file.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "monitors/plan/query_spec.h"
 #include "packet_io/base/status.h"
+#include "packet_io/base/tap.h"
 #include "schema/plan.pb.h"
 
 namespace tapline {
@@ -21,5 +23,8 @@ Status LoadPlan(const std::string& path, v1::Plan* plan);
 
 // Makes the query of a monitor without plans: these parsers over every packet. Fails on an unknown parser.
 Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec);
+
+// Fails if a parser of the query measures queues and no port has taps on both sides of its queue.
+Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps);
 
 }  // namespace tapline

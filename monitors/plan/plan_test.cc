@@ -129,6 +129,20 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
+// Estimates of rates don't hold for a sample of the flows.
+TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
+  const auto plan = [](const std::string& sampling) {
+    return R"({"format":1,"query":"q1","parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":)" + sampling +
+           "}";
+  };
+  QuerySpec spec;
+  EXPECT_TRUE(Parse(plan(R"({"mode":"OFF"})"), &spec).ok());
+  EXPECT_TRUE(Parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
+  EXPECT_EQ(Parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
+            "parser 'link_load' has to see all flows, and the plan samples them");
+  EXPECT_FALSE(Parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
+}
+
 TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
   QuerySpec spec;
   ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
@@ -235,6 +249,43 @@ TEST(PlanTest, QueryOfParsersWantsEverythingOnce) {
   EXPECT_EQ(spec.parsers, std::vector<std::string>{"http_get"});
   EXPECT_TRUE(spec.match.Ask(Packet()).wanted);
   EXPECT_FALSE(QueryOfParsers({"nothing"}, &spec).ok());
+}
+
+TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
+  QuerySpec spec;
+  ASSERT_TRUE(QueryOfParsers({"tcp_pkt_size", "queue_flows"}, &spec).ok());
+  const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
+  const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
+  const Tap elsewhere = {"sw1", "3", TapSide::kDepartures, "m2", false};
+  EXPECT_TRUE(CheckTaps(spec, std::vector{departures, elsewhere, arrivals}).ok());
+  EXPECT_EQ(CheckTaps(spec, std::vector{arrivals, elsewhere}).message(),
+            "parser 'queue_flows' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
+            " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
+  EXPECT_FALSE(CheckTaps(spec, {}).ok());
+  QuerySpec other;
+  ASSERT_TRUE(QueryOfParsers({"tcp_pkt_size"}, &other).ok());
+  EXPECT_TRUE(CheckTaps(other, {}).ok());
+}
+
+TEST(PlanTest, QueuesAreNotSampled) {
+  const auto plan = [](const std::string& sampling) {
+    return R"({"format":1,"query":"q1","parsers":["queue_depth"],"monitors":[{"id":"local-0"}],"sampling":)" +
+           sampling + "}";
+  };
+  QuerySpec spec;
+  EXPECT_TRUE(Parse(plan(R"({"mode":"OFF"})"), &spec).ok());
+  EXPECT_FALSE(Parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).ok());
+  EXPECT_FALSE(Parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
+}
+
+TEST(PlanTest, AQueueHasOneThread) {
+  ThreadLayout layout;
+  const std::vector<std::string> parsers = {"queue_flows"};
+  ASSERT_TRUE(ParseWorkers(std::vector<std::string>{"queue_flows=2"}, &layout).ok());
+  EXPECT_FALSE(layout.Check(parsers).ok());
+  ThreadLayout one;
+  ASSERT_TRUE(ParseWorkers(std::vector<std::string>{"queue_flows", "tcp_pkt_size=2"}, &one).ok());
+  EXPECT_TRUE(one.Check(parsers).ok());
 }
 
 }  // namespace

@@ -45,6 +45,20 @@ Status ThreadLayout::Add(const std::vector<std::string>& parsers, uint32_t threa
   return {};
 }
 
+Status ThreadLayout::Check(std::span<const std::string> parsers) const {
+  for (const std::string& name : parsers) {
+    if (!make_parser(name)->schema().all_traffic) continue;
+    uint32_t threads = lanes;
+    for (const WorkerLayout& group : workers) {
+      if (Contains(group.parsers, name)) threads = group.threads;
+    }
+    if (threads == 1) continue;
+    return Status::Invalid("parser '" + name + "' has to see all packets in one thread, and would have " +
+                           std::to_string(threads) + "; watch each mirror port with a monitor of one lane");
+  }
+  return {};
+}
+
 std::vector<WorkerLayout> ThreadLayout::Covering(std::span<const std::string> parsers) const {
   std::vector<WorkerLayout> groups = workers;
   WorkerLayout rest;

@@ -31,6 +31,8 @@ struct ThreadLayout {
 
   // Appends a group. Fails on an unknown parser, one that is in another group, and too many threads or groups.
   Status Add(const std::vector<std::string>& parsers, uint32_t threads);
+  // Fails if one of the parsers has to see all traffic (Schema::all_traffic) and would share it with other threads.
+  Status Check(std::span<const std::string> parsers) const;
   // The groups, plus one with a single thread for those of `parsers` that no group names.
   std::vector<WorkerLayout> Covering(std::span<const std::string> parsers) const;
 };

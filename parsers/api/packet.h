@@ -127,6 +127,7 @@ struct Packet {
   ToSide to_side = ToSide::kUnknown;
   Direction direction = Direction::kFromClient;  // meaningful while connection is set
   uint8_t tcp_events = 0;
+  bool reassembled = false;  // a datagram put together from fragments: wire_bytes are those of all its frames
   // Position of the innermost Ethernet header; kNoOffset if there is none, or its bytes are gone.
   uint32_t ethernet_offset = kNoOffset;
 

@@ -12,11 +12,16 @@
 #include "parsers/api/packet.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/statistics.h"
+#include "parsers/api/tap.h"
 #include "parsers/api/text.h"
 #include "parsers/api/time.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
+
+namespace trigger {
+class Program;
+}
 
 // The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
 struct Needs {
@@ -127,6 +132,9 @@ class Parser {
   // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of needs().interval_ns
   // since the epoch. Called only for the latest interval that had packets.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
+  // The end of a later interval, at which on_interval() is called even if no packet comes until then; INT64_MAX: none.
+  // Asked after each on_interval().
+  virtual int64_t due_ns() const { return INT64_MAX; }
 
   // `queries` will see no more of this connection: it timed out, gave way to a new one or for lack of memory, or the
   // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: other queries
@@ -138,8 +146,19 @@ class Parser {
   // the call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
+  // These queries end: emit what is pending for them, beyond what on_end() emits for each of their connections, which
+  // follows.
+  virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
+
+  // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. Without it
+  // there is one tap without names.
+  virtual void set_taps(std::span<const TapNames> /*taps*/) {}
+
   // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
+
+  // The triggers of query `query`, for the one parser that tests them; null: none. Called as set_arguments() is.
+  virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/) {}
 
   // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
   virtual void on_release(Connection& /*connection*/) {}

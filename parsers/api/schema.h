@@ -70,6 +70,10 @@ struct Schema {
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
   bool events = false;                        // its tuples may be events, too (Emitter::emit_event)
+  // Its tuples hold only if one instance sees every packet of a tap: queries may not select or sample packets, and no
+  // two threads may share them.
+  bool all_traffic = false;
+  bool queues = false;  // it measures queues: it needs taps on both sides of one
   std::vector<Argument> arguments = {};
   std::vector<std::string> example = {};  // a tuple's own values as text, as `fields` are; plug-ins have none
 };

@@ -64,6 +64,7 @@ struct PlainHeaders {
   packet->tcp_window = is_tcp ? big_endian_16(headers.transport + 14) : 0;
   packet->tap = raw.tap;
   packet->repeated_view = false;
+  packet->reassembled = false;
   packet->network_id = 0;
   packet->tcp_seq = is_tcp ? big_endian_32(headers.transport + 4) : 0;
   packet->tcp_ack = is_tcp ? big_endian_32(headers.transport + 8) : 0;
@@ -142,6 +143,7 @@ DecodeOutcome decode(const Datagram& datagram, const FlowHasher& hasher, Packet*
   packet->vlan[0] = datagram.vlan[0];
   packet->vlan[1] = datagram.vlan[1];
   packet->network_id = datagram.network_id;
+  packet->reassembled = true;
   const DecodeOutcome outcome = Decoder(datagram.raw, packet).datagram();
   if (outcome == DecodeOutcome::kOk) packet->flow_hash = hash_flow(hasher, *packet);
   return outcome;

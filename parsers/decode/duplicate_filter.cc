@@ -6,7 +6,7 @@
 #include <span>
 
 #include "parsers/api/bytes.h"
-#include "parsers/decode/packet_digest.h"
+#include "parsers/api/packet_digest.h"
 
 namespace tapline {
 namespace {

@@ -1,4 +1,4 @@
-#include "parsers/decode/packet_digest.h"
+#include "parsers/api/packet_digest.h"
 
 #include <bit>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "parsers/decode/packet_digest.h"
+#include "parsers/api/packet_digest.h"
 
 namespace tapline {
 namespace {

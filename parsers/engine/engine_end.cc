@@ -7,6 +7,9 @@ namespace tapline {
 
 void Engine::Impl::begin_end(uint64_t queries) {
   if (ending_ == 0) ending_clock_ns_ = clock_ns_;
+  for (Loaded& each : loaded_) {
+    if ((each.emitter.queries_ & queries) != 0) each.parser->on_queries_end(queries, each.emitter);
+  }
   ending_ |= queries;
   cursor_ = 1;
   choose_active();

@@ -26,7 +26,8 @@ RawPacket Frame::raw() const {
           .captured_bytes = static_cast<uint32_t>(bytes.size()),
           .wire_bytes = wire_bytes == 0 ? static_cast<uint32_t>(bytes.size()) : wire_bytes,
           .time_ns = time_ns,
-          .link = link};
+          .link = link,
+          .tap = tap};
 }
 
 IpAddress address(const std::string& text) {

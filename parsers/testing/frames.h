@@ -18,6 +18,7 @@ struct Frame {
   int64_t time_ns = 0;
   uint32_t wire_bytes = 0;  // 0: as many as captured
   LinkType link = LinkType::kEthernet;
+  uint8_t tap = 0;
 
   RawPacket raw() const;
 };

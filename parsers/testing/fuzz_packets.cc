@@ -128,7 +128,8 @@ void fuzz(std::vector<std::unique_ptr<Parser>> parsers, Writer writer, std::span
   sink.watch(&engine);
   const FlowHasher hasher(kTestKey);
   for (uint64_t packets = 0; input.size() >= 4; ++packets) {
-    const Frame frame = writer.next(Record::next(input));
+    Frame frame = writer.next(Record::next(input));
+    frame.tap = static_cast<uint8_t>(packets % 3);
     Packet packet;
     if (decode(frame.raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
     packet.queries = packets % 5 == 4 ? 0b10 : 0b11;

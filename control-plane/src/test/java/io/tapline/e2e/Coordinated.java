@@ -29,13 +29,23 @@ final class Coordinated implements AutoCloseable {
   private final String zooKeeper;
   private final AutoCloseable zooKeeperServers;
 
-  /** With one ZooKeeper server. */
-  Coordinated(Path folder) throws Exception {
-    this(folder, "", new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))));
+  /** Starts a Flink cluster. */
+  interface Start {
+    FlinkCluster in(Path folder) throws Exception;
   }
 
-  private Coordinated(Path folder, String address, TestZooKeeper one) throws Exception {
-    this(folder, address, one, one.address());
+  /** With one ZooKeeper server. */
+  Coordinated(Path folder) throws Exception {
+    this(folder, FlinkCluster::new);
+  }
+
+  /** Does the same with a cluster that is started in the folder that it is given. */
+  Coordinated(Path folder, Start flink) throws Exception {
+    this(folder, new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))), flink);
+  }
+
+  private Coordinated(Path folder, TestZooKeeper one, Start flink) throws Exception {
+    this(folder, "", one, one.address(), flink);
   }
 
   /**
@@ -44,10 +54,11 @@ final class Coordinated implements AutoCloseable {
    * @param address of this host at which other hosts reach the broker
    */
   Coordinated(Path folder, String address, ZooKeepers three) throws Exception {
-    this(folder, address, three, three.addresses());
+    this(folder, address, three, three.addresses(), FlinkCluster::new);
   }
 
-  private Coordinated(Path folder, String address, AutoCloseable servers, String zooKeeper)
+  private Coordinated(
+      Path folder, String address, AutoCloseable servers, String zooKeeper, Start start)
       throws Exception {
     this.folder = folder;
     this.zooKeeperServers = servers;
@@ -56,7 +67,7 @@ final class Coordinated implements AutoCloseable {
         CompletableFuture.supplyAsync(
             () -> {
               try {
-                return new FlinkCluster(Files.createDirectory(folder.resolve("flink")));
+                return start.in(Files.createDirectory(folder.resolve("flink")));
               } catch (Exception e) {
                 throw new IllegalStateException(e);
               }

@@ -1,6 +1,7 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.net.URI;
@@ -34,8 +35,6 @@ class CoordinationTest {
   void start() throws Exception {
     link = WebLink.open();
     open.add(link);
-    shared = new Coordinated(folder);
-    open.add(shared);
     registries.add("127.0.0.1:" + Server.freePort());
     registries.add("127.0.0.1:" + Server.freePort());
   }
@@ -47,18 +46,32 @@ class CoordinationTest {
     }
   }
 
+  private void share(Coordinated.Start flink) throws Exception {
+    shared = new Coordinated(folder, flink);
+    open.add(shared);
+  }
+
   private Server server(int number) {
+    return server(Cli.root(), number);
+  }
+
+  /** Starts the server of a version, by the root of its checkout. */
+  private Server server(Path version, int number) {
     try {
       List<String> options = shared.options(registries.get(number));
-      return Server.start(options.toArray(String[]::new));
+      return Server.startVersion(version, options.toArray(String[]::new));
     } catch (Exception e) {
       throw new IllegalStateException(e);
     }
   }
 
   private Cli.Running agent() {
+    return agent(Cli.root());
+  }
+
+  private Cli.Running agent(Path version) {
     String[] command = {
-      Cli.root().resolve("build/bin/tapline-agent").toString(),
+      version.resolve("build/bin/tapline-agent").toString(),
       "--name=busy",
       "--interface=" + link.networkInterface(),
       "--control-plane=" + registries.get(0),
@@ -70,6 +83,13 @@ class CoordinationTest {
     Cli.Running agent = Cli.startCommand(Map.of(), List.of(command));
     open.add(agent);
     return agent;
+  }
+
+  /** Its monitor gives out what it has and ends: until then two would watch the link. */
+  private static void kill(Cli.Running agent) throws Exception {
+    List<ProcessHandle> monitor = agent.process().descendants().toList();
+    agent.process().destroyForcibly().waitFor();
+    Fabric.await("its monitor has ended", () -> monitor.stream().noneMatch(ProcessHandle::isAlive));
   }
 
   private static JsonNode get(Server server, String path) throws Exception {
@@ -110,6 +130,7 @@ class CoordinationTest {
 
   @Test
   void whoeverDiesAQueryGoesOnAndNothingIsCountedTwice() throws Exception {
+    share(FlinkCluster::new);
     CompletableFuture<Server> one = CompletableFuture.supplyAsync(() -> server(0));
     CompletableFuture<Server> two = CompletableFuture.supplyAsync(() -> server(1));
     open.add(one.join());
@@ -145,10 +166,7 @@ class CoordinationTest {
         .as("none is missing, whoever led")
         .containsAll(IntStream.range(begin, end).boxed().toList());
 
-    // Its monitor gives out what it has and ends: until then two would watch the link.
-    List<ProcessHandle> monitor = agent.process().descendants().toList();
-    agent.process().destroyForcibly().waitFor();
-    Fabric.await("its monitor has ended", () -> monitor.stream().noneMatch(ProcessHandle::isAlive));
+    kill(agent);
     agent();
     int back = link.awaitMore(SOME);
     Fabric.await(
@@ -168,5 +186,61 @@ class CoordinationTest {
         .contains("\"monitor_replaced\"");
     assertThat(shared.flink.get("/jobs/overview")).doesNotContain("RUNNING");
     Fabric.await("its record is gone", () -> shared.records().isEmpty());
+  }
+
+  /**
+   * The control planes first, then the agent: an agent serves no control plane older than itself.
+   */
+  @Test
+  void aQueryOutlivesAnUpgrade() throws Exception {
+    String before = System.getenv("TAPLINE_BEFORE");
+    assumeTrue(
+        before != null,
+        "SKIPPED: TAPLINE_BEFORE names no checkout of the version before, built by make build");
+    share(folder -> FlinkCluster.ofVersion(Path.of(before), folder));
+    Server first = server(Path.of(before), 0);
+    open.add(first);
+    Fabric.await("it leads", () -> Coordinated.leads(first));
+    Cli.Running agent = agent(Path.of(before));
+    Fabric.await("the agent is up", () -> isUp(first));
+    String id =
+        first.submit(
+            "PARSE http_get FROM * TO %s:%d WHERE method = GET LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+                .formatted(link.address(), WebLink.PORT));
+    first.awaitState(id, "running");
+    int begin = link.done() + 1;
+    awaitCounted(first, id, link.awaitMore(SOME) - 1);
+
+    Server second = server(1);
+    open.add(second);
+    open.remove(first);
+    first.close();
+    Fabric.await("the new one leads, and has the old agent", () -> isUp(second));
+    int end = link.awaitMore(SOME) - 1;
+    awaitCounted(second, id, end);
+    Map<Integer, Long> whole = counted(second, id);
+    assertThat(whole.values()).as("each once").containsOnly(1L);
+    assertThat(whole.keySet())
+        .as("none is missing, whoever led")
+        .containsAll(IntStream.range(begin, end).boxed().toList());
+
+    // A query that begins between the two upgrades runs on the old agent.
+    String later =
+        second.submit(
+            "PARSE http_get FROM * TO %s:%d WHERE method = (GET, HEAD) LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+                .formatted(link.address(), WebLink.PORT));
+    second.awaitState(later, "running");
+    awaitCounted(second, later, link.awaitMore(SOME) - 1);
+
+    kill(agent);
+    agent();
+    int back = link.awaitMore(SOME);
+    for (String each : List.of(id, later)) {
+      Fabric.await(
+          "requests after the agent was replaced",
+          () -> counted(second, each).keySet().stream().anyMatch(request -> request > back));
+      assertThat(get(second, "/queries/" + each).path("state").asText()).isEqualTo("running");
+      assertThat(counted(second, each).values()).as("each once").containsOnly(1L);
+    }
   }
 }

@@ -13,12 +13,13 @@ import java.util.stream.Stream;
 
 /**
  * A Flink session cluster as an operator would run it: a job manager and a task manager, with all
- * dependencies of the job on their class path but not the job itself.
+ * dependencies of the job on their class path but no class of Tapline.
  */
 final class FlinkCluster implements AutoCloseable {
   private static final long PATIENCE_S = 120;
 
   private final Path folder;
+  private final String classPath;
   private final int restPort = Server.freePort();
   private final List<String> settings;
   private final List<Process> processes = new ArrayList<>();
@@ -27,13 +28,24 @@ final class FlinkCluster implements AutoCloseable {
     this(folder, "task-manager");
   }
 
+  /** As a version before had it, by the root of its checkout: with all of Tapline but the job. */
+  static FlinkCluster ofVersion(Path root, Path folder) throws IOException, InterruptedException {
+    return new FlinkCluster(folder, "task-manager", classPath(root, "flink-jobs-.*"));
+  }
+
   /**
    * Its task manager is on a host of the network.
    *
    * @param host says so: its {@code taskmanager.resource-id}
    */
   FlinkCluster(Path folder, String host) throws IOException, InterruptedException {
+    this(folder, host, classPath(Cli.root(), ".*-SNAPSHOT.jar"));
+  }
+
+  private FlinkCluster(Path folder, String host, String classPath)
+      throws IOException, InterruptedException {
     this.folder = folder;
+    this.classPath = classPath;
     this.settings =
         List.of(
             "-Djobmanager.rpc.address=127.0.0.1",
@@ -69,7 +81,7 @@ final class FlinkCluster implements AutoCloseable {
     for (String opened : List.of("lang", "net", "time", "util", "util.concurrent")) {
       command.add("--add-opens=java.base/java." + opened + "=ALL-UNNAMED");
     }
-    command.addAll(List.of("-cp", classPath(), main, "--configDir", folder.toString()));
+    command.addAll(List.of("-cp", classPath, main, "--configDir", folder.toString()));
     command.addAll(settings);
     command.addAll(own);
     Path log = folder.resolve(main.substring(main.lastIndexOf('.') + 1) + ".log");
@@ -77,13 +89,14 @@ final class FlinkCluster implements AutoCloseable {
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start());
   }
 
-  private static String classPath() throws IOException {
+  private static String classPath(Path root, String without) throws IOException {
     List<String> jars = new ArrayList<>();
     for (String kind : List.of("lib", "session-cluster")) {
-      try (Stream<Path> files = Files.list(Cli.root().resolve("build/java").resolve(kind))) {
+      try (Stream<Path> files = Files.list(root.resolve("build/java").resolve(kind))) {
         files
+            .filter(jar -> jar.toString().endsWith(".jar"))
+            .filter(jar -> !jar.getFileName().toString().matches(without))
             .map(Path::toString)
-            .filter(jar -> jar.endsWith(".jar") && !jar.contains("flink-jobs-"))
             .forEach(jars::add);
       }
     }

@@ -9,6 +9,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +47,17 @@ final class Server implements AutoCloseable {
     List<String> all = new ArrayList<>(List.of("server", "--port", Integer.toString(port)));
     all.addAll(List.of(arguments));
     Server server = new Server(Cli.start(environment, all.toArray(String[]::new)), port);
+    server.awaitReady();
+    return server;
+  }
+
+  /** Does the same with another version, by the root of its checkout. */
+  static Server startVersion(Path root, String... arguments) throws Exception {
+    int port = freePort();
+    List<String> all = new ArrayList<>(List.of(root.resolve("bin/tapline").toString()));
+    all.addAll(List.of("server", "--port", Integer.toString(port)));
+    all.addAll(List.of(arguments));
+    Server server = new Server(Cli.startCommand(Map.of(), all), port);
     server.awaitReady();
     return server;
   }

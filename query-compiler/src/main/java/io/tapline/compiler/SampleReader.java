@@ -21,7 +21,7 @@ final class SampleReader {
   private SampleReader() {}
 
   static Sampling read(Ast.Word word, Errors errors) {
-    if (word == null || Names.same(word.text(), "auto")) {
+    if (isAuto(word)) {
       String sample = word == null ? "without SAMPLE the rate is auto, which" : "SAMPLE auto";
       errors.note(sample + " keeps every flow (rate 1.0), fewer while tuples can't be sent");
       return Sampling.newBuilder().setMode(Sampling.Mode.AUTO).setRate(1).build();
@@ -30,6 +30,11 @@ final class SampleReader {
       return Sampling.newBuilder().setMode(Sampling.Mode.OFF).setRate(1).build();
     }
     return fixed(word, errors);
+  }
+
+  /** Returns true if the rate may be lowered; the clause may be missing. */
+  static boolean isAuto(Ast.Word word) {
+    return word == null || Names.same(word.text(), "auto");
   }
 
   private static Sampling fixed(Ast.Word word, Errors errors) {

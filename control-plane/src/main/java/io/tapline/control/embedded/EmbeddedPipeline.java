@@ -5,6 +5,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.flink.FlinkSession;
+import io.tapline.control.flink.JobJar;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.services.Backend;
 import io.tapline.control.query.services.JobClusters;
@@ -169,10 +170,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private static JobClusters clusters(EmbeddedOptions options) throws IOException {
     List<FlinkSession> sessions = new ArrayList<>();
     try {
+      Path jar = JobJar.write();
       for (String address : options.flink()) {
-        sessions.add(
-            FlinkSession.connect(
-                address, options.flinkTls(), FlinkSession.ownJar(), options.checkpoints()));
+        sessions.add(FlinkSession.connect(address, options.flinkTls(), jar, options.checkpoints()));
       }
     } catch (IOException e) {
       sessions.forEach(FlinkSession::close);

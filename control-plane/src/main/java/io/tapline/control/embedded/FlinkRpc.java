@@ -1,6 +1,6 @@
 package io.tapline.control.embedded;
 
-import io.tapline.control.flink.FlinkSession;
+import io.tapline.control.flink.JobJar;
 import java.io.IOException;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -35,7 +35,7 @@ final class FlinkRpc {
 
   private static Optional<Path> unpacked() {
     try {
-      Path jar = FlinkSession.ownJar().resolveSibling(JAR).normalize();
+      Path jar = JobJar.own().resolveSibling(JAR).normalize();
       return Optional.of(jar).filter(Files::isRegularFile);
     } catch (IOException noJar) {
       return Optional.empty();

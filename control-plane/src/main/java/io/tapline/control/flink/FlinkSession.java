@@ -11,8 +11,6 @@ import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,26 +72,12 @@ public final class FlinkSession implements JobCluster {
     this.checkpoints = checkpoints;
   }
 
-  /** Returns the jar with the job's classes that this process runs with. */
-  public static Path ownJar() throws IOException {
-    try {
-      Path jar =
-          Path.of(QueryJob.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-      if (Files.isRegularFile(jar)) {
-        return jar;
-      }
-      throw new IOException("the stream job's classes are no jar but in " + jar);
-    } catch (URISyntaxException e) {
-      throw new IOException("the stream job's jar is not found", e);
-    }
-  }
-
   /**
    * Uploads the job's jar.
    *
    * @param address address of the job manager, {@code http://host:8081}
    * @param tls TLS files, if not plain HTTP
-   * @param jar jar of the job
+   * @param jar jar of the job and all that it needs from Tapline
    * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
    *     memory
    */

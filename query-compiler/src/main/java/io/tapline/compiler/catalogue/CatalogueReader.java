@@ -62,6 +62,7 @@ final class CatalogueReader {
                 .map(JsonNode::asText),
             inside.duration(node.path("duration")),
             node.path("interval_ns").asLong(0),
+            node.path("all_traffic").asBoolean(false),
             inside.arguments(node.path("arguments")),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);

@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param valueField default of by= for sums, averages…
  * @param duration the duration that diff uses, if the parser has one
  * @param intervalNs interval at which it emits; 0 if it emits on events
+ * @param allTraffic whether its tuples hold only if it sees all packets
  * @param arguments arguments that it takes in PARSE
  * @param fields columns in order, the common ones first
  */
@@ -22,6 +23,7 @@ public record ParserInfo(
     Optional<String> valueField,
     Optional<DurationSource> duration,
     long intervalNs,
+    boolean allTraffic,
     List<ParserArgumentInfo> arguments,
     List<FieldInfo> fields) {
 

@@ -88,7 +88,7 @@ public final class ParsersCommand implements Callable<Integer> {
       String what = field.description() + (field.optional() ? "; - where it was not seen" : "");
       table.add(List.of(field.name(), lower(field.type()), field.unit(), what));
     }
-    return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s"
+    return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s%s"
         .formatted(
             parser.name(),
             parser.description(),
@@ -96,6 +96,7 @@ public final class ParsersCommand implements Callable<Integer> {
             arguments(parser),
             String.join(", ", parser.mainFields()),
             interval(parser),
+            traffic(parser),
             options(parser, node.path("fields")),
             example(parser, node.path("example")));
   }
@@ -121,6 +122,10 @@ public final class ParsersCommand implements Callable<Integer> {
         ? ""
         : "It emits once in %s ms: windows are no shorter.\n"
             .formatted(Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)));
+  }
+
+  private static String traffic(ParserInfo parser) {
+    return parser.allTraffic() ? "It has to see all packets: FROM * TO * and SAMPLE *.\n" : "";
   }
 
   /** Returns what a query may set for the parser: the forms of its texts, and their kinds. */

@@ -29,7 +29,7 @@ final class CatalogueJson {
     json.put("value_field", parser.valueField().orElse(null));
     json.set(
         "duration", parser.duration().map(CatalogueJson::duration).orElse(NullNode.getInstance()));
-    json.put("interval_ns", parser.intervalNs());
+    json.put("interval_ns", parser.intervalNs()).put("all_traffic", parser.allTraffic());
     ArrayNode arguments = json.putArray("arguments");
     parser.arguments().forEach(argument -> arguments.add(argument(argument)));
     ArrayNode fields = json.putArray("fields");

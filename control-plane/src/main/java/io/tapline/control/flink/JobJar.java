@@ -1,0 +1,122 @@
+package io.tapline.control.flink;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.conditions.ConditionProgram;
+import io.tapline.flink.job.QueryJob;
+import io.tapline.network.IpPrefix;
+import io.tapline.schema.proto.Plan;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+
+/**
+ * The jar that Flink clusters get: the job and all classes of Tapline that it uses, with aggregates
+ * from outside the repository. So jobs of several versions can run in one cluster, whose {@code
+ * lib} has none of these classes.
+ */
+public final class JobJar {
+  private static final String SERVICES = "META-INF/services/";
+
+  /** One class of each module that the job uses. */
+  private static final List<Class<?>> USED =
+      List.of(
+          QueryJob.class,
+          Plan.class,
+          IpPrefix.class,
+          ConditionProgram.class,
+          MergeableAggregate.class);
+
+  private JobJar() {}
+
+  /** Returns the jar with the job's own classes that this process runs with. */
+  public static Path own() throws IOException {
+    Path jar = location(QueryJob.class);
+    if (Files.isRegularFile(jar)) {
+      return jar;
+    }
+    throw new IOException("the stream job's classes are no jar but in " + jar);
+  }
+
+  /** Writes the jar to a temporary file, which is deleted when the process ends. */
+  public static Path write() throws IOException {
+    Set<Path> sources = new LinkedHashSet<>();
+    for (Class<?> used : USED) {
+      sources.add(location(used));
+    }
+    for (MergeableAggregate aggregate : Aggregates.all()) {
+      sources.add(location(aggregate.getClass()));
+    }
+    Map<String, byte[]> entries = new LinkedHashMap<>();
+    for (Path source : sources) {
+      if (Files.isDirectory(source)) {
+        addFolder(source, entries);
+      } else {
+        addJar(source, entries);
+      }
+    }
+    Path jar = Files.createTempFile("tapline-job-", ".jar");
+    jar.toFile().deleteOnExit();
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+      for (Map.Entry<String, byte[]> entry : entries.entrySet()) {
+        out.putNextEntry(new JarEntry(entry.getKey()));
+        out.write(entry.getValue());
+      }
+    }
+    return jar;
+  }
+
+  private static Path location(Class<?> from) throws IOException {
+    try {
+      return Path.of(from.getProtectionDomain().getCodeSource().getLocation().toURI());
+    } catch (URISyntaxException e) {
+      throw new IOException("the jar of " + from.getName() + " is not found", e);
+    }
+  }
+
+  private static void addJar(Path jar, Map<String, byte[]> entries) throws IOException {
+    try (ZipFile file = new ZipFile(jar.toFile())) {
+      for (ZipEntry entry : file.stream().filter(each -> !each.isDirectory()).toList()) {
+        add(entry.getName(), file.getInputStream(entry).readAllBytes(), entries);
+      }
+    }
+  }
+
+  private static void addFolder(Path folder, Map<String, byte[]> entries) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        String name = folder.relativize(file).toString().replace('\\', '/');
+        add(name, Files.readAllBytes(file), entries);
+      }
+    }
+  }
+
+  /** The first of several files of one name stays; lists of services are joined. */
+  private static void add(String name, byte[] content, Map<String, byte[]> entries) {
+    if (name.startsWith(SERVICES)) {
+      entries.merge(name, content, JobJar::lines);
+    } else {
+      entries.putIfAbsent(name, content);
+    }
+  }
+
+  private static byte[] lines(byte[] first, byte[] second) {
+    ByteArrayOutputStream joined = new ByteArrayOutputStream();
+    joined.writeBytes(first);
+    joined.write('\n');
+    joined.writeBytes(second);
+    return joined.toByteArray();
+  }
+}

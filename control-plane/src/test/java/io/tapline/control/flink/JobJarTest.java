@@ -1,0 +1,51 @@
+package io.tapline.control.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.aggregates.MergeableAggregate;
+import io.tapline.flink.job.QueryJob;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+
+/** A loader that has Tapline's classes from the jar alone finds the job and all aggregates. */
+class JobJarTest {
+
+  /** Everything but Tapline, as a cluster's {@code lib} has it. */
+  private static final class Lib extends ClassLoader {
+    Lib() {
+      super(JobJarTest.class.getClassLoader());
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      if (name.startsWith("io.tapline.")) {
+        throw new ClassNotFoundException(name);
+      }
+      return super.loadClass(name, resolve);
+    }
+  }
+
+  @Test
+  void theJarNeedsNoOtherClassOfTapline() throws Exception {
+    Path jar = JobJar.write();
+    try (URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, new Lib())) {
+      Class<?> job = Class.forName(QueryJob.class.getName(), true, loader);
+      assertThat(job.getClassLoader()).isSameAs(loader);
+      assertThat(job.getDeclaredMethods()).isNotEmpty();
+      Class<?> service = loader.loadClass(MergeableAggregate.class.getName());
+      List<String> found =
+          StreamSupport.stream(ServiceLoader.load(service, loader).spliterator(), false)
+              .map(each -> each.getClass().getName())
+              .toList();
+      assertThat(found)
+          .containsExactlyInAnyOrderElementsOf(
+              Aggregates.all().stream().map(each -> each.getClass().getName()).toList());
+    }
+  }
+}

@@ -1,0 +1,316 @@
+#include "parsers/flow_rate/flow_rate.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <vector>
+
+#include "parsers/rates/flow_rate_estimate.h"
+#include "parsers/rates/flow_table.h"
+#include "parsers/rates/mirror_taps.h"
+#include "parsers/rates/packet_sample.h"
+#include "parsers/rates/values.h"
+
+namespace tapline {
+namespace {
+
+using rates::BurstWindows;
+using rates::Counted;
+using rates::MirrorInterval;
+using rates::SequenceTracker;
+
+// Estimates the rate of each direction of each flow from the copies that an oversubscribed mirror port did not drop
+// (Planck section 3.2.2): one tuple for each interval in which the direction has packets.
+//
+// Where several taps show a flow, the one that shows it first in an interval is its tap: what others show of it counts
+// for their ports alone. A connection's entry holds counts; a flow takes a place in the table of flows with its first
+// payload, so floods of SYNs take none. Flows with something to report are chained through a vector, so an interval's
+// end costs only as much as was active in it.
+class FlowRate final : public Parser {
+ public:
+  explicit FlowRate(uint32_t max_flows) : flows_(max_flows, Forget{&begin_ns_, &evicted_}) {}
+
+  const Schema& schema() const override;
+  Needs needs() const override {
+    return {.connections = true,
+            .datagrams = true,
+            .interval_ns = kIntervalNs,
+            .all_views = true,
+            .connection_state_bytes = sizeof(State)};
+  }
+
+  void set_taps(std::span<const TapNames> taps) override { taps_.set_names(taps); }
+  void set_arguments(uint32_t query, std::span<const Value> arguments) override {
+    taps_.set_arguments(query, arguments);
+    limits_ = rates::BurstLimits::for_link(taps_.arguments().slowest_link());
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      taps_.of(packet.tap).mirror.observe(packet.time_ns, packet.wire_bytes);
+      if (begin_ns_ == kNever) begin_ns_ = packet.time_ns;
+      if (packet.connection != nullptr) count(packet, out);
+    }
+  }
+
+  void on_interval(int64_t end_ns, Emitter& out) override {
+    sum_shares(end_ns);
+    for (Connection* flow : active_) {
+      State& state = state_of<State>(*flow);
+      report(*flow, state.queries, end_ns, out);
+      begin_interval(*flow);
+      state.position = 0;
+    }
+    active_.clear();
+    report_evictions(~0ull, out);
+    begin_ns_ = end_ns;
+    for (Tap& tap : taps_) {
+      tap.mirror.next_interval();
+      tap.own = {};
+    }
+    flows_.next_interval();
+  }
+
+  void on_end(Connection& flow, uint64_t queries, Emitter& out) override {
+    State& state = state_of<State>(flow);
+    if (state.position != 0 && (state.queries & queries) != 0) {
+      refresh_shares(out.now_ns());
+      report(flow, state.queries & queries, out.now_ns(), out);
+    }
+    state.queries &= ~queries;
+    report_evictions(queries, out);
+  }
+
+  void on_release(Connection& flow) override {
+    State& state = state_of<State>(flow);
+    flows_.release(key_of(flow));
+    const uint32_t position = state.position;
+    if (position == 0) return;
+    active_[position - 1] = active_.back();
+    state_of<State>(*active_[position - 1]).position = position;
+    active_.pop_back();
+  }
+
+ private:
+  static constexpr int64_t kIntervalNs = kNsPerSecond;
+  static constexpr int64_t kNever = INT64_MIN;
+  static constexpr int64_t kShareAges = 16;  // in an interval
+
+  using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share is of share_ns_
+  // By Connection's sides: the directions lie together, since each acknowledges what the other one sent.
+  struct Followed {
+    SequenceTracker trackers[2];
+    BurstWindows windows[2];
+  };
+  // Of a flow that has had no sample in the interval nothing is lost.
+  struct Forget {
+    const int64_t* begin_ns;
+    uint64_t* evicted;
+    void operator()(const Followed& followed) const {
+      for (const SequenceTracker& tracker : followed.trackers) {
+        *evicted += tracker.started() && tracker.last_ns() >= *begin_ns;
+      }
+    }
+  };
+  struct Direction {
+    Counted counted;          // in this interval
+    uint64_t repeated_bytes;  // likewise
+  };
+  struct State {
+    Direction sides[2];
+    uint64_t queries;   // those that wanted the packets counted here
+    uint32_t position;  // in active_, from 1; 0 = nothing counted
+    uint8_t tap;        // that shows the flow in this interval
+  };
+
+  uint64_t key_of(const Connection& flow) const { return rates::table_key(flow.flow_hash, state_of<State>(flow).tap); }
+
+  void count(const Packet& packet, Emitter& out) {
+    Connection& flow = *packet.connection;
+    State& state = state_of<State>(flow);
+    if (state.position == 0) {
+      begin(packet, &state);
+    } else if (state.tap != packet.tap) {
+      return;
+    } else if (state.queries != packet.queries) [[unlikely]] {
+      // Queries were added or removed within the interval: each is given just the packets that it wanted.
+      out.header_of(packet);  // moves the clock
+      refresh_shares(out.now_ns());
+      report(flow, state.queries, out.now_ns(), out);
+      begin_interval(flow);
+      flows_.release(key_of(flow));
+      state.queries = packet.queries;
+    }
+    const Side side = flow.side_of(packet);
+    state.sides[side].counted.add(packet.wire_bytes);
+    if (packet.is_tcp()) follow(packet, side, &state.sides[side]);
+  }
+
+  // The flow's first packet in the interval.
+  void begin(const Packet& packet, State* state) {
+    if (state->tap != packet.tap) {
+      flows_.release(key_of(*packet.connection));
+      state->tap = packet.tap;
+    }
+    active_.push_back(packet.connection);
+    state->position = static_cast<uint32_t>(active_.size());
+    state->queries = packet.queries;
+  }
+
+  void follow(const Packet& packet, Side side, Direction* direction) {
+    const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
+    Followed* followed = flows_.find(key);
+    if (followed == nullptr) {
+      if (packet.payload_bytes == 0) return;
+      followed = &flows_.take(key);
+    }
+    rates::MirrorQueue& mirror = taps_.of(packet.tap).mirror;
+    const rates::TcpSample sample = rates::sample_of(packet);
+    const rates::Progress progress = followed->trackers[side].add(sample, taps_.limits());
+    mirror.observe(progress);
+    followed->windows[side].add(sample, progress, limits_, mirror);
+    direction->repeated_bytes += progress.repeated_bytes;
+    if (rates::acknowledges(packet)) acknowledge(packet, other_side(side), followed, &mirror);
+  }
+
+  void acknowledge(const Packet& packet, Side side, Followed* followed, rates::MirrorQueue* mirror) {
+    const rates::Progress progress =
+        followed->trackers[side].acknowledge(packet.tcp_ack, packet.time_ns, taps_.limits());
+    if (progress.step != rates::Step::kHole) return;
+    mirror->observe(progress);
+    followed->windows[side].add_hole(progress);
+  }
+
+  void begin_interval(const Connection& flow) {
+    for (Direction& side : state_of<State>(flow).sides) side = Direction();
+    if (Followed* followed = flows_.peek(key_of(flow))) {
+      for (BurstWindows& windows : followed->windows) windows.next();
+    }
+  }
+
+  void report_evictions(uint64_t queries, Emitter& out) {
+    if (evicted_ > 0) out.lose(LossReason::kParserMemoryFull, evicted_, queries);
+    evicted_ = 0;
+  }
+
+  // The share of the flows' payload that each tap has shown in the interval.
+  void sum_shares(int64_t now_ns) {
+    for (Tap& tap : taps_) tap.own = {};
+    share_ns_ = now_ns;
+    for (Connection* flow : active_) {
+      const Followed* followed = flows_.peek(key_of(*flow));
+      if (followed == nullptr) continue;
+      for (const BurstWindows& windows : followed->windows) {
+        taps_.of(state_of<State>(*flow).tap).own.add(windows.covered());
+      }
+    }
+  }
+
+  // The same unless the shares are recent, so that a flood of flows that end costs little.
+  void refresh_shares(int64_t now_ns) {
+    if (now_ns - share_ns_ > kIntervalNs / kShareAges) sum_shares(now_ns);
+  }
+
+  // The interval that ends, or is cut, at this time.
+  MirrorInterval interval_until(int64_t now_ns, const Tap& tap) const {
+    MirrorInterval mirror;
+    const int64_t begin_ns = (now_ns - 1) / kIntervalNs * kIntervalNs;
+    mirror.interval_ns = std::max<int64_t>(0, now_ns - std::max(begin_ns, begin_ns_));
+    mirror.complete = tap.mirror.complete();
+    mirror.longest_delay_ns = tap.mirror.longest_busy_ns();
+    mirror.share = tap.own;
+    return mirror;
+  }
+
+  // Queries that give the same speed of the links get the same tuples.
+  void report(Connection& flow, uint64_t queries, int64_t now_ns, Emitter& out) {
+    const State& state = state_of<State>(flow);
+    const Tap& tap = taps_.of(state.tap);
+    const MirrorInterval mirror = interval_until(now_ns, tap);
+    TupleHeader header = out.header_of(flow);
+    while (queries != 0) {
+      header.queries = taps_.arguments().with_one_link(queries);
+      for (const Side side : {flow.client_side, other_side(flow.client_side)}) {
+        if (state.sides[side].counted.packets > 0) emit(header, flow, side, tap, mirror, out);
+      }
+      queries &= ~header.queries;
+    }
+  }
+
+  void emit(const TupleHeader& header, Connection& flow, Side side, const Tap& tap, const MirrorInterval& mirror,
+            Emitter& out);
+
+  rates::MirrorTaps<rates::SamplingShare> taps_;
+  rates::BurstLimits limits_;
+  uint64_t evicted_ = 0;  // in this interval
+  rates::FlowTable<Followed, Forget> flows_;
+  std::vector<Connection*> active_;
+  int64_t begin_ns_ = kNever;  // of the interval, or of what was observed of it
+  int64_t share_ns_ = 0;       // when the taps' shares were summed up
+};
+
+const Schema& FlowRate::schema() const {
+  static const Schema schema = {
+      .name = "flow_rate",
+      .description = "Rate of each direction of each flow, with bounds, although copies of packets are missing",
+      .layer = Layer::kTransport,
+      .fields =
+          {{"direction", FieldType::kString, "", "from_client or from_server"},
+           optional({"bits_per_second", FieldType::kU64, "bits/s",
+                     "On the wire, mean over interval_ns; absent if copies are missing and nothing tells how many"}),
+           {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
+           optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
+           {"bytes", FieldType::kU64, "bytes",
+            "sequence: payload that the sequence numbers cover; else what was captured, on the wire", true},
+           {"interval_ns", FieldType::kI64, "ns", "The time that the rate is the mean of"},
+           {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
+           {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",
+            true},
+           optional({"sampling_share", FieldType::kF64, "share", "Part of the flow's payload that was captured"}),
+           {"method", FieldType::kString, "",
+            "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
+            "flows beside it) or unknown"},
+           optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
+           optional({"port", FieldType::kString, "", "The port; absent if the tap shows all of the switch's ports"}),
+           {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
+      .main_fields = {"dst_ip", "dst_port"},
+      .value_field = "bits_per_second",
+      .interval_ns = kIntervalNs,
+      .all_traffic = true,
+      .arguments = rates::LinkArguments::declared(),
+      .example = {"from_client", "15764", "15578", "15955", "982", "498355000", "9", "0", "1.000000", "count", "-", "-",
+                  "complete"},
+  };
+  return schema;
+}
+
+void FlowRate::emit(const TupleHeader& header, Connection& flow, Side side, const Tap& tap,
+                    const MirrorInterval& mirror, Emitter& out) {
+  const Direction& seen = state_of<State>(flow).sides[side];
+  const Followed* followed = flows_.peek(key_of(flow));
+  const rates::WindowRate windows =
+      followed != nullptr ? followed->windows[side].ended(tap.mirror) : rates::WindowRate();
+  const uint64_t link = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(header.queries)));
+  const rates::FlowRate rate = rates::estimate_rate(windows, seen.counted, mirror, link);
+  const bool by_sequence = rate.method == rates::Method::kSequence;
+  const bool from_client = flow.direction_of(side) == tapline::Direction::kFromClient;
+  const Value share = windows.covered.sequence_bytes > 0 ? Value::f64(windows.covered.sampling_share())
+                                                         : Value::absent(FieldType::kF64);
+  out.emit(header,
+           {Value::string(from_client ? "from_client" : "from_server"), rates::bits_value(rate.bits_per_second.value),
+            rates::bits_value(rate.bits_per_second.low), rates::bits_value(rate.bits_per_second.high),
+            Value::u64(by_sequence ? windows.covered.sequence_bytes : seen.counted.wire_bytes),
+            Value::i64(static_cast<int64_t>(rate.interval_ns)), Value::u64(seen.counted.packets),
+            Value::u64(seen.repeated_bytes), share, Value::string(rates::name_of(rate.method)),
+            rates::name_value(tap.names.switch_name), rates::name_value(tap.names.port),
+            Value::string(rates::name_of(tap.mirror.interval_state()))});
+}
+
+constexpr uint32_t kMaxFlows = 1 << 16;
+
+}  // namespace
+
+std::unique_ptr<Parser> make_flow_rate(uint32_t max_flows) { return std::make_unique<FlowRate>(max_flows); }
+std::unique_ptr<Parser> make_flow_rate() { return make_flow_rate(kMaxFlows); }
+
+}  // namespace tapline

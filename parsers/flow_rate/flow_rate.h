@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "parsers/api/parser.h"
+
+namespace tapline {
+
+// `max_flows`: flows that are followed by their sequence numbers.
+std::unique_ptr<Parser> make_flow_rate(uint32_t max_flows);
+
+}  // namespace tapline

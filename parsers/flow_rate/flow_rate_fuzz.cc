@@ -1,0 +1,13 @@
+#include "parsers/flow_rate/flow_rate.h"
+#include "parsers/testing/fuzz_packets.h"
+
+// The same bytes as TCP segments behind a slow port, and as datagrams.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using tapline::Value;
+  std::vector<std::unique_ptr<tapline::Parser>> parsers;
+  parsers.push_back(tapline::make_flow_rate(8));
+  parsers[0]->set_arguments(0, std::vector<Value>{Value::u64(100'000'000), Value::u64(1'000'000), Value::i64(0)});
+  tapline::testing::fuzz_packets(std::move(parsers), {data, size});
+  tapline::testing::fuzz_datagrams({"flow_rate"}, 53, {data, size});
+  return 0;
+}

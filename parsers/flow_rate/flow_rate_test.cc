@@ -1,0 +1,198 @@
+#include "parsers/flow_rate/flow_rate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "parsers/rates/testing/model_frames.h"
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using rates::testing::FlowSpec;
+using rates::testing::kModelStartNs;
+using rates::testing::MirrorRun;
+using testing::Conversation;
+using testing::Frame;
+using testing::Harness;
+using testing::Tuple;
+using Lines = std::vector<std::string>;
+
+constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000, kStart = 1000 * kSecond;
+constexpr uint64_t kSlow = 50'000'000;
+
+// The parser, whose query 0 gives the speeds.
+std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint32_t max_flows = 1 << 10) {
+  std::vector<std::unique_ptr<Parser>> parsers;
+  parsers.push_back(make_flow_rate(max_flows));
+  parsers[0]->set_arguments(0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0)});
+  return parsers;
+}
+
+double number(const Tuple& tuple, const std::string& field) { return std::stod(tuple[field]); }
+
+TEST(FlowRate, CountsWhereNoCopyIsMissing) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).wait_ns(kSecond).client("z");
+  Harness run({"flow_rate"});
+  run.all(conversation.frames());
+  // 54 bytes of headers; the first interval is observed from its beginning.
+  EXPECT_EQ(
+      run.lines({"direction", "bits_per_second", "bytes", "interval_ns", "samples", "method", "mirror_state"}),
+      (Lines{"from_client " + std::to_string((3 * 54 + 1000) * 8) + " 1162 1000000000 3 count complete",
+             "from_server " + std::to_string((2 * 54 + 500) * 8) + " 608 1000000000 2 count complete",
+             run.lines({"direction", "bits_per_second", "bytes", "interval_ns", "samples", "method", "mirror_state"})
+                 .at(2)}));
+  EXPECT_EQ(run.tuples().at(2)["samples"], "1");
+  EXPECT_EQ(run.tuples().at(0).header.time_ns, kStart + kSecond - 1);
+  EXPECT_EQ(run.tuples().at(0).endpoints(), "10.0.0.1:40000>10.0.0.2:80");
+}
+
+TEST(FlowRate, CountsAllProtocolsAndWrappings) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t time_ns = kStart + i * 10 * kMs;
+    frames.push_back(testing::udp_frame({.payload = std::string(100, 'x')}, time_ns));
+    frames.push_back(testing::udp_frame({.src = "2001:db8::1", .dst = "2001:db8::2", .payload = "x"}, time_ns + kMs));
+    frames.push_back(testing::tcp_frame({.flags = tcp_flag::kAck, .vlans = {7}}, time_ns + 2 * kMs));
+    frames.push_back(testing::icmp_frame("10.0.0.3", "10.0.0.4", std::string(8, 0), time_ns + 3 * kMs));
+  }
+  frames.push_back(testing::udp_frame({}, kStart + kSecond));
+  Harness run({"flow_rate"});
+  run.feed(frames);
+  std::map<std::string, int> samples;
+  for (const Tuple& tuple : run.tuples()) samples[tuple["samples"]]++;
+  EXPECT_EQ(samples, (std::map<std::string, int>{{"10", 4}}));
+}
+
+struct Judged {
+  int tuples = 0, within = 0;
+  double errors = 0;
+};
+
+// Compares each tuple of a flow with what its sender sent in the same second. The first second, in which flows begin
+// and the queue fills, and what follows the last are not judged.
+Judged judge(const Harness& run, const MirrorRun& model, int seconds, const std::string& method) {
+  Judged judged;
+  for (const Tuple& tuple : run.tuples()) {
+    const int64_t second = (tuple.header.time_ns - kModelStartNs) / kSecond;
+    if (second < 1 || second >= seconds || tuple["method"] != method) continue;
+    const auto flow = static_cast<uint32_t>(tuple.header.src_port - 10'000);
+    const double truth =
+        static_cast<double>(rates::testing::sent_bytes(model, flow, second * kSecond, (second + 1) * kSecond)) * 8;
+    ++judged.tuples;
+    judged.within += number(tuple, "low_bits_per_second") <= truth && truth <= number(tuple, "high_bits_per_second");
+    judged.errors += std::abs(number(tuple, "bits_per_second") - truth) / truth;
+  }
+  return judged;
+}
+
+TEST(FlowRate, AgreesWithTheSendersUnderOversubscription) {
+  constexpr int kSeconds = 8;
+  for (const double factor : {1.2, 2.0, 4.0}) {
+    const std::vector<FlowSpec> flows = rates::testing::slow_flows(6, factor, kSeconds);
+    const MirrorRun model = run_mirror(flows, rates::testing::slow_mirror(), 1);
+    Harness run(parser(kSlow, kSlow));
+    run.all(frames_of(model, flows));
+    const Judged judged = judge(run, model, kSeconds, "sequence");
+    EXPECT_EQ(judged.tuples, 6 * (kSeconds - 1)) << factor;
+    // The interval of a tuple is not exactly the second: some windows of 140 ms begin before it.
+    EXPECT_LE(judged.errors / judged.tuples, 0.02) << factor;
+    for (const Tuple& tuple : run.tuples()) {
+      if (tuple["method"] != "sequence") continue;  // the last copies
+      EXPECT_NEAR(number(tuple, "sampling_share"), 1 / factor, 0.4 / factor);
+      EXPECT_EQ(tuple["mirror_state"], "steady");
+    }
+  }
+}
+
+TEST(FlowRate, UdpIsScaledByTheShareOfTcpBesideIt) {
+  constexpr int kSeconds = 6;
+  std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, kSeconds);
+  flows[0].udp = flows[1].udp = true;
+  const MirrorRun model = run_mirror(flows, rates::testing::slow_mirror(), 2);
+  Harness run(parser(kSlow, kSlow));
+  run.all(frames_of(model, flows));
+  const Judged judged = judge(run, model, kSeconds, "share");
+  EXPECT_EQ(judged.tuples, 2 * (kSeconds - 1));
+  EXPECT_GE(judged.within, 0.95 * judged.tuples);
+  EXPECT_LE(judged.errors / judged.tuples, 0.3);
+}
+
+// Copies are missing, and no sequence number tells how many.
+TEST(FlowRate, UdpAloneHasALowerBoundOnly) {
+  std::vector<FlowSpec> flows = rates::testing::slow_flows(3, 2.0, 3);
+  for (FlowSpec& flow : flows) flow.udp = true;
+  Harness run(parser(0, kSlow));
+  run.all(frames_of(run_mirror(flows, rates::testing::slow_mirror(), 3), flows));
+  ASSERT_FALSE(run.tuples().empty());
+  for (const Tuple& tuple : run.tuples()) {
+    EXPECT_EQ(tuple["method"], "unknown");
+    EXPECT_EQ(tuple["bits_per_second"], "-");
+    EXPECT_EQ(tuple["high_bits_per_second"], "-");
+    EXPECT_EQ(tuple["mirror_state"], "filling");
+  }
+  EXPECT_GT(number(run.tuples().front(), "low_bits_per_second"), 5e6);
+}
+
+TEST(FlowRate, RetransmissionsAreReported) {
+  Conversation conversation;
+  for (int i = 0; i < 10; ++i) conversation.client(std::string(1000, 'x'));
+  conversation.wait_ns(200 * kMs).client("y");  // the first packet of a burst ends a window
+  std::vector<Frame> frames = conversation.frames();
+  Frame again = frames[3];
+  again.time_ns = frames.back().time_ns - kMs;
+  frames.insert(frames.end() - 1, again);
+  Harness run({"flow_rate"});
+  run.all(frames);
+  EXPECT_EQ(run.tuples().at(0)["retransmitted_bytes"], "1000");
+}
+
+TEST(FlowRate, EachQueryGetsItsOwnPackets) {
+  const std::vector<Frame> frames = Conversation().handshake().client("x").frames();
+  Harness run({"flow_rate"});
+  run.feed({frames[0]}, 0b01);
+  run.feed({frames[1], frames[2]}, 0b11);
+  run.engine().end_queries(0b01);
+  run.feed({frames[3]}, 0b10);
+  run.engine().end();
+  std::map<uint64_t, int> samples;
+  for (const Tuple& tuple : run.tuples()) {
+    for (const uint64_t query : {0b01u, 0b10u}) {
+      if ((tuple.header.queries & query) != 0) samples[query] += std::stoi(tuple["samples"]);
+    }
+  }
+  EXPECT_EQ(samples[0b01], 3);
+  EXPECT_EQ(samples[0b10], 3);
+}
+
+// Neither SYNs nor flows of one segment displace a flow that sends, and flows that are no longer followed are counted.
+TEST(FlowRate, AFloodDisplacesNoFlowThatSends) {
+  const std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, 3);
+  const std::vector<Frame> real = frames_of(run_mirror(flows, rates::testing::slow_mirror(), 4), flows);
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < real.size(); ++i) {
+    frames.push_back(real[i]);
+    const auto port = static_cast<uint16_t>(20'000 + i % 40'000);
+    frames.push_back(
+        testing::tcp_frame({.src = "10.9.9.9", .src_port = port, .flags = tcp_flag::kSyn}, real[i].time_ns));
+    if (i % 2 != 0) continue;
+    frames.push_back(testing::tcp_frame({.src = "10.8.8.8", .src_port = port, .flags = tcp_flag::kAck, .payload = "x"},
+                                        real[i].time_ns));
+  }
+  EngineOptions engine;
+  engine.max_connections = 1 << 17;
+  Harness run(parser(kSlow, kSlow, 64), engine);
+  run.all(frames);
+  int by_sequence = 0;
+  for (const Tuple& tuple : run.tuples()) by_sequence += tuple["method"] == "sequence" && tuple.header.dst_port == 5001;
+  EXPECT_GE(by_sequence, 18);
+  EXPECT_GT(run.lost(LossReason::kParserMemoryFull), 1000u);
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,226 @@
+#include "parsers/link_load/link_load.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "parsers/rates/testing/model_frames.h"
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using rates::testing::FlowSpec;
+using rates::testing::kModelStartNs;
+using rates::testing::MirrorRun;
+using rates::testing::MirrorSpec;
+using rates::testing::slow_flows;
+using rates::testing::slow_mirror;
+using testing::Conversation;
+using testing::Frame;
+using testing::Harness;
+using testing::Tuple;
+using Frames = std::vector<Frame>;
+
+constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000, kStart = 1000 * kSecond;
+constexpr uint64_t kSlow = 50'000'000;
+
+const std::vector<TapNames> kTwoTaps = {{"edge-0-0", "eth2", "departures"}, {"edge-0-1", "", ""}};
+
+// The parser with these taps, whose query 0 gives the speeds.
+Harness harness(const std::vector<TapNames>& taps, uint64_t link = 4 * kSlow, uint64_t mirror = kSlow) {
+  std::vector<std::unique_ptr<Parser>> parsers;
+  parsers.push_back(make_link_load(1 << 10));
+  parsers[0]->set_taps(taps);
+  parsers[0]->set_arguments(0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0)});
+  return Harness(std::move(parsers));
+}
+
+Frames at_tap(Frames frames, uint8_t tap) {
+  for (Frame& frame : frames) frame.tap = tap;
+  return frames;
+}
+
+Frames merged(const Frames& a, const Frames& b) {
+  Frames all;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
+             [](const Frame& x, const Frame& y) { return x.time_ns < y.time_ns; });
+  return all;
+}
+
+double number(const Tuple& tuple, const std::string& field) { return std::stod(tuple[field]); }
+
+bool holds(const Tuple& tuple, double truth) {
+  return number(tuple, "low_bits_per_second") <= truth && truth <= number(tuple, "high_bits_per_second");
+}
+
+// What the senders put on their links in a second.
+double sent_in(const MirrorRun& model, size_t flows, int64_t second) {
+  double bits = 0;
+  for (uint32_t flow = 0; flow < flows; ++flow) {
+    bits +=
+        8.0 * static_cast<double>(rates::testing::sent_bytes(model, flow, second * kSecond, (second + 1) * kSecond));
+  }
+  return bits;
+}
+
+TEST(LinkLoad, WithoutTapsAllTrafficIsOneSum) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).wait_ns(kSecond).client("z");
+  Harness run({"link_load"});
+  run.all(conversation.frames());
+  EXPECT_EQ(run.lines({"switch", "port", "side", "seen", "bits_per_second", "share", "samples", "mirror_state"}).at(0),
+            "- - - measured " + std::to_string((5 * 54 + 1500) * 8) + " - 5 complete");
+  EXPECT_EQ(run.tuples().size(), 2u);
+  EXPECT_EQ(run.tuples()[1].header.time_ns, conversation.frames().back().time_ns);
+}
+
+TEST(LinkLoad, ATapWithoutPacketsIsIdle) {
+  const std::vector<FlowSpec> flows = slow_flows(3, 0.5, 4);
+  const Frames busy = frames_of(run_mirror(flows, slow_mirror(), 1), flows);
+  Harness run = harness(kTwoTaps);
+  run.all(merged(busy, at_tap({busy[0]}, 1)));
+  int idle = 0;
+  for (const Tuple& tuple : run.tuples()) {
+    if (tuple["switch"] != "edge-0-1" || tuple["samples"] != "0") continue;
+    ++idle;
+    EXPECT_EQ(tuple["seen"], "idle");
+    EXPECT_EQ(tuple["bits_per_second"], "0");
+    EXPECT_EQ(tuple["high_bits_per_second"], "0");
+    EXPECT_EQ(tuple["high_share"], "0.000000");
+    EXPECT_EQ(tuple["port"], "-");
+  }
+  EXPECT_GE(idle, 3);
+}
+
+TEST(LinkLoad, AgreesWithTheSenders) {
+  constexpr int kSeconds = 6;
+  for (const bool udp : {false, true}) {
+    std::vector<FlowSpec> flows = slow_flows(9, 2.0, kSeconds);
+    flows[0].udp = udp;
+    const MirrorRun model = run_mirror(flows, slow_mirror(), 5);
+    Harness run = harness(kTwoTaps);
+    run.all(frames_of(model, flows));
+    int tuples = 0, within = 0;
+    double errors = 0;
+    for (const Tuple& tuple : run.tuples()) {
+      const int64_t second = (tuple.header.time_ns - kModelStartNs) / kSecond;
+      if (second < 1 || second >= kSeconds) continue;
+      const double truth = sent_in(model, flows.size(), second);
+      ++tuples;
+      within += holds(tuple, truth);
+      errors += std::abs(number(tuple, "bits_per_second") - truth) / truth;
+      EXPECT_EQ(tuple["switch"], "edge-0-0");
+      EXPECT_EQ(tuple["side"], "departures");
+      EXPECT_NEAR(number(tuple, "share"), number(tuple, "bits_per_second") / (4 * kSlow), 1e-6);
+    }
+    EXPECT_EQ(tuples, kSeconds - 1);
+    EXPECT_EQ(within, tuples);
+    EXPECT_LE(errors / tuples, udp ? 0.1 : 0.01);
+  }
+}
+
+// Two mirror ports show the same flows, and each drops others of their packets.
+TEST(LinkLoad, EachTapFollowsItsOwnCopies) {
+  constexpr int kSeconds = 5;
+  const std::vector<FlowSpec> flows = slow_flows(6, 2.0, kSeconds);
+  const MirrorRun narrow = run_mirror(flows, slow_mirror(), 7);
+  MirrorSpec wide = slow_mirror();
+  wide.queue_bytes *= 3;
+  const MirrorRun other = run_mirror(flows, wide, 7);
+  Harness run = harness(kTwoTaps);
+  run.all(merged(frames_of(narrow, flows), at_tap(frames_of(other, flows), 1)));
+  std::map<std::string, int> tuples;
+  for (const Tuple& tuple : run.tuples()) {
+    const int64_t second = (tuple.header.time_ns - kModelStartNs) / kSecond;
+    if (second < 1 || second >= kSeconds) continue;
+    const double truth = sent_in(narrow, flows.size(), second);
+    ++tuples[tuple["switch"]];
+    EXPECT_TRUE(holds(tuple, truth)) << tuple["switch"] << " " << second << " " << std::to_string(truth) << " "
+                                     << tuple["low_bits_per_second"] << " " << tuple["bits_per_second"] << " "
+                                     << tuple["high_bits_per_second"] << " " << tuple["interval_ns"];
+    EXPECT_NEAR(number(tuple, "bits_per_second"), truth, 0.02 * truth) << tuple["switch"] << " " << second;
+    EXPECT_EQ(tuple["mirror_state"], "steady");
+  }
+  EXPECT_EQ(tuples, (std::map<std::string, int>{{"edge-0-0", kSeconds - 1}, {"edge-0-1", kSeconds - 1}}));
+}
+
+// The end of a response is missing, and no later packet of the server shows it.
+TEST(LinkLoad, AcknowledgementsShowWhatThePortDropped) {
+  Conversation conversation;
+  conversation.handshake().client("x");
+  for (int i = 0; i < 6; ++i) conversation.server(std::string(1000, 'y'));
+  conversation.client("z");
+  Frames frames = conversation.frames();
+  frames.erase(frames.end() - 5, frames.end() - 1);
+  Harness run({"link_load"});
+  run.all(frames);
+  ASSERT_EQ(run.tuples().size(), 1u);
+  const Tuple& tuple = run.tuples()[0];
+  EXPECT_EQ(tuple["mirror_state"], "steady");
+  EXPECT_NEAR(number(tuple, "sampling_share"), 1001.0 / 5001, 1e-4);
+  const double bytes = number(tuple, "bits_per_second") * number(tuple, "interval_ns") / 8e9;
+  EXPECT_GE(bytes, 6002 + 11 * 54);
+}
+
+TEST(LinkLoad, QueriesThatWantTheSamePacketsShareATuple) {
+  const Frames first = Conversation().handshake().client("x").frames();
+  const Frames second = Conversation({.client_port = 50000}).handshake().frames();
+  Frames later = {first.back()};
+  later[0].time_ns += kSecond;
+  Harness run({"link_load"});
+  run.feed(first, 0b011);
+  run.feed(second, 0b111);
+  run.feed(later, 0b011);
+  std::map<uint64_t, std::string> samples;
+  for (const Tuple& tuple : run.tuples()) samples[tuple.header.queries] = tuple["samples"];
+  EXPECT_EQ(samples, (std::map<uint64_t, std::string>{{0b011, "7"}, {0b100, "3"}}));
+}
+
+TEST(LinkLoad, EachQueryHasTheShareOfTheSpeedThatItGives) {
+  Harness run = harness(kTwoTaps, 1'000'000, 0);
+  run.engine().set_arguments(0, 1, std::vector<Value>{Value::u64(4'000'000), Value::u64(0), Value::i64(0)});
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  run.feed(conversation.frames(), 0b11);
+  run.engine().end();
+  std::map<uint64_t, double> shares;
+  for (const Tuple& tuple : run.tuples()) shares[tuple.header.queries] = number(tuple, "share");
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_GT(shares[0b01], 0);
+  EXPECT_NEAR(shares[0b10], shares[0b01] / 4, 1e-5);
+}
+
+// A query that ends gets what is pending, and leaves nothing to a later one with its bit.
+TEST(LinkLoad, AQueryThatEndsGetsWhatIsPending) {
+  const Frames frames = Conversation().handshake().client("x").client("y").frames();
+  Harness run({"link_load"});
+  run.feed({frames[0], frames[1]}, 0b11);
+  run.engine().end_queries(0b01);
+  ASSERT_EQ(run.tuples().size(), 1u);
+  EXPECT_EQ(run.tuples()[0].header.queries, 0b01u);
+  EXPECT_EQ(run.tuples()[0]["samples"], "2");
+  run.feed({frames[2], frames[3]}, 0b11);
+  run.engine().end();
+  std::map<uint64_t, std::string> samples;
+  for (const Tuple& tuple : run.tuples()) samples[tuple.header.queries] = tuple["samples"];
+  EXPECT_EQ(samples[0b10], "4");
+  EXPECT_EQ(samples[0b01], "2");
+}
+
+TEST(LinkLoad, SumsBeyondTheBoundAreLostAndCounted) {
+  Harness run({"link_load"});
+  for (uint64_t queries = 1; queries <= 1100; ++queries) {
+    run.feed({testing::udp_frame({}, kStart + static_cast<int64_t>(queries) * kMs / 2)}, queries);
+  }
+  EXPECT_EQ(run.lost(LossReason::kParserMemoryFull), 76u);
+  run.engine().end();
+  EXPECT_EQ(run.tuples().size(), 11u);  // one for each query
+}
+
+}  // namespace
+}  // namespace tapline

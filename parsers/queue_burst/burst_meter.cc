@@ -1,0 +1,68 @@
+#include "parsers/queue_burst/burst_meter.h"
+
+namespace tapline {
+
+using queues::FlowTable;
+
+void BurstMeter::depart(queues::View view, const Packet& packet, Emitter& out) {
+  view.tag = headers_.keep(packet, out);
+  matcher_.depart(view);
+}
+
+void BurstMeter::pass(const queues::Passage& passage) {
+  const queues::DepartureHeader& header = headers_.take(passage.tag);
+  const uint32_t flow = contents_.add(passage).flow;
+  if (flow >= latest_.size()) latest_.resize(flow + flow / 2 + 1);
+  latest_[flow] = header;
+}
+
+// Culprits that found no room of their own have no names.
+void BurstMeter::burst(const queues::Burst& burst) {
+  if (ended_.size() == kMostEnded) {
+    ++without_room_;
+    return;
+  }
+  Ended& ended = ended_.emplace_back(Ended{burst, {}});
+  std::erase_if(ended.burst.culprits, [](const auto& culprit) { return culprit.flow == FlowTable::kOthers; });
+  for (const queues::Burst::Culprit& culprit : ended.burst.culprits) ended.culprits.push_back(latest_[culprit.flow]);
+}
+
+void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
+  matcher_.advance(out.now_ns());
+  for (const Ended& ended : ended_) {
+    for (size_t rank = 0; rank < ended.culprits.size(); ++rank) emit(queue, queries, ended, rank, out);
+  }
+  ended_.clear();
+  if (without_room_ != 0) out.lose(LossReason::kParserMemoryFull, without_room_, queries);
+  without_room_ = 0;
+}
+
+void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out) {
+  const queues::Burst& burst = ended.burst;
+  const queues::BusyPeriod::Culprit& bytes = burst.culprits[rank].bytes;
+  TupleHeader header = ended.culprits[rank].header;
+  header.time_ns = out.now_ns();
+  header.queries = queries;
+  const double share =
+      burst.all.direct == 0 ? 0 : static_cast<double>(bytes.direct) / static_cast<double>(burst.all.direct);
+  const Value values[] = {Value::string(queue),
+                          Value::u64(rank + 1),
+                          Value::boolean(ended.culprits[rank].from_client),
+                          Value::i64(burst.begin_ns),
+                          Value::u64(static_cast<uint64_t>(burst.end_ns - burst.begin_ns)),
+                          Value::u64(static_cast<uint64_t>(burst.max_delay_ns)),
+                          Value::u64(burst.peak_bytes),
+                          Value::u64(burst.packets),
+                          Value::u64(burst.bytes),
+                          Value::u64(burst.victims),
+                          Value::u64(burst.flows),
+                          Value::u64(burst.lost),
+                          Value::f64(share),
+                          Value::u64(bytes.direct / burst.victims),
+                          Value::u64(bytes.indirect / burst.victims),
+                          Value::u64(bytes.original / burst.victims)};
+  // One event for a burst: with the flow that its victims found most of.
+  rank == 0 ? out.emit_event(header, values) : out.emit(header, values);
+}
+
+}  // namespace tapline

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsers/api/parser.h"
+#include "parsers/queues/departure_headers.h"
+#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_settings.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline {
+
+// Reports the busy periods of one queue in which packets waited too long, with the flows that caused it. Not
+// thread-safe.
+class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
+ public:
+  struct Settings : queues::QueueSettings {
+    int64_t delay_ns = 0;  // a packet that waits so long is a victim
+
+    bool operator==(const Settings&) const = default;
+    static Settings of(std::span<const Value> arguments) {
+      return {queues::QueueSettings::of(arguments), static_cast<int64_t>(arguments[0].as_u64())};
+    }
+    queues::ContentsOptions contents() const {
+      queues::ContentsOptions options = QueueSettings::contents();
+      options.victim_delay_ns = delay_ns;
+      return options;
+    }
+  };
+
+  explicit BurstMeter(const Settings& settings)
+      : max_delay_ns_(settings.max_delay_ns), contents_(settings.contents(), this), matcher_(settings.match(), this) {}
+
+  void arrive(const queues::View& view) { matcher_.arrive(view); }
+  void depart(queues::View view, const Packet& packet, Emitter& out);
+  void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
+  void finish() {
+    matcher_.finish();
+    contents_.finish();
+  }
+  void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+
+ private:
+  // A burst that waits for its tuples, with the headers of its culprits.
+  struct Ended {
+    queues::Burst burst;
+    std::vector<queues::DepartureHeader> culprits;
+  };
+  static constexpr size_t kMostEnded = 256;
+
+  void pass(const queues::Passage& passage) override;
+  void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }
+  void burst(const queues::Burst& burst) override;
+  static void emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out);
+
+  int64_t max_delay_ns_;
+  queues::QueueContents contents_;
+  queues::TapMatcher matcher_;
+  queues::DepartureHeaders headers_;
+  std::vector<queues::DepartureHeader> latest_;  // of each flow
+  std::vector<Ended> ended_;                     // in this interval
+  uint64_t without_room_ = 0;                    // bursts beyond kMostEnded
+};
+
+}  // namespace tapline

@@ -1,0 +1,53 @@
+#include "parsers/queue_burst/burst_meter.h"
+#include "parsers/queues/queue_parser.h"
+
+namespace tapline {
+namespace {
+
+// Emits the bursts that filled the queues of ports, with the flows that caused them, from what taps on both sides show.
+class QueueBurst final : public queues::QueueParser<BurstMeter> {
+ public:
+  const Schema& schema() const override {
+    static const Schema schema = {
+        .name = "queue_burst",
+        .description = "Bursts that filled the queue of a switch's port, and the flows that caused them",
+        .layer = Layer::kNetwork,
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+                   {"rank", FieldType::kU64, "", "Of the flow among the burst's: 1 is the largest in share"},
+                   {"from_client", FieldType::kBool, "", "Whether the client sent these packets"},
+                   {"begin_ns", FieldType::kI64, "ns", "Since the epoch: the packet came that found the queue empty"},
+                   {"duration_ns", FieldType::kU64, "ns", "Until the last packet left before the queue was empty"},
+                   {"delay_ns", FieldType::kU64, "ns", "Longest wait of a packet"},
+                   {"peak_bytes", FieldType::kU64, "bytes", "Most that was in the queue"},
+                   {"burst_packets", FieldType::kU64, "packets", "Of all flows, that left"},
+                   {"burst_bytes", FieldType::kU64, "bytes", "Of all flows, that left"},
+                   {"victims", FieldType::kU64, "packets", "That waited for the delay of the argument or longer"},
+                   {"burst_flows", FieldType::kU64, "flows", "That had packets in the burst"},
+                   {"lost", FieldType::kU64, "packets", "Of all flows, that came and never left"},
+                   {"share", FieldType::kF64, "ratio", "Of the flow, in direct_bytes of all flows"},
+                   {"direct_bytes", FieldType::kU64, "bytes",
+                    "Of the flow, that left while a victim waited, on average"},
+                   {"indirect_bytes", FieldType::kU64, "bytes",
+                    "Of the flow, that left in the burst before a victim came, on average"},
+                   {"original_bytes", FieldType::kU64, "bytes",
+                    "Of the queue that a victim found, those by which the flow had raised it, on average"}},
+        .main_fields = {"src_ip", "dst_ip"},
+        .value_field = "direct_bytes",
+        .events = true,
+        .all_traffic = true,
+        .queues = true,
+        .arguments =
+            queues::QueueSettings::declare({{"delay", FieldType::kU64, "ns", "Wait from which on a packet is a victim",
+                                             "500000", 0, 10 * kNsPerSecond}}),
+        .example = {"s1:2", "1", "true", "1795827145716913767", "12207710", "11754632", "30282", "27", "31134", "25",
+                    "3", "18", "0.769856", "11766", "2364", "12025"},
+    };
+    return schema;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Parser> make_queue_burst() { return std::make_unique<QueueBurst>(); }
+
+}  // namespace tapline

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "parsers/api/parser.h"
+#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_settings.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline {
+
+// Measures how full one queue is, and how long packets wait in it. Not thread-safe.
+class DepthMeter final : private queues::MatchSink {
+ public:
+  struct Settings : queues::QueueSettings {
+    bool operator==(const Settings&) const = default;
+    static Settings of(std::span<const Value> arguments) {
+      Settings settings = {queues::QueueSettings::of(arguments)};
+      settings.every_ns = static_cast<int64_t>(arguments[0].as_u64());
+      return settings;
+    }
+  };
+
+  explicit DepthMeter(const Settings& settings)
+      : max_delay_ns_(settings.max_delay_ns),
+        contents_(settings.contents(), nullptr),
+        matcher_(settings.match(), this) {}
+
+  void arrive(const queues::View& view) { matcher_.arrive(view); }
+  void depart(const queues::View& view, const Packet& /*packet*/, Emitter& /*out*/) { matcher_.depart(view); }
+  void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
+  void finish() { matcher_.finish(); }
+  void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+
+ private:
+  // What an interval brought.
+  struct Interval {
+    queues::Finding fullest;   // of the packet that found the most bytes
+    uint64_t queue_bytes = 0;  // Σ over packets of what each found
+    int64_t least_delay_ns = INT64_MAX, longest_delay_ns = 0, delays_ns = 0;
+    uint64_t measured = 0;  // packets whose arrival was seen
+    uint64_t packets = 0, bytes = 0;
+    uint64_t error_bytes = 0;
+    bool cut = false;
+  };
+
+  void pass(const queues::Passage& passage) override;
+  void never_left(const queues::View& /*arrival*/) override {}
+
+  int64_t max_delay_ns_;
+  queues::QueueContents contents_;
+  queues::TapMatcher matcher_;
+  Interval interval_;
+  queues::MatchStatistics reported_;  // of earlier intervals
+};
+
+}  // namespace tapline

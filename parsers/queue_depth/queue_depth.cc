@@ -1,0 +1,50 @@
+#include "parsers/queue_depth/depth_meter.h"
+#include "parsers/queues/queue_parser.h"
+
+namespace tapline {
+namespace {
+
+// Emits how full the queues of ports are, from what taps on both sides show (ConQuest section 6).
+class QueueDepth final : public queues::QueueParser<DepthMeter> {
+ public:
+  const Schema& schema() const override {
+    static const Schema schema = {
+        .name = "queue_depth",
+        .description = "Bytes in the queue of a switch's port, and waits in it, exactly, from taps on both its sides",
+        .layer = Layer::kNetwork,
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+                   optional({"queue_bytes", FieldType::kU64, "bytes", "Most that a packet found in the queue"}),
+                   optional({"queue_packets", FieldType::kU64, "packets", "Found by the same packet"}),
+                   optional({"flows_in_queue", FieldType::kU64, "flows", "Found by the same packet"}),
+                   optional({"mean_queue_bytes", FieldType::kU64, "bytes", "Found by a packet on average"}),
+                   optional({"min_delay_ns", FieldType::kU64, "ns", "Shortest wait of a packet"}),
+                   optional({"mean_delay_ns", FieldType::kU64, "ns", "Mean wait of a packet"}),
+                   optional({"max_delay_ns", FieldType::kU64, "ns", "Longest wait of a packet"}),
+                   {"packets", FieldType::kU64, "packets", "That left", true},
+                   {"bytes", FieldType::kU64, "bytes", "That left, link header included", true},
+                   {"lost", FieldType::kU64, "packets", "That came and never left", true},
+                   {"lost_bytes", FieldType::kU64, "bytes", "That came and never left", true},
+                   {"never_came", FieldType::kU64, "packets", "That left and whose arrival was not seen", true},
+                   {"ambiguous", FieldType::kU64, "packets", "Whose arrival is known within bounds only", true},
+                   {"evicted", FieldType::kU64, "packets", "Arrivals that found no room in memory", true},
+                   optional({"error_bytes", FieldType::kU64, "bytes",
+                             "What the bytes in the queue may be off by; 0: exact; absent: unknown"}),
+                   {"offset_ns", FieldType::kI64, "ns", "Constant difference of the taps, which delays exclude"}},
+        .main_fields = {"queue"},
+        .value_field = "queue_bytes",
+        .interval_ns = kNsPerMs,
+        .all_traffic = true,
+        .queues = true,
+        .arguments = queues::QueueSettings::declare({queues::QueueSettings::every()}),
+        .example = {"s1:2", "28840", "20", "2", "27037", "9988076", "10885159", "11754632", "4", "4468", "18", "25956",
+                    "0", "0", "0", "0", "3477"},
+    };
+    return schema;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Parser> make_queue_depth() { return std::make_unique<QueueDepth>(); }
+
+}  // namespace tapline

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsers/api/parser.h"
+#include "parsers/queues/departure_headers.h"
+#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_settings.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline {
+
+// Measures one queue: adds up by flow what each interval brings, and emits the flows that filled the queue. Not
+// thread-safe.
+class FlowMeter final : private queues::MatchSink {
+ public:
+  struct Settings : queues::QueueSettings {
+    int64_t delay_ns = 0;  // a flow is emitted if one of its packets waited so long,
+    double share = 0;      // and its flow then had this share of the queue's bytes
+
+    bool operator==(const Settings&) const = default;
+    static Settings of(std::span<const Value> arguments) {
+      Settings settings = {queues::QueueSettings::of(arguments), static_cast<int64_t>(arguments[0].as_u64()),
+                           arguments[1].as_f64()};
+      settings.every_ns = static_cast<int64_t>(arguments[2].as_u64());
+      return settings;
+    }
+  };
+
+  explicit FlowMeter(const Settings& settings)
+      : settings_(settings), contents_(settings.contents(), nullptr), matcher_(settings.match(), this) {}
+
+  void arrive(const queues::View& view) { matcher_.arrive(view); }
+  void depart(queues::View view, const Packet& packet, Emitter& out);
+  void miss(int64_t time_ns) { contents_.miss(time_ns + settings_.max_delay_ns); }
+  void finish() { matcher_.finish(); }
+  void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+
+ private:
+  struct Flow {
+    queues::DepartureHeader latest;
+    queues::Finding finding;  // of the packet that waited longest
+    int64_t delay_ns = 0;
+    uint64_t packets = 0, bytes = 0;
+    uint64_t lost = 0;  // packets that never left
+    uint64_t error_bytes = 0;
+    bool cut = false;
+    bool active = false;  // in this interval
+    // Sums since the flow has its number: what earlier intervals reported is subtracted.
+    uint64_t waited_before_ns = 0, blamed_before_ns = 0;
+  };
+
+  void pass(const queues::Passage& passage) override;
+  void never_left(const queues::View& arrival) override;
+  Flow& active_flow(const queues::Finding& found);
+  void emit(const std::string& queue, uint64_t queries, uint32_t number, Flow& flow, Emitter& out);
+
+  Settings settings_;
+  queues::QueueContents contents_;
+  queues::TapMatcher matcher_;
+  queues::DepartureHeaders headers_;
+  std::vector<Flow> flows_;
+  std::vector<uint32_t> active_;
+  uint64_t without_room_ = 0;  // packets of flows that found no room
+};
+
+}  // namespace tapline

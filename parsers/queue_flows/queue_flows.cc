@@ -1,0 +1,51 @@
+#include "parsers/queue_flows/flow_meter.h"
+#include "parsers/queues/queue_parser.h"
+
+namespace tapline {
+namespace {
+
+// Emits the flows that filled a queue, from what taps on both its sides show (ConQuest sections 3.1 and 6).
+class QueueFlows final : public queues::QueueParser<FlowMeter> {
+ public:
+  const Schema& schema() const override {
+    static const Schema schema = {
+        .name = "queue_flows",
+        .description = "Flows that filled the queue of a switch's port, exactly, from taps on both its sides",
+        .layer = Layer::kNetwork,
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+                   {"from_client", FieldType::kBool, "", "Whether the client sent these packets"},
+                   {"delay_ns", FieldType::kU64, "ns", "Longest wait of one of its packets"},
+                   {"queued_bytes", FieldType::kU64, "bytes", "Of the flow, that this packet found in the queue"},
+                   {"queued_packets", FieldType::kU64, "packets", "Of the flow, that this packet found in the queue"},
+                   {"queue_bytes", FieldType::kU64, "bytes", "Of all flows, that this packet found in the queue"},
+                   {"flows_in_queue", FieldType::kU64, "flows", "Flows that this packet found in the queue"},
+                   {"share", FieldType::kF64, "ratio", "queued_bytes divided by queue_bytes"},
+                   {"packets", FieldType::kU64, "packets", "Of the flow, that left", true},
+                   {"bytes", FieldType::kU64, "bytes", "Of the flow, that left, link header included", true},
+                   {"waited_ns", FieldType::kU64, "ns", "Waits of its packets together", true},
+                   {"blamed_ns", FieldType::kU64, "ns", "Waits of all packets while one of its was sent", true},
+                   {"lost", FieldType::kU64, "packets", "Of the flow, that came and never left", true},
+                   optional({"error_bytes", FieldType::kU64, "bytes",
+                             "What the bytes in the queue may be off by; 0: exact; absent: unknown"})},
+        .main_fields = {"src_ip", "dst_ip"},
+        .value_field = "queued_bytes",
+        .interval_ns = kNsPerMs,
+        .all_traffic = true,
+        .queues = true,
+        .arguments = queues::QueueSettings::declare(
+            {{"delay", FieldType::kU64, "ns", "Least longest wait of an emitted flow's packets", "500000", 0,
+              10 * kNsPerSecond},
+             {"share", FieldType::kF64, "", "Least share of the queue of an emitted flow", "0.01", 0, 1},
+             queues::QueueSettings::every()}),
+        .example = {"s1:2", "true", "11754632", "21630", "15", "28840", "2", "0.750000", "2", "2884", "22366786",
+                    "32899771", "14", "0"},
+    };
+    return schema;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Parser> make_queue_flows() { return std::make_unique<QueueFlows>(); }
+
+}  // namespace tapline

@@ -1,0 +1,281 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "parsers/queues/testing/queue_frames.h"
+
+namespace tapline {
+namespace {
+
+using queues::testing::datagram;
+using queues::testing::kArrivals;
+using queues::testing::kDepartures;
+using queues::testing::kProbe;
+using queues::testing::kStart;
+using queues::testing::sort_by_time;
+using queues::testing::two_flows;
+using testing::Frame;
+using testing::Harness;
+using testing::Tuple;
+using Lines = std::vector<std::string>;
+
+struct Arguments {
+  uint64_t delay_ns = 0;
+  double share = 0;
+  uint64_t every_ns = kNsPerSecond;
+  std::string_view flow = "five_tuple";
+};
+
+Harness harness_of(const Arguments& arguments) {
+  const Value values[] = {Value::u64(arguments.delay_ns), Value::f64(arguments.share),   Value::u64(arguments.every_ns),
+                          Value::string(arguments.flow),  Value::u64(10 * kNsPerSecond), Value::boolean(false)};
+  return queues::testing::tapped("queue_flows", values);
+}
+
+// All but the probe's.
+std::vector<Tuple> tuples_of(const Harness& harness) {
+  std::vector<Tuple> tuples = harness.tuples();
+  std::erase_if(tuples, [](const Tuple& tuple) { return tuple.header.src_port == kProbe; });
+  return tuples;
+}
+
+TEST(QueueFlows, ReportsWhatEachFlowHadInTheQueue) {
+  Harness harness = harness_of({});
+  harness.all(two_flows(12));
+  // Packet 11 comes at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; of its flow 5, 7, 8, 10.
+  // Packet 9 comes at 180 µs, to packets 4 (which leaves at 200 µs) to 8: of its flow 6.
+  const std::vector<Tuple> tuples = tuples_of(harness);
+  ASSERT_EQ(tuples.size(), 2u);
+  const auto line = [](const Tuple& tuple) {
+    std::string text;
+    for (const char* field : {"queue", "delay_ns", "queued_packets", "queued_bytes", "queue_bytes", "flows_in_queue",
+                              "packets", "bytes", "lost", "error_bytes"})
+      text += tuple[field] + " ";
+    return text;
+  };
+  EXPECT_EQ(line(tuples[0]), "s1:2 220000 1 1000 5000 2 4 4000 0 0 ");
+  EXPECT_EQ(line(tuples[1]), "s1:2 260000 4 4000 6000 2 8 8000 0 0 ");
+  EXPECT_EQ(tuples[1].endpoints(), "10.0.0.1:2002>10.0.0.2:53");
+  EXPECT_EQ(tuples[1]["from_client"], "true");
+}
+
+TEST(QueueFlows, OnlyFlowsAboveTheThresholdsAreReported) {
+  Harness by_share = harness_of({.share = 0.5});
+  by_share.all(two_flows(12));
+  ASSERT_EQ(tuples_of(by_share).size(), 1u);
+  EXPECT_EQ(tuples_of(by_share)[0]["queued_packets"], "4");
+  Harness by_delay = harness_of({.delay_ns = 240'000});
+  by_delay.all(two_flows(12));
+  EXPECT_EQ(tuples_of(by_delay).size(), 1u);
+}
+
+TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
+  Harness harness = harness_of({.share = 0.5});
+  const Value values[] = {
+      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::boolean(false)};
+  harness.engine().set_arguments(0, 1, values);
+  harness.feed(two_flows(12), 3);
+  harness.engine().end();
+  std::map<uint64_t, Lines> packets;
+  for (const Tuple& tuple : harness.tuples()) packets[tuple.header.queries].push_back(tuple["packets"]);
+  EXPECT_EQ(packets[1], (Lines{"8"}));
+  EXPECT_EQ(packets[2], (Lines{"1", "12"}));
+}
+
+TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
+  for (const std::string_view unit : {"destination", "five_tuple"}) {
+    Harness harness = harness_of({.every_ns = kNsPerMs, .flow = unit});
+    harness.all(two_flows(300));
+    uint64_t waited_ns = 0, blamed_ns = 0, packets = 0, expected_ns = 0;
+    for (const Tuple& tuple : harness.tuples()) {
+      waited_ns += std::stoull(tuple["waited_ns"]);
+      blamed_ns += std::stoull(tuple["blamed_ns"]);
+      packets += std::stoull(tuple["packets"]);
+    }
+    for (uint64_t i = 0; i < 300; ++i) expected_ns += 40'000 * (i + 1) - i * 20'000;
+    EXPECT_EQ(packets, 301u);  // with the probe, which does not wait
+    EXPECT_EQ(waited_ns, expected_ns);
+    EXPECT_GE(harness.tuples().size(), 12u);
+    // What a flow is blamed for after its last packet has no tuple.
+    EXPECT_LE(blamed_ns, expected_ns);
+    EXPECT_GE(blamed_ns, unit == "destination" ? expected_ns : expected_ns - expected_ns / 100);
+  }
+}
+
+TEST(QueueFlows, WhatNeverLeavesIsCountedAsLost) {
+  std::vector<Frame> frames = two_flows(90);
+  std::erase_if(frames, [](const Frame& frame) { return frame.tap == kDepartures && frame.bytes[19] % 10 == 2; });
+  Harness harness = harness_of({});
+  harness.all(frames);
+  uint64_t lost = 0, packets = 0;
+  for (const Tuple& tuple : tuples_of(harness)) {
+    lost += std::stoull(tuple["lost"]);
+    packets += std::stoull(tuple["packets"]);
+  }
+  EXPECT_EQ(lost, 9u);
+  EXPECT_EQ(packets, 81u);
+}
+
+TEST(QueueFlows, DestinationsShowIncast) {
+  Harness harness = harness_of({.flow = "destination"});
+  harness.all(two_flows(12));
+  const std::vector<Tuple> tuples = tuples_of(harness);
+  ASSERT_EQ(tuples.size(), 1u);
+  EXPECT_EQ(tuples[0]["packets"], "12");
+  EXPECT_EQ(tuples[0]["share"].substr(0, 1), "1");
+}
+
+// Only its first tap shows a datagram that was put together: nobody knows when it left.
+TEST(QueueFlows, FragmentsMakeTheContentsUncertain) {
+  std::vector<Frame> frames = two_flows(12);
+  for (const uint8_t part : {0, 1}) {
+    Frame frame = datagram(3000, 77, kArrivals, kStart + 30'000);
+    frame.bytes.resize(14 + 20 + 16);
+    frame.bytes[16] = 0;
+    frame.bytes[17] = 36;  // length
+    frame.bytes[20] = part == 0 ? 0x20 : 0;
+    frame.bytes[21] = part * 2;
+    frames.push_back(frame);
+  }
+  sort_by_time(&frames);
+  Harness harness = harness_of({});
+  harness.all(frames);
+  for (const Tuple& tuple : tuples_of(harness)) {
+    EXPECT_NE(tuple.header.src_port, 3000);
+    EXPECT_EQ(tuple["error_bytes"], "-");
+    EXPECT_EQ(tuple["lost"], "0");
+  }
+  EXPECT_EQ(tuples_of(harness).size(), 2u);
+}
+
+TEST(QueueFlows, WithoutBothTapsThereIsNothingToReport) {
+  for (const char* side : {"arrivals", ""}) {
+    std::vector<std::unique_ptr<Parser>> parsers;
+    parsers.push_back(make_parser("queue_flows"));
+    const TapNames taps[] = {{"s1", "2", "arrivals"}, {"s1", "2", side}};
+    parsers[0]->set_taps(taps);
+    Harness harness(std::move(parsers));
+    harness.all(two_flows(30));
+    EXPECT_TRUE(harness.tuples().empty());
+  }
+}
+
+// 152 packets came, 134 left; the third burst was longer than the queue.
+TEST(QueueFlows, NamesTheBurstsOfARealQueue) {
+  Harness harness = harness_of({.delay_ns = 5 * kNsPerMs, .share = 0.5});
+  harness.all(queues::testing::captured_queue());
+  ASSERT_EQ(harness.tuples().size(), 1u);
+  const Tuple& tuple = harness.tuples()[0];
+  EXPECT_EQ(tuple.endpoints(), "10.99.1.2:40003>10.99.2.2:7000");
+  EXPECT_EQ(tuple["error_bytes"], "0");
+}
+
+// A real capture is sent through a queue that is drained at a rate of our choice; both sides are tapped. Each tuple is
+// compared with the definition (ConQuest, definition 3.1), evaluated over all packets.
+class RealTraffic : public ::testing::TestWithParam<const char*> {};
+
+struct Crossing {
+  uint64_t flow = 0;
+  int64_t arrival_ns = 0, departure_ns = 0;
+  uint32_t bytes = 0;
+};
+
+// The switch tags what it sends.
+Frame tagged(const Frame& frame, int64_t time_ns) {
+  Frame copy = frame;
+  const uint8_t tag[4] = {0x81, 0, 0, 102};
+  copy.bytes.insert(copy.bytes.begin() + 12, tag, tag + 4);
+  copy.wire_bytes = frame.raw().wire_bytes + 4;
+  copy.time_ns = time_ns;
+  copy.tap = kDepartures;
+  return copy;
+}
+
+// The capture's packets at both taps, at 60 % load, and the truth about them.
+struct Tapped {
+  std::vector<Frame> frames;
+  std::vector<Crossing> crossings;
+};
+
+Tapped tap(std::vector<Frame> capture) {
+  capture.resize(std::min<size_t>(capture.size(), 5000));
+  uint64_t total_bytes = 0;
+  for (const Frame& frame : capture) total_bytes += frame.raw().wire_bytes;
+  const int64_t begin_ns = capture.front().time_ns;
+  const auto span_ns = static_cast<double>(capture.back().time_ns - begin_ns);
+  // The taps' constant difference is followed over ten seconds.
+  const double scale = std::min(1.0, 9e9 / span_ns);
+  const double ns_per_byte = 0.6 * span_ns * scale / static_cast<double>(total_bytes);
+  Tapped tapped;
+  tapped.frames = {datagram(kProbe, 1, kArrivals, kStart), datagram(kProbe, 1, kDepartures, kStart)};
+  int64_t free_ns = 0, before_ns = kStart + kNsPerMs;
+  const FlowHasher hasher(testing::kTestKey);
+  for (const Frame& frame : capture) {
+    Packet packet;
+    if (decode(frame.raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
+    // Some packets of the capture have the same time: a link carries one at a time.
+    const auto since_ns = static_cast<int64_t>(static_cast<double>(frame.time_ns - begin_ns) * scale);
+    const int64_t arrival_ns = before_ns = std::max(kStart + kNsPerMs + since_ns, before_ns + 1);
+    const uint32_t bytes = packet.wire_bytes + 4;
+    free_ns = std::max(free_ns, arrival_ns) + std::max<int64_t>(1, static_cast<int64_t>(ns_per_byte * bytes));
+    const bool ascending =
+        packet.src_ip < packet.dst_ip || (packet.src_ip == packet.dst_ip && packet.src_port < packet.dst_port);
+    tapped.crossings.push_back({packet.flow_hash * 2 + ascending, arrival_ns, free_ns, bytes});
+    tapped.frames.push_back(frame);
+    tapped.frames.back().time_ns = arrival_ns;
+    tapped.frames.push_back(tagged(frame, free_ns));
+  }
+  sort_by_time(&tapped.frames);
+  return tapped;
+}
+
+// By delay, bytes of the flow and bytes in the queue: each packet's answer. Several may coincide.
+std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& crossings) {
+  std::multimap<std::string, size_t> answers;
+  size_t begin = 0;
+  std::map<uint64_t, uint64_t> of_flow;
+  uint64_t queue_bytes = 0;
+  for (size_t i = 0; i < crossings.size(); ++i) {
+    for (; begin < i && crossings[begin].departure_ns < crossings[i].arrival_ns; ++begin) {
+      of_flow[crossings[begin].flow] -= crossings[begin].bytes;
+      queue_bytes -= crossings[begin].bytes;
+    }
+    const int64_t delay_ns = crossings[i].departure_ns - crossings[i].arrival_ns;
+    answers.emplace(
+        std::to_string(delay_ns) + " " + std::to_string(of_flow[crossings[i].flow]) + " " + std::to_string(queue_bytes),
+        i);
+    of_flow[crossings[i].flow] += crossings[i].bytes;
+    queue_bytes += crossings[i].bytes;
+  }
+  return answers;
+}
+
+TEST_P(RealTraffic, TuplesEqualTheDefinition) {
+  const std::string path = testing::reference_capture(GetParam());
+  if (path.empty()) GTEST_SKIP() << "no reference captures";
+  const Tapped tapped = tap(testing::read_capture(path));
+  Harness harness = harness_of({.every_ns = kNsPerMs});
+  harness.all(tapped.frames);
+  std::multimap<std::string, size_t> expected = answers_of(tapped.crossings);
+  size_t packets = 0, certain = 0;
+  for (const Tuple& tuple : tuples_of(harness)) {
+    const auto found = expected.find(tuple["delay_ns"] + " " + tuple["queued_bytes"] + " " + tuple["queue_bytes"]);
+    ASSERT_NE(found, expected.end()) << tuple.endpoints() << " " << tuple["delay_ns"];
+    expected.erase(found);
+    packets += std::stoul(tuple["packets"]);
+    certain += tuple["error_bytes"] == "0";
+  }
+  EXPECT_EQ(packets, tapped.crossings.size());
+  EXPECT_GT(certain, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, RealTraffic,
+                         ::testing::Values("generated/three_tier.pcap.zst", "generated/http_zipf.pcap.zst",
+                                           "generated/http_ipv6.pcap.zst"));
+
+}  // namespace
+}  // namespace tapline

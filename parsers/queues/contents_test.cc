@@ -1,0 +1,300 @@
+// The exact contents against an evaluator that follows the definitions packet by packet.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/testing/queue_simulator.h"
+
+namespace tapline::queues {
+namespace {
+
+using testing::TrafficOptions;
+
+struct Truth {
+  uint64_t bytes = 0, packets = 0, own_bytes = 0, own_packets = 0;
+  std::map<uint64_t, uint64_t> of_flow;
+};
+
+// ConQuest, definition 3.1: what left before packet i and not before from_ns. A link sends one packet at a time, so of
+// departures with the same time the earlier in order left before.
+Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) {
+  Truth truth;
+  for (size_t j = 0; j < i; ++j) {
+    if (passages[j].departure_ns < from_ns) continue;
+    truth.bytes += passages[j].bytes;
+    ++truth.packets;
+    truth.of_flow[passages[j].flow_key] += passages[j].bytes;
+    if (passages[j].flow_key != passages[i].flow_key) continue;
+    truth.own_bytes += passages[j].bytes;
+    ++truth.own_packets;
+  }
+  return truth;
+}
+
+void expect_equal(const Finding& found, const Truth& truth) {
+  ASSERT_EQ(found.queue_bytes, truth.bytes);
+  ASSERT_EQ(found.queue_packets, truth.packets);
+  ASSERT_EQ(found.own_bytes, truth.own_bytes);
+  ASSERT_EQ(found.own_packets, truth.own_packets);
+  ASSERT_EQ(found.flows, truth.of_flow.size());
+  ASSERT_EQ(found.error_bytes, 0u);
+  ASSERT_FALSE(found.cut);
+}
+
+TrafficOptions random_queue(uint32_t seed) {
+  return {.packets = 60 + seed % 80,
+          .flows = 1 + seed % 13,
+          .load = 0.3 + 0.1 * (seed % 9),
+          .burst_share = 0.01 * (seed % 7),
+          .buffer_bytes = 3000u << seed % 6,
+          .resolution_ns = seed % 3 == 0 ? 1000 : 1};
+}
+
+TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
+  for (uint32_t seed = 0; seed < 10'000; ++seed) {
+    const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
+    QueueContents contents({.max_flows = 64}, nullptr);
+    for (size_t i = 0; i < passages.size(); ++i) {
+      expect_equal(contents.add(passages[i]), evaluate(passages, i, passages[i].arrival_ns));
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", packet " << i;
+    }
+  }
+}
+
+// Two classes: every third packet of the model's order overtakes. Delays differ, and arrivals are out of order.
+std::vector<Passage> two_classes(uint32_t seed) {
+  std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
+  for (size_t i = 0; i + 7 < passages.size(); i += 3) {
+    std::swap(passages[i].arrival_ns, passages[i + 7].arrival_ns);
+    passages[i].arrival_ns = std::min(passages[i].arrival_ns, passages[i].departure_ns);
+    for (const size_t j : {i, i + 7}) passages[j].earliest_ns = passages[j].latest_ns = passages[j].arrival_ns;
+  }
+  return passages;
+}
+
+TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    const std::vector<Passage> passages = two_classes(seed);
+    ContentsOptions within = {.max_flows = 64, .reordering_ns = 100'000'000};
+    ContentsOptions across = within;
+    across.across_classes_decay_ns = 20'000;
+    QueueContents own_class(within, nullptr), all_classes(across, nullptr);
+    MaxDelay max_delay(across.across_classes_decay_ns);
+    for (size_t i = 0; i < passages.size(); ++i) {
+      max_delay.observe(passages[i].departure_ns, passages[i].delay_ns());
+      expect_equal(own_class.add(passages[i]), evaluate(passages, i, passages[i].arrival_ns));
+      expect_equal(all_classes.add(passages[i]),
+                   evaluate(passages, i, passages[i].departure_ns - max_delay.delay_ns()));
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", packet " << i;
+    }
+  }
+}
+
+// Which flow was served at each moment of each packet's wait.
+std::map<uint64_t, uint64_t> blame_of(const std::vector<Passage>& passages, uint64_t* unknown_ns) {
+  std::map<uint64_t, uint64_t> blamed_ns;
+  for (size_t i = 0; i < passages.size(); ++i) {
+    int64_t free_ns = passages[0].arrival_ns;
+    *unknown_ns += static_cast<uint64_t>(std::max<int64_t>(free_ns - passages[i].arrival_ns, 0));
+    for (size_t j = 0; j <= i; ++j) {
+      const int64_t from_ns = std::max(free_ns, passages[i].arrival_ns);
+      if (passages[j].departure_ns > from_ns)
+        blamed_ns[passages[j].flow_key] += static_cast<uint64_t>(passages[j].departure_ns - from_ns);
+      free_ns = passages[j].departure_ns;
+    }
+  }
+  return blamed_ns;
+}
+
+void expect_waits(const std::vector<Passage>& passages) {
+  QueueContents contents({.max_flows = 64, .reordering_ns = 100'000'000}, nullptr);
+  std::map<uint64_t, uint32_t> flows;
+  std::map<uint64_t, uint64_t> waited_ns;
+  for (const Passage& passage : passages) {
+    const Finding found = contents.add(passage);
+    if (flows.emplace(passage.flow_key, found.flow).second) contents.hold(found.flow);
+    waited_ns[passage.flow_key] += static_cast<uint64_t>(passage.delay_ns());
+  }
+  uint64_t unknown_ns = 0, all_waited_ns = 0, all_blamed_ns = 0;
+  std::map<uint64_t, uint64_t> blamed_ns = blame_of(passages, &unknown_ns);
+  for (const auto& [key, flow] : flows) {
+    ASSERT_EQ(contents.waits().waited_ns(flow), waited_ns[key]);
+    ASSERT_EQ(contents.waits().blamed_ns(flow), blamed_ns[key]);
+    all_waited_ns += waited_ns[key];
+    all_blamed_ns += contents.waits().blamed_ns(flow);
+  }
+  ASSERT_EQ(contents.waits().unknown_ns(), unknown_ns);
+  ASSERT_EQ(all_waited_ns, all_blamed_ns + unknown_ns);
+}
+
+TEST(WaitLedger, EachNanosecondOfAWaitIsBlamedOnTheFlowThatWasServed) {
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    expect_waits(testing::passages_of(testing::simulate(random_queue(seed), seed)));
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+    expect_waits(two_classes(seed));
+    if (HasFatalFailure()) FAIL() << "two classes, seed " << seed;
+  }
+}
+
+class Kept final : public BurstSink {
+ public:
+  void burst(const Burst& burst) override { bursts.push_back(burst); }
+  std::vector<Burst> bursts;
+};
+
+struct TruePeriod {
+  Burst burst;
+  std::map<uint64_t, BusyPeriod::Culprit> culprits;
+};
+
+// The levels of the queue when a packet came, bottom first: which flow's packet raised it there. Replays each arrival
+// and departure of the period, in order of time.
+std::vector<std::pair<uint64_t, uint64_t>> levels_at(const std::vector<Passage>& passages, size_t begin,
+                                                     size_t victim) {
+  std::vector<std::pair<uint64_t, uint64_t>> levels;
+  size_t gone = begin;
+  for (size_t i = begin; i <= victim; ++i) {
+    for (; gone < i && passages[gone].departure_ns < passages[i].arrival_ns; ++gone) {
+      uint64_t bytes = passages[gone].bytes;
+      while (bytes > 0) {
+        const uint64_t part = std::min(bytes, levels.back().second);
+        bytes -= part;
+        if ((levels.back().second -= part) == 0) levels.pop_back();
+      }
+    }
+    if (i < victim) levels.push_back({passages[i].flow_key, passages[i].bytes});
+  }
+  return levels;
+}
+
+std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t victim_delay_ns) {
+  std::vector<TruePeriod> periods;
+  size_t begin = 0;
+  for (size_t i = 0; i < passages.size(); ++i) {
+    const Truth found = evaluate(passages, i, passages[i].arrival_ns);
+    if (found.packets == 0 || periods.empty()) {
+      begin = i;
+      periods.emplace_back();
+      periods.back().burst.begin_ns = passages[i].arrival_ns;
+    }
+    Burst& burst = periods.back().burst;
+    burst.end_ns = passages[i].departure_ns;
+    burst.max_delay_ns = std::max(burst.max_delay_ns, passages[i].delay_ns());
+    burst.peak_bytes = std::max(burst.peak_bytes, found.bytes + passages[i].bytes);
+    ++burst.packets;
+    if (passages[i].delay_ns() < victim_delay_ns) continue;
+    ++burst.victims;
+    for (const auto& [key, bytes] : found.of_flow) periods.back().culprits[key].direct += bytes;
+    for (size_t j = begin; j < i && passages[j].departure_ns < passages[i].arrival_ns; ++j)
+      periods.back().culprits[passages[j].flow_key].indirect += passages[j].bytes;
+    for (const auto& [key, bytes] : levels_at(passages, begin, i)) periods.back().culprits[key].original += bytes;
+  }
+  std::erase_if(periods, [](const TruePeriod& period) { return period.burst.victims == 0; });
+  return periods;
+}
+
+TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
+  size_t bursts = 0;
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    constexpr int64_t kVictimDelayNs = 3000;
+    const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
+    Kept kept;
+    QueueContents contents({.max_flows = 64, .victim_delay_ns = kVictimDelayNs}, &kept);
+    for (const Passage& passage : passages) contents.add(passage);
+    contents.finish();
+    const std::vector<TruePeriod> periods = periods_of(passages, kVictimDelayNs);
+    ASSERT_EQ(kept.bursts.size(), periods.size()) << seed;
+    for (size_t i = 0; i < periods.size(); ++i) {
+      const Burst& burst = kept.bursts[i];
+      const Burst& truth = periods[i].burst;
+      ASSERT_EQ(burst.begin_ns, truth.begin_ns) << seed;
+      ASSERT_EQ(burst.end_ns, truth.end_ns);
+      ASSERT_EQ(burst.packets, truth.packets);
+      ASSERT_EQ(burst.victims, truth.victims);
+      ASSERT_EQ(burst.peak_bytes, truth.peak_bytes);
+      ASSERT_EQ(burst.max_delay_ns, truth.max_delay_ns);
+      uint64_t direct = 0, original = 0;
+      for (const Burst::Culprit& culprit : burst.culprits) {
+        const auto found = periods[i].culprits.find(culprit.flow_key);
+        const BusyPeriod::Culprit expected = found == periods[i].culprits.end() ? BusyPeriod::Culprit{} : found->second;
+        ASSERT_EQ(culprit.bytes.direct, expected.direct) << seed;
+        ASSERT_EQ(culprit.bytes.indirect, expected.indirect) << seed;
+        ASSERT_EQ(culprit.bytes.original, expected.original) << seed;
+        direct += culprit.bytes.direct;
+        original += culprit.bytes.original;
+      }
+      ASSERT_EQ(direct, original);
+    }
+    bursts += periods.size();
+  }
+  EXPECT_GT(bursts, 1000u);
+}
+
+TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
+  Kept kept;
+  QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
+  uint64_t cut = 0;
+  // Every packet waited since the beginning, and has its own flow.
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    const auto time_ns = static_cast<int64_t>(i);
+    const Finding found = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));
+    EXPECT_LE(contents.packets_kept(), 1024u);
+    EXPECT_LE(contents.flows().size(), 16u);
+    EXPECT_LE(found.queue_packets, i);
+    EXPECT_EQ(found.cut, found.queue_packets < i);
+    cut += found.cut;
+  }
+  EXPECT_GT(cut, 0u);
+  EXPECT_GT(contents.flows().without_room(), 0u);
+  EXPECT_GT(contents.waits().unknown_ns(), 0u);
+  contents.finish();
+  ASSERT_EQ(kept.bursts.size(), 1u);
+  EXPECT_LE(kept.bursts[0].culprits.size(), Burst::kMostCulprits);
+}
+
+// Losses at the taps: the bytes that a packet found differ from the truth by no more than is said.
+TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
+  class Chain final : public MatchSink {
+   public:
+    void pass(const Passage& passage) override { findings.push_back(contents.add(passage)); }
+    void never_left(const View&) override { contents.lose(); }
+    QueueContents contents{{}, nullptr};
+    std::vector<Finding> findings;
+  };
+  uint64_t uncertain = 0, different = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    const auto packets = testing::simulate({.packets = 3000, .flows = 5, .equal_share = 0.3}, seed);
+    const std::vector<Passage> passages = testing::passages_of(packets);
+    Chain chain;
+    MatchOptions options;
+    options.offset_ns = 0;
+    options.reordering_ns = 0;
+    TapMatcher matcher(options, &chain);
+    for (const auto& event : testing::tapped(packets, {.arrivals_lost = 0.05}, seed)) {
+      event.departure ? matcher.depart(event.view) : matcher.arrive(event.view);
+    }
+    matcher.finish();
+    ASSERT_EQ(chain.findings.size(), passages.size());
+    for (size_t i = 0; i < passages.size(); ++i) {
+      const Finding& found = chain.findings[i];
+      if (!found.arrival_known) continue;
+      const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
+      const uint64_t error =
+          found.queue_bytes > truth.bytes ? found.queue_bytes - truth.bytes : truth.bytes - found.queue_bytes;
+      EXPECT_LE(error, found.error_bytes);
+      const uint64_t own =
+          found.own_bytes > truth.own_bytes ? found.own_bytes - truth.own_bytes : truth.own_bytes - found.own_bytes;
+      EXPECT_LE(own, found.error_bytes);
+      uncertain += found.error_bytes > 0;
+      different += error > 0;
+    }
+  }
+  EXPECT_GT(uncertain, 0u);
+  EXPECT_GT(different, 0u);
+}
+
+}  // namespace
+}  // namespace tapline::queues

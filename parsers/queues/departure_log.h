@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace tapline::queues {
+
+// The latest departures of a queue in their order, by number: 24 bytes each. The ring grows up to its bound; beyond it
+// the oldest ones are dropped. Not thread-safe.
+class DepartureLog {
+ public:
+  struct Departure {
+    int64_t time_ns;
+    uint64_t bytes_before;  // of all earlier ones
+    uint32_t flow;
+    uint32_t bytes;
+  };
+
+  explicit DepartureLog(uint32_t max_packets) : max_packets_(std::max(max_packets, kFirstPackets)) {}
+
+  uint64_t first() const { return first_; }
+  uint64_t end() const { return end_; }
+  bool empty() const { return first_ == end_; }
+  bool full() const { return end_ - first_ >= max_packets_; }
+  const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
+
+  // The link was free for this packet at that time: the departure before it. `first_start_ns` is that of the first one.
+  int64_t start_ns(uint64_t number) const { return number == first_ ? first_start_ns_ : (*this)[number - 1].time_ns; }
+
+  // REQUIRES: !full(); time_ns is not below that of the departure before.
+  void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
+    if (end_ - first_ == ring_.size()) grow();
+    if (end_ == 0) first_start_ns_ = first_start_ns;
+    ring_[end_++ & mask_] = {time_ns, bytes_, flow, bytes};
+    bytes_ += bytes;
+  }
+  void pop_front() { first_start_ns_ = (*this)[first_++].time_ns; }
+
+  // Number of the first departure at that time or later.
+  uint64_t at_or_after(int64_t time_ns) const {
+    uint64_t low = first_, high = end_;
+    while (low < high) {
+      const uint64_t middle = low + (high - low) / 2;
+      if ((*this)[middle].time_ns < time_ns) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  // Bytes that left from one time to another, as far as the log goes back.
+  uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
+    return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
+  }
+
+  uint64_t memory_bytes() const { return ring_.size() * sizeof(Departure); }
+
+ private:
+  static constexpr uint32_t kFirstPackets = 1024;
+
+  uint64_t bytes_before(uint64_t number) const { return number == end_ ? bytes_ : (*this)[number].bytes_before; }
+
+  void grow() {
+    std::vector<Departure> larger(std::max<size_t>(ring_.size() * 2, kFirstPackets));
+    for (uint64_t number = first_; number < end_; ++number) larger[number & (larger.size() - 1)] = (*this)[number];
+    ring_ = std::move(larger);
+    mask_ = ring_.size() - 1;
+  }
+
+  uint64_t max_packets_;
+  std::vector<Departure> ring_;
+  uint64_t mask_ = 0;  // of the ring, whose size would take a division by 24
+  uint64_t first_ = 0, end_ = 0;
+  uint64_t bytes_ = 0;
+  int64_t first_start_ns_ = 0;
+};
+
+}  // namespace tapline::queues

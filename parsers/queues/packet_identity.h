@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+
+#include "parsers/api/bytes.h"
+#include "parsers/api/packet.h"
+
+namespace tapline::queues {
+
+// True if a number in the packet distinguishes it from all that its sender sent within a queue's delay: the IPv4
+// identification (Linux sets 0 where it promises no number), or the sequence number of TCP data. A retransmission with
+// equal bytes comes a round trip later, when what left after the original has shown that the original did not.
+inline bool is_identified(const Packet& packet) {
+  if (packet.ip_version == 4 && big_endian_16(packet.data + packet.ip_offset + 4) != 0) return true;
+  return packet.is_tcp() && packet.payload_bytes > 0;
+}
+
+// What a flow is: packets of one direction with the same addresses, protocol and ports; with the same two addresses; or
+// to the same destination (incast).
+enum class FlowUnit : uint8_t { kFiveTuple, kPair, kDestination };
+
+// Keys of flows, under a random key: nobody can aim flows at one bucket.
+class FlowKeys {
+ public:
+  explicit FlowKeys(FlowUnit unit) : unit_(unit) {
+    std::random_device random;
+    for (uint64_t& word : key_) word = (uint64_t{random()} << 32 | random()) | 1;
+  }
+
+  uint64_t key_of(const Packet& packet) const {
+    uint64_t key = fold(packet.dst_ip, key_[0]);
+    if (unit_ == FlowUnit::kDestination) return key;
+    key = fold(key ^ key_[1], fold(packet.src_ip, key_[2]));
+    if (unit_ == FlowUnit::kPair) return key;
+    // Not flow_hash: the VLAN may differ between the taps.
+    const uint64_t ports = uint64_t{packet.src_port} << 32 | uint64_t{packet.dst_port} << 16 | packet.protocol;
+    return fold(key ^ key_[3], ports + key_[1]);
+  }
+
+ private:
+  static uint64_t fold(uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+  uint64_t fold(const IpAddress& ip, uint64_t key) const {
+    uint64_t halves[2];
+    std::memcpy(halves, ip.mapped().data(), sizeof halves);
+    return fold(halves[0] + key, halves[1] + key_[4]);
+  }
+
+  FlowUnit unit_;
+  uint64_t key_[5];
+};
+
+}  // namespace tapline::queues

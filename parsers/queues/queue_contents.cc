@@ -1,0 +1,145 @@
+#include "parsers/queues/queue_contents.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tapline::queues {
+
+QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
+    : options_(options),
+      bursts_(bursts),
+      flows_(options.max_flows),
+      log_(options.max_packets),
+      max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)) {}
+
+Finding QueueContents::add(const Passage& passage) {
+  bool is_new = false;
+  const uint32_t flow = flows_.hold(passage.flow_key, &is_new);
+  if (is_new) admit(flow);
+  if (log_.full()) make_room();
+  const int64_t earliest_ns = passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
+  log_.push(passage.departure_ns, earliest_ns, flow, passage.bytes);
+  const uint64_t number = log_.end() - 1;
+
+  int64_t from_ns = earliest_ns;
+  if (options_.across_classes_decay_ns > 0) {
+    if (passage.arrival_known) max_delay_.observe(passage.departure_ns, passage.delay_ns());
+    from_ns = passage.departure_ns - max_delay_.delay_ns();
+  }
+  move(from_ns, number);
+  if (passage.arrival_known) {
+    waits_.settle(log_, number, passage.arrival_ns);
+  } else {
+    waits_.add(log_, number, passage.earliest_ns);
+  }
+  Finding found = finding(passage, flow, from_ns);
+  found.is_new = is_new;
+  if (bursts_ != nullptr) follow_period(passage, found);
+  trim(std::min(from_ns, passage.earliest_ns));
+  return found;
+}
+
+void QueueContents::admit(uint32_t flow) {
+  window_.admit(flow);
+  waits_.admit(flow);
+  if (bursts_ != nullptr) period_.admit(flow);
+}
+
+void QueueContents::finish() {
+  if (bursts_ == nullptr) return;
+  close_period();
+}
+
+void QueueContents::make_room() {
+  window_.give_up_first(log_, [this](const auto& departure) {
+    if (bursts_ != nullptr) period_.left(departure);
+  });
+  waits_.give_up_first(log_);
+  const auto& oldest = log_[log_.first()];
+  miss(oldest.time_ns);
+  ++given_up_;
+  hold_period_flows();
+  flows_.release(oldest.flow);
+  log_.pop_front();
+}
+
+void QueueContents::move(int64_t from_ns, uint64_t end) {
+  if (bursts_ == nullptr) return window_.move(log_, from_ns, end);
+  window_.move(
+      log_, from_ns, end, [this](const auto& departure) { period_.entered(departure); },
+      [this](const auto& departure) { period_.left(departure); });
+}
+
+Finding QueueContents::finding(const Passage& passage, uint32_t flow, int64_t from_ns) const {
+  Finding found;
+  found.flow = flow;
+  found.queue_bytes = window_.all().bytes;
+  found.queue_packets = window_.all().packets;
+  found.own_bytes = window_.of(flow).bytes;
+  found.own_packets = window_.of(flow).packets;
+  found.flows = window_.flows();
+  found.arrival_known = passage.arrival_known;
+  found.cut = from_ns <= cut_until_ns_;
+  if (passage.earliest_ns < passage.latest_ns)
+    found.error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
+  return found;
+}
+
+void QueueContents::follow_period(const Passage& passage, const Finding& found) {
+  if (found.queue_packets == 0 && found.arrival_known) {
+    close_period();
+    period_.restart(log_[log_.end() - 1].bytes_before);
+    burst_.begin_ns = passage.arrival_ns;
+  }
+  burst_.end_ns = passage.departure_ns;
+  ++burst_.packets;
+  burst_.bytes += passage.bytes;
+  if (found.arrival_known) {
+    const int64_t delay_ns = passage.delay_ns();
+    burst_.max_delay_ns = std::max(burst_.max_delay_ns, delay_ns);
+    burst_.peak_bytes = std::max(burst_.peak_bytes, found.queue_bytes + passage.bytes);
+    period_.come(found.flow, passage.bytes, found.queue_bytes, delay_ns >= options_.victim_delay_ns);
+  }
+  hold_period_flows();
+}
+
+void QueueContents::close_period() {
+  hold_period_flows();
+  burst_.victims = period_.victims();
+  if (burst_.victims > 0) {
+    burst_.flows = static_cast<uint32_t>(period_.flows().size());
+    for (const uint32_t flow : period_.flows()) {
+      const BusyPeriod::Culprit bytes = period_.culprit(flow);
+      burst_.culprits.push_back({flows_.key_of(flow), flow, bytes});
+      burst_.all.direct += bytes.direct;
+      burst_.all.indirect += bytes.indirect;
+      burst_.all.original += bytes.original;
+    }
+    const auto more = [](const Burst::Culprit& a, const Burst::Culprit& b) { return a.bytes.direct > b.bytes.direct; };
+    const size_t kept = std::min(burst_.culprits.size(), Burst::kMostCulprits);
+    std::partial_sort(burst_.culprits.begin(), burst_.culprits.begin() + static_cast<ptrdiff_t>(kept),
+                      burst_.culprits.end(), more);
+    burst_.culprits.resize(kept);
+    bursts_->burst(burst_);
+  }
+  for (const uint32_t flow : period_.flows()) flows_.release(flow);
+  held_ = 0;
+  period_.restart(log_.empty() ? 0 : log_[log_.end() - 1].bytes_before);
+  burst_ = {};
+}
+
+// A flow keeps its number until its sums are reported.
+void QueueContents::hold_period_flows() {
+  for (; held_ < period_.flows().size(); ++held_) flows_.hold_again(period_.flows()[held_]);
+}
+
+// Drops what no later packet can have waited for.
+void QueueContents::trim(int64_t from_ns) {
+  const uint64_t needed = std::min(window_.begin(), waits_.begin());
+  while (log_.first() < needed && log_[log_.first()].time_ns < from_ns - options_.reordering_ns) {
+    flows_.release(log_[log_.first()].flow);
+    log_.pop_front();
+  }
+}
+
+}  // namespace tapline::queues

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "parsers/queues/busy_period.h"
+#include "parsers/queues/departure_log.h"
+#include "parsers/queues/flow_table.h"
+#include "parsers/queues/max_delay.h"
+#include "parsers/queues/passage.h"
+#include "parsers/queues/queue_window.h"
+#include "parsers/queues/wait_ledger.h"
+
+namespace tapline::queues {
+
+struct ContentsOptions {
+  uint32_t max_flows = 1 << 16;     // in the queue at a time, or held
+  uint32_t max_packets = 1 << 20;   // departures kept: those while the longest wait lasted
+  int64_t reordering_ns = 100'000;  // how much earlier a packet may have come than one that left before it
+  int64_t victim_delay_ns = 500'000;
+  // 0: what left while a packet waited. Else what left within the longest recent delay of any class, which decays with
+  // this time constant (ConQuest section 3.6).
+  int64_t across_classes_decay_ns = 0;
+};
+
+// What a packet found in the queue. If its arrival is unknown, what it may have found at most.
+struct Finding {
+  uint32_t flow = FlowTable::kOthers;
+  uint64_t queue_bytes = 0, queue_packets = 0;
+  uint64_t own_bytes = 0, own_packets = 0;  // of its flow
+  uint32_t flows = 0;
+  // The bytes may be wrong by so many, since the arrival is not certain.
+  uint64_t error_bytes = 0;
+  bool arrival_known = false;
+  bool is_new = false;  // the flow got its number with this packet
+  // Packets are missing, or the log did not go back to the arrival: there were more bytes.
+  bool cut = false;
+
+  double share() const {
+    return queue_bytes == 0 ? 0 : static_cast<double>(own_bytes) / static_cast<double>(queue_bytes);
+  }
+};
+
+// A busy period that had victims. Times are those of the departures' clock.
+struct Burst {
+  struct Culprit {
+    uint64_t flow_key = 0;
+    uint32_t flow = 0;
+    BusyPeriod::Culprit bytes;  // byte × victims
+  };
+  static constexpr size_t kMostCulprits = 16;
+
+  int64_t begin_ns = 0;  // arrival of the packet that found the queue empty
+  int64_t end_ns = 0;    // departure of the last one
+  int64_t max_delay_ns = 0;
+  uint64_t peak_bytes = 0;
+  uint64_t packets = 0, bytes = 0;  // that left
+  uint64_t victims = 0;
+  uint64_t lost = 0;  // packets that never left
+  uint32_t flows = 0;
+  std::vector<Culprit> culprits;  // by direct bytes, at most kMostCulprits
+  BusyPeriod::Culprit all;        // of all flows
+};
+
+class BurstSink {
+ public:
+  virtual ~BurstSink() = default;
+  virtual void burst(const Burst& burst) = 0;
+};
+
+// The exact contents of one queue, by flow, from its passages in order of departure. Not thread-safe. Bounded: a flow
+// without room is counted as FlowTable::kOthers, and departures beyond max_packets are given up, which findings show.
+class QueueContents {
+ public:
+  // `bursts` may be null.
+  QueueContents(const ContentsOptions& options, BurstSink* bursts);
+
+  // REQUIRES: passage.departure_ns does not decrease.
+  Finding add(const Passage& passage);
+  // A packet never left.
+  void lose() { ++burst_.lost; }
+  // Packets that are not added may leave until then: findings of that time are cut.
+  void miss(int64_t until_ns) { cut_until_ns_ = std::max(cut_until_ns_, until_ns); }
+  // Reports the current burst, if it has victims.
+  void finish();
+
+  const FlowTable& flows() const { return flows_; }
+  // Keeps a flow's number and sums until they are released.
+  void hold(uint32_t flow) { flows_.hold_again(flow); }
+  void release(uint32_t flow) { flows_.release(flow); }
+  void prefetch(uint64_t flow_key) const { flows_.prefetch(flow_key); }
+
+  // Since the flow has its number: how long its packets waited, and how long packets waited because of it.
+  const WaitLedger& waits() const { return waits_; }
+  const BusyPeriod& period() const { return period_; }
+  const QueueWindow& window() const { return window_; }
+
+  uint64_t given_up() const { return given_up_; }  // departures, for want of room
+  uint64_t packets_kept() const { return log_.end() - log_.first(); }
+  uint64_t memory_bytes() const { return log_.memory_bytes(); }
+
+ private:
+  void admit(uint32_t flow);
+  void make_room();
+  void move(int64_t from_ns, uint64_t end);
+  Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
+  void follow_period(const Passage& passage, const Finding& found);
+  void close_period();
+  void hold_period_flows();
+  void trim(int64_t from_ns);
+
+  ContentsOptions options_;
+  BurstSink* bursts_;
+  FlowTable flows_;
+  DepartureLog log_;
+  QueueWindow window_;
+  WaitLedger waits_;
+  BusyPeriod period_;
+  MaxDelay max_delay_;
+  Burst burst_;
+  size_t held_ = 0;  // of period_.flows(), those held
+  int64_t cut_until_ns_ = INT64_MIN;
+  uint64_t given_up_ = 0;
+};
+
+}  // namespace tapline::queues

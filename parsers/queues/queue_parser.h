@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "parsers/api/argument.h"
+#include "parsers/api/packet_digest.h"
+#include "parsers/api/parser.h"
+#include "parsers/queues/packet_identity.h"
+#include "parsers/queues/queue_taps.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline::queues {
+
+// A parser that measures the queues between pairs of taps. A Meter measures one queue:
+//
+//   struct Settings { … every_ns, flow; static Settings of(std::span<const Value> arguments); operator== };
+//   Meter(const Settings&);
+//   void arrive(const View&);
+//   void depart(const View&, const Packet&, Emitter&);
+//   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
+//   void finish();                          settles what still waits
+//   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
+//
+// Queries with the same arguments share their meters. A meter is made with its queue's first packet. Datagrams that
+// were put together from fragments are missed: only one tap shows them.
+template <typename Meter>
+class QueueParser : public Parser {
+ public:
+  QueueParser() {
+    std::random_device random;
+    for (uint64_t* half : {&key_.low, &key_.high}) *half = uint64_t{random()} << 32 | random();
+  }
+
+  Needs needs() const override { return {.interval_ns = kNsPerMs, .all_views = true}; }
+
+  void set_taps(std::span<const TapNames> taps) override {
+    taps_.set(taps);
+    for (Group& group : groups_) group.meters.clear();
+  }
+
+  void set_arguments(uint32_t query, std::span<const Value> arguments) override {
+    remove(uint64_t{1} << query);
+    add(uint64_t{1} << query, Settings::of(arguments));
+    configured_ = true;
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    if (taps_.size() == 0) return;
+    if (!configured_) [[unlikely]]
+      configure_all();
+    for (const Packet& packet : burst) {
+      const auto [queue, side] = taps_.of(packet);
+      if (side == QueueSide::kNone) continue;
+      View view = {0, 0, packet.time_ns, packet.wire_bytes, is_identified(packet)};
+      if (!packet.reassembled) view.digest = digest_of(packet, key_);
+      for (Group& group : groups_) {
+        if ((packet.queries & group.queries) != 0) show(packet, side, queue, view, group, out);
+      }
+    }
+  }
+
+  void on_interval(int64_t end_ns, Emitter& out) override {
+    for (Group& group : groups_) {
+      if (end_ns >= group.interval_end_ns) close_interval(group, out);
+    }
+  }
+
+  // Ends the interval early, for queries that continue, too.
+  void on_queries_end(uint64_t queries, Emitter& out) override {
+    for (Group& group : groups_) {
+      if ((group.queries & queries) == 0) continue;
+      for (const auto& meter : group.meters) {
+        if (meter) meter->finish();
+      }
+      close_interval(group, out);
+    }
+    remove(queries);
+  }
+
+ private:
+  using Settings = typename Meter::Settings;
+
+  // The queries with these settings, and their meters by queue.
+  struct Group {
+    Settings settings;
+    FlowKeys keys;
+    uint64_t queries;
+    int64_t interval_end_ns = INT64_MAX;  // no packet yet
+    std::vector<std::unique_ptr<Meter>> meters;
+  };
+
+  void configure_all() {
+    configured_ = true;
+    add(~uint64_t{0}, Settings::of(default_arguments(schema())));
+  }
+
+  void add(uint64_t queries, const Settings& settings) {
+    for (Group& group : groups_) {
+      if (group.settings != settings) continue;
+      group.queries |= queries;
+      return;
+    }
+    groups_.push_back({settings, FlowKeys(settings.flow), queries, INT64_MAX, {}});
+  }
+
+  void remove(uint64_t queries) {
+    for (Group& group : groups_) group.queries &= ~queries;
+    std::erase_if(groups_, [](const Group& group) { return group.queries == 0; });
+  }
+
+  void show(const Packet& packet, QueueSide side, uint32_t queue, View view, Group& group, Emitter& out) {
+    if (group.interval_end_ns == INT64_MAX) {
+      group.interval_end_ns = end_of_interval(packet.time_ns, group.settings.every_ns);
+    } else if (packet.time_ns >= group.interval_end_ns) {
+      close_interval(group, out);
+      group.interval_end_ns = end_of_interval(packet.time_ns, group.settings.every_ns);
+    }
+    if (group.meters.size() <= queue) group.meters.resize(taps_.size());
+    std::unique_ptr<Meter>& meter = group.meters[queue];
+    if (!meter) meter = std::make_unique<Meter>(group.settings);
+    if (packet.reassembled) return meter->miss(packet.time_ns);
+    view.flow_key = group.keys.key_of(packet);
+    side == QueueSide::kArrivals ? meter->arrive(view) : meter->depart(view, packet, out);
+  }
+
+  static int64_t end_of_interval(int64_t time_ns, int64_t every_ns) { return (time_ns / every_ns + 1) * every_ns; }
+
+  void close_interval(Group& group, Emitter& out) {
+    group.interval_end_ns = INT64_MAX;
+    for (uint32_t queue = 0; queue < group.meters.size(); ++queue) {
+      if (group.meters[queue]) group.meters[queue]->close_interval(taps_.name(queue), group.queries, out);
+    }
+  }
+
+  QueueTaps taps_;
+  HashKey key_;
+  std::vector<Group> groups_;
+  bool configured_ = false;
+};
+
+}  // namespace tapline::queues

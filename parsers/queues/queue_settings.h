@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parsers/api/schema.h"
+#include "parsers/api/time.h"
+#include "parsers/api/tuple.h"
+#include "parsers/queues/packet_identity.h"
+#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline::queues {
+
+// The arguments that all parsers of queues have, and the interval of those that emit once in each.
+struct QueueSettings {
+  FlowUnit flow = FlowUnit::kFiveTuple;
+  int64_t max_delay_ns = 0;
+  bool classes = false;
+  int64_t every_ns = kNsPerMs;
+
+  bool operator==(const QueueSettings&) const = default;
+
+  // Appends their declarations to those of a parser's own arguments.
+  static std::vector<Argument> declare(std::vector<Argument> own) {
+    own.push_back({.name = "flow",
+                   .type = FieldType::kString,
+                   .description = "Packets of one flow have the same 5-tuple, two addresses, or destination",
+                   .default_value = "five_tuple",
+                   .choices = {"five_tuple", "pair", "destination"}});
+    own.push_back({"max_delay", FieldType::kU64, "ns", "Longest time that a packet may stay in the queue", "1000000000",
+                   kNsPerMs, 10 * kNsPerSecond});
+    own.push_back({.name = "classes",
+                   .type = FieldType::kBool,
+                   .description = "Several classes share the port, so that packets overtake each other",
+                   .default_value = "false"});
+    return own;
+  }
+  static Argument every() {
+    return {"every",  FieldType::kU64,  "ns", "Interval of the tuples, in whole milliseconds", "1000000",
+            kNsPerMs, 10 * kNsPerSecond};
+  }
+
+  // Reads those of declare() from the values of all arguments.
+  static QueueSettings of(std::span<const Value> arguments) {
+    const std::span<const Value> shared = arguments.last(3);
+    return {.flow = unit_of(shared[0].as_string()),
+            .max_delay_ns = static_cast<int64_t>(shared[1].as_u64()),
+            .classes = shared[2].as_bool()};
+  }
+
+  MatchOptions match() const { return {.max_delay_ns = max_delay_ns, .fifo = !classes}; }
+  ContentsOptions contents() const { return {.across_classes_decay_ns = classes ? max_delay_ns / 10 : 0}; }
+
+ private:
+  static FlowUnit unit_of(std::string_view name) {
+    if (name == "pair") return FlowUnit::kPair;
+    return name == "destination" ? FlowUnit::kDestination : FlowUnit::kFiveTuple;
+  }
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/tap.h"
+
+namespace tapline::queues {
+
+// The side of a port's queue that a tap shows.
+enum class QueueSide : uint8_t { kNone, kArrivals, kDepartures };
+
+// Says which taps are the two sides of which port's queue. A port with a tap on one side only is no queue here.
+class QueueTaps {
+ public:
+  struct Place {
+    uint32_t queue = 0;  // meaningful if there is a side
+    QueueSide side = QueueSide::kNone;
+  };
+
+  void set(std::span<const TapNames> taps) {
+    places_.fill({});
+    names_.clear();
+    for (size_t arrivals = 0; arrivals < taps.size(); ++arrivals) {
+      const TapNames& tap = taps[arrivals];
+      if (tap.side != "arrivals") continue;
+      const auto departures = std::find_if(taps.begin(), taps.end(), [&](const TapNames& other) {
+        return other.side == "departures" && other.switch_name == tap.switch_name && other.port == tap.port;
+      });
+      if (departures == taps.end()) continue;
+      const auto queue = static_cast<uint32_t>(names_.size());
+      names_.push_back(tap.switch_name + ":" + tap.port);
+      places_[arrivals] = {queue, QueueSide::kArrivals};
+      places_[static_cast<size_t>(departures - taps.begin())] = {queue, QueueSide::kDepartures};
+    }
+  }
+
+  Place of(const Packet& packet) const { return places_[packet.tap]; }
+  uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
+  // "SWITCH:PORT".
+  const std::string& name(uint32_t queue) const { return names_[queue]; }
+
+ private:
+  std::array<Place, 256> places_ = {};  // by tap
+  std::vector<std::string> names_;
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "parsers/queues/digest_queue.h"
+#include "parsers/queues/passage.h"
+#include "parsers/queues/tap_offset.h"
+
+namespace tapline::queues {
+
+struct MatchOptions {
+  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; an arrival is given up after it
+  int64_t settle_ns = 1'000'000;       // how long a departure waits for an arrival that is delivered or stamped later
+  // How late a tap may deliver a packet, and how far the order of departures may differ from that of arrivals.
+  int64_t reordering_ns = 100'000;
+  bool fifo = true;                  // false: several classes share the port, and order says nothing
+  uint32_t max_packets = 1 << 17;    // remembered arrivals, 48 bytes each
+  uint32_t max_unsettled = 1 << 14;  // departures that wait
+  // Of departures minus arrivals where nothing waits. Absent: measured.
+  std::optional<int64_t> offset_ns = {};
+  int64_t offset_window_ns = 10'000'000'000;
+};
+
+// A packet at one of the taps. Times are those of that tap's clock.
+struct View {
+  uint64_t digest = 0;  // equal for equal packets; by chance for others, 1 in 2^64
+  uint64_t flow_key = 0;
+  int64_t time_ns = 0;
+  uint32_t bytes = 0;
+  // The packet bears a number that distinguishes it from all others of the last max_delay_ns (IPv4 identification, TCP
+  // sequence number of data), so that one of the same bytes is the same packet.
+  bool identified = false;
+  uint32_t tag = 0;  // the caller's: returned with the passage
+};
+
+// Each arrival is matched, left behind or evicted, or is still in the queue; each departure is matched or never came,
+// or has yet to settle.
+struct MatchStatistics {
+  uint64_t arrivals = 0;
+  uint64_t departures = 0;
+  uint64_t matched = 0;     // including ambiguous
+  uint64_t ambiguous = 0;   // of packets without identification: their delays have bounds
+  uint64_t repeated = 0;    // of the ambiguous: a packet of the same bytes was in the queue, too
+  uint64_t never_came = 0;  // departures without an arrival: lost by the arrivals' tap, or from another link
+  uint64_t never_left = 0;  // arrivals without a departure: dropped, lost by the departures' tap, or to another link
+  uint64_t never_left_bytes = 0;
+  uint64_t evicted = 0;  // arrivals given up for want of room
+  uint64_t late = 0;     // departures delivered more than reordering_ns late: their times are moved up
+};
+
+class MatchSink {
+ public:
+  virtual ~MatchSink() = default;
+  // In order of departure.
+  virtual void pass(const Passage& passage) = 0;
+  virtual void never_left(const View& arrival) = 0;
+};
+
+// Matches the departures of a port's queue with its arrivals (ConQuest section 6.2). One per queue; not thread-safe;
+// bounded.
+//
+// Equal packets match first in, first out. Where a tap lost one of several equal ones, that may be wrong. So only the
+// match of an identified packet is certain, and the certain ones bound all others: in a FIFO queue, what leaves between
+// two certain packets has come between them.
+//
+//   arrivals     c₁ ─── ? ─── c₂      time of ?'s arrival: from c₁'s to c₂'s, whether its own was seen or not
+//   departures   c₁ ─── ? ─── c₂
+//
+// This takes the next certain departure, for which the uncertain ones wait, up to settle_ns. Without one in that time
+// the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds hold if
+// the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is right.
+class TapMatcher {
+ public:
+  TapMatcher(const MatchOptions& options, MatchSink* sink);
+
+  // Times of each tap may go back by reordering_ns: departures wait for that long, and are then taken in their order.
+  void arrive(const View& view);
+  void depart(const View& view);
+  // Time has come to now_ns, for intervals without packets.
+  void advance(int64_t now_ns);
+  // Settles all departures. Arrivals that are still there are neither matched nor lost: the packets may be in the
+  // queue.
+  void finish();
+
+  void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
+
+  const MatchStatistics& statistics() const { return statistics_; }
+  uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have yet to leave or to be given up
+  int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
+  uint64_t memory_bytes() const { return arrivals_.memory_bytes() + waiting_.memory_bytes(); }
+
+ private:
+  enum class State : uint8_t { kWaiting, kUncertain, kCertain };
+  // `repeated`: it came while an equal packet was in the queue.
+  struct Arrival {
+    int64_t time_ns;
+    uint64_t flow_key;
+    uint32_t bytes;
+    bool repeated;
+  };
+  struct Unsettled {
+    View view;
+    int64_t arrival_ns = 0;
+    State state = State::kWaiting;
+  };
+
+  View& fresh(uint64_t number) { return fresh_[number & mask_]; }
+  Unsettled& unsettled(uint64_t number) { return unsettled_[number & mask_]; }
+  void release(int64_t until_ns);
+  void release_old();
+  void follow(const View& view);
+  void match(uint64_t number, int64_t arrival_ns, bool repeated);
+  void settle(bool all);
+  bool may_settle(const Unsettled& departure, bool all);
+  std::optional<int64_t> next_certain_arrival();
+  void emit(const Unsettled& departure);
+  void give_up_arrivals();
+  void leave_behind();
+  void give_up_first();
+
+  MatchOptions options_;
+  MatchSink* sink_;
+  DigestQueue<Arrival> arrivals_;
+  DigestQueue<uint64_t> waiting_;  // numbers of departures without an arrival so far
+  uint64_t mask_;                  // of both rings
+  std::vector<View> fresh_;        // a ring of departures, by time
+  uint64_t first_fresh_ = 0, end_fresh_ = 0;
+  std::vector<Unsettled> unsettled_;  // a ring, in order of departure
+  uint64_t first_unsettled_ = 0, end_unsettled_ = 0;
+  uint64_t next_certain_ = 0;  // no certain departure lies between the first and this one
+  TapOffset offset_;
+  int64_t anchor_ns_ = INT64_MIN / 4;  // latest arrival of a certain packet that has left
+  int64_t now_ns_ = INT64_MIN / 4;
+  int64_t latest_departure_ns_ = INT64_MIN / 4;
+  int64_t released_ns_ = INT64_MIN / 4;
+  MatchStatistics statistics_;
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tapline::queues {
+
+// Measures the constant part of departure minus arrival: the difference of the two taps' clocks and ways, and the
+// transmission of the smallest packet. A packet that finds the queue empty shows it, and any other one is later, so it
+// is the minimum. Two windows are kept, so that a drift of the clocks is followed.
+//
+// It is right once a packet has found the queue empty, and stays right if one does in each window.
+class TapOffset {
+ public:
+  explicit TapOffset(int64_t window_ns) : window_ns_(window_ns) {}
+
+  void observe(int64_t arrival_ns, int64_t departure_ns) {
+    if (departure_ns - window_start_ns_ >= window_ns_) {
+      previous_ns_ = departure_ns - window_start_ns_ >= 2 * window_ns_ ? INT64_MAX : current_ns_;
+      current_ns_ = INT64_MAX;
+      window_start_ns_ = departure_ns;
+    }
+    current_ns_ = std::min(current_ns_, departure_ns - arrival_ns);
+    ++samples_;
+  }
+
+  // 0 before the first sample.
+  int64_t offset_ns() const { return samples_ == 0 ? 0 : std::min(current_ns_, previous_ns_); }
+  uint64_t samples() const { return samples_; }
+
+ private:
+  int64_t window_ns_;
+  int64_t window_start_ns_ = 0;
+  int64_t current_ns_ = INT64_MAX, previous_ns_ = INT64_MAX;
+  uint64_t samples_ = 0;
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "parsers/queues/passage.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline::queues::testing {
+
+// A packet of the model, with the truth about it.
+struct SimPacket {
+  uint64_t digest = 0;
+  uint64_t flow_key = 0;
+  int64_t arrival_ns = 0;
+  int64_t departure_ns = 0;  // meaningless if dropped
+  uint32_t bytes = 0;
+  bool dropped = false;
+  bool identified = true;
+};
+
+struct TrafficOptions {
+  uint32_t packets = 1000;
+  uint32_t flows = 20;
+  double load = 0.9;          // mean, of the link
+  double burst_share = 0.02;  // of packets that begin a burst, of one flow mostly, at 3 times the link's rate
+  double equal_share = 0;     // of packets that are equal to others of their flow and not identified
+  int64_t ns_per_byte_thousandth = 800;  // 0.8 ns: 10 Gb/s
+  uint64_t buffer_bytes = 1 << 20;       // what doesn't fit is dropped
+  int64_t resolution_ns = 1;             // of all times
+};
+
+// Random traffic through a FIFO queue of a known rate with a bounded buffer. Gives the same result for the same seed.
+// In order of arrival.
+std::vector<SimPacket> simulate(const TrafficOptions& options, uint32_t seed);
+
+// In order of departure.
+std::vector<Passage> passages_of(const std::vector<SimPacket>& packets);
+
+struct TapOptions {
+  double arrivals_lost = 0, departures_lost = 0;
+  int64_t departures_late_ns = 0;  // what the departures' clock is ahead of the arrivals', or behind
+  int64_t reordering_ns = 0;       // each tap delivers packets up to so much later than they were stamped
+};
+
+// What a tap shows, in order of delivery.
+struct TapEvent {
+  View view;
+  size_t packet;  // index among all
+  bool departure;
+};
+std::vector<TapEvent> tapped(const std::vector<SimPacket>& packets, const TapOptions& options, uint32_t seed);
+
+}  // namespace tapline::queues::testing

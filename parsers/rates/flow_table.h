@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tapline::rates {
+
+// A bounded table of flows, found by their hash of 64 keyed bits: two flows with equal hashes are taken for one. A
+// bucket is a cache line of eight keys, so that finding a flow reads one line beside its entry:
+//
+//   keys    │ k0 k1 k2 k3 k4 k5 k6 k7 │ │ …        0: free
+//   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its place, and the latest interval
+//   entries │ e0 e1 e2 e3 e4 e5 e6 e7 │ │ …
+//
+// A new flow takes a place that is free, or that of a flow without a sample for two intervals, or else that of the flow
+// with the fewest samples. So a flood of flows displaces its own flows, beside one other of each bucket whose eight
+// flows all send. Each flow that is displaced while it sends is reported to `Evict`, a functor called with its entry.
+// Memory is allocated once and touched on use. Not thread-safe.
+template <typename Entry, typename Evict>
+class FlowTable {
+ public:
+  // Rounds the capacity up to a power of two. REQUIRES: capacity >= 8.
+  FlowTable(uint32_t capacity, Evict evict) : evict_(std::move(evict)) {
+    uint32_t buckets = 1;
+    while (buckets * kWays < capacity) buckets *= 2;
+    mask_ = buckets - 1;
+    keys_.resize(buckets);
+    uses_.resize(buckets);
+    entries_ = std::allocator<Entry>().allocate(size_t{buckets} * kWays);
+  }
+  ~FlowTable() { std::allocator<Entry>().deallocate(entries_, keys_.size() * kWays); }
+  FlowTable(const FlowTable&) = delete;
+  FlowTable& operator=(const FlowTable&) = delete;
+
+  // Loads what find() will read.
+  void prefetch(uint64_t key) const { __builtin_prefetch(&keys_[bucket_of(key)]); }
+
+  // The flow's entry, or null if it has none. Counts a sample of the flow: call it once for each.
+  Entry* find(uint64_t key) {
+    const size_t bucket = bucket_of(key);
+    const uint32_t way = way_of(bucket, key);
+    if (way == kWays) return nullptr;
+    Use& use = uses_[bucket].of[way];
+    use.samples = static_cast<uint8_t>(std::min(use.samples + 1, 255));
+    use.interval = interval_;
+    return &entries_[bucket * kWays + way];
+  }
+
+  // The same without counting a sample.
+  Entry* peek(uint64_t key) {
+    const size_t bucket = bucket_of(key);
+    const uint32_t way = way_of(bucket, key);
+    return way == kWays ? nullptr : &entries_[bucket * kWays + way];
+  }
+
+  // A new entry. Always succeeds. REQUIRES: the flow has none.
+  Entry& take(uint64_t key) {
+    const size_t bucket = bucket_of(key);
+    const uint32_t way = place_in(bucket);
+    uint64_t& place = keys_[bucket].of[way];
+    const size_t at = bucket * kWays + way;
+    if (place != 0) evict_(entries_[at]);
+    place = key_of(key);
+    uses_[bucket].of[way] = {0, interval_};
+    return *new (&entries_[at]) Entry();
+  }
+
+  // The flow is over.
+  void release(uint64_t key) {
+    const size_t bucket = bucket_of(key);
+    const uint32_t way = way_of(bucket, key);
+    if (way != kWays) keys_[bucket].of[way] = 0;
+  }
+
+  void next_interval() { ++interval_; }
+
+ private:
+  static_assert(std::is_trivially_copyable<Entry>::value && std::is_trivially_destructible<Entry>::value,
+                "entries are forgotten without a destructor");
+  static constexpr uint32_t kWays = 8;
+  static constexpr uint8_t kIdleIntervals = 2;
+
+  struct alignas(64) Keys {
+    uint64_t of[kWays] = {};
+  };
+  struct Use {
+    uint8_t samples = 0;   // after the first one, up to 255
+    uint8_t interval = 0;  // of the latest; wraps around, so that a flow may look younger than it is
+  };
+  struct Uses {
+    Use of[kWays];
+  };
+
+  // 0 stands for a free place.
+  static uint64_t key_of(uint64_t key) { return key == 0 ? 1 : key; }
+  // The high bits: the engine's connection table uses the low ones, which flows that share a bucket there have alike.
+  size_t bucket_of(uint64_t key) const { return (key >> 32) & mask_; }
+
+  uint32_t way_of(size_t bucket, uint64_t key) const {
+    const Keys& keys = keys_[bucket];
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (keys.of[way] == key_of(key)) return way;
+    }
+    return kWays;
+  }
+
+  uint32_t place_in(size_t bucket) const {
+    uint32_t place = 0;
+    int least = 256;
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (keys_[bucket].of[way] == 0) return way;
+      const Use& use = uses_[bucket].of[way];
+      const bool idle = static_cast<uint8_t>(interval_ - use.interval) >= kIdleIntervals;
+      const int samples = idle ? -1 : use.samples;
+      if (samples < least) least = samples, place = way;
+    }
+    return place;
+  }
+
+  Evict evict_;
+  uint32_t mask_ = 0;
+  uint8_t interval_ = 0;
+  std::vector<Keys> keys_;
+  std::vector<Uses> uses_;
+  Entry* entries_ = nullptr;
+};
+
+}  // namespace tapline::rates

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsers/api/bits.h"
+#include "parsers/api/schema.h"
+#include "parsers/api/tuple.h"
+#include "parsers/rates/mirror_queue.h"
+
+namespace tapline::rates {
+
+// What queries say of the links and of the port that sends the copies: the arguments of flow_rate and of link_load.
+//
+// Each query has a link speed of its own. What it says counts until its number is given to another one, since tuples
+// may wait for its end. The mirror port is one whatever queries say: of different answers the slowest port and the
+// longest queue count, since bounds that hold for these hold for the others.
+class LinkArguments {
+ public:
+  static std::vector<Argument> declared() {
+    constexpr double kFastest = 1e12, kLongestNs = 1e9;
+    return {
+        {"link", FieldType::kU64, "bits/s", "Speed of each of the switch's links; 0: unknown", "0", 0, kFastest},
+        {"mirror", FieldType::kU64, "bits/s", "Speed of the port that sends the copies; 0: learned", "0", 0, kFastest},
+        {"mirror_queue", FieldType::kI64, "ns", "How long that port's full queue delays a copy; 0: learned", "0", 0,
+         kLongestNs}};
+  }
+
+  // `values` are those of declared(), in their order.
+  void set(uint32_t query, std::span<const Value> values) {
+    of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
+    given_ |= uint64_t{1} << query;
+  }
+
+  // 0 if unknown.
+  uint64_t link_of(uint32_t query) const { return of_[query].link; }
+
+  // Those of the queries that give the same speed as the lowest one. REQUIRES: queries != 0.
+  uint64_t with_one_link(uint64_t queries) const {
+    const uint64_t link = link_of(static_cast<uint32_t>(std::countr_zero(queries)));
+    uint64_t alike = 0;
+    for (const uint32_t query : SetBits(queries)) {
+      if (link_of(query) == link) alike |= uint64_t{1} << query;
+    }
+    return alike;
+  }
+
+  // The highest and the lowest speed that a query gives, 0 if none does.
+  uint64_t fastest_link() const {
+    uint64_t fastest = 0;
+    for (const uint32_t query : SetBits(given_)) fastest = std::max(fastest, of_[query].link);
+    return fastest;
+  }
+  uint64_t slowest_link() const {
+    uint64_t slowest = 0;
+    for (const uint32_t query : SetBits(given_)) slowest = slower(slowest, of_[query].link);
+    return slowest;
+  }
+
+  MirrorPort mirror() const {
+    MirrorPort port;
+    for (const uint32_t query : SetBits(given_)) {
+      port.bits_per_second = slower(port.bits_per_second, of_[query].mirror);
+      port.max_delay_ns = std::max(port.max_delay_ns, of_[query].queue_ns);
+    }
+    return port;
+  }
+
+ private:
+  struct OfQuery {
+    uint64_t link = 0;
+    uint64_t mirror = 0;
+    int64_t queue_ns = 0;
+  };
+
+  static uint64_t slower(uint64_t a, uint64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+  std::array<OfQuery, 64> of_ = {};
+  uint64_t given_ = 0;
+};
+
+}  // namespace tapline::rates

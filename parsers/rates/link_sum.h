@@ -1,0 +1,202 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "parsers/rates/bounded.h"
+#include "parsers/rates/coverage.h"
+#include "parsers/rates/flow_rate_estimate.h"
+#include "parsers/rates/mirror_queue.h"
+
+namespace tapline::rates {
+
+// What is known of a link in an interval.
+enum class Seen : uint8_t {
+  kMeasured,
+  kIdle,    // no packet, and no copy was dropped: the load is zero
+  kUnseen,  // no copy, but copies were dropped: the load has an upper bound and no value
+};
+
+inline const char* name_of(Seen seen) {
+  constexpr const char* kNames[] = {"measured", "idle", "unseen"};
+  return kNames[static_cast<int>(seen)];
+}
+
+struct LinkLoad {
+  Seen seen = Seen::kIdle;
+  Bounded bits_per_second;  // the value is NaN if unseen, or if nothing tells how much was dropped
+};
+
+// What a direction of a flow adds to its link. Kept with the flow; zero-initialised.
+struct LinkShare {
+  uint32_t interval = 0;            // the latest one in which the direction moved
+  uint32_t step_bytes = 0;          // how far it may have moved, on the wire, since its latest sample
+  uint32_t acknowledged_bytes = 0;  // how far it is known to have moved since then
+  bool sampled = false;             // it had a sample in that interval
+};
+
+// Sums up what crosses one link, interval by interval (Planck section 3.2.2: the sum over the link's flows). A sample
+// adds how far its flow has moved since the sample before, so that sums over time are exact; at either end of an
+// interval this is off by a part of one such step:
+//
+//      sample          sample                     sample        sample
+//   ─────┼───────┃───────┼───────── … ──────────────┼───────┃─────┼─────▶ time
+//        └─ counted in ──┘                          └─ counted in ┘
+//           this interval: `lead`                      the next: `trail`
+//
+// What the other direction acknowledges counts as it is acknowledged, so `lead` is all until the direction's first
+// sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. Flows without any sample have
+// at most as many packets as leave none among the samples in one of 20 cases. A flow that has no sample for two
+// intervals is over. Each lane has its own sums, which add up. Constant time per sample, no allocation; not
+// thread-safe.
+class LinkSum {
+ public:
+  // A TCP sample that has, or may have, sequence numbers to count by. REQUIRES: `interval` is that of the sum.
+  void add(const TcpSample& sample, const Progress& progress, LinkShare* flow) {
+    if (progress.step == Step::kImplausible) return;
+    if (progress.step == Step::kStarted && !sample.syn) {
+      // Nothing tells what came before it: it stands for as many packets as any other sample.
+      add(sample.wire_bytes);
+      return;
+    }
+    step(progress, sample.wire_bytes - std::min(sample.wire_bytes, sample.payload_bytes), flow);
+    flow->sampled = true;
+    flow->acknowledged_bytes = 0;
+    covered_.add(sample, progress);
+  }
+
+  // Bytes of the direction that the other one acknowledged, and that were not seen. REQUIRES: progress is a hole.
+  void add_hole(const Progress& progress, LinkShare* flow) {
+    step(progress, kUsualHeaders, flow);
+    covered_.add_hole(progress);
+  }
+
+  // Bytes of a direction of which nothing was seen: they crossed the link if that direction does.
+  void add_possible(uint32_t acknowledged_bytes) {
+    possible_bytes_ += acknowledged_bytes + uint64_t{acknowledged_bytes / kUsualPayload + 1} * kUsualHeaders;
+  }
+
+  // A packet without such numbers.
+  void add(uint32_t wire_bytes) { others_.add(wire_bytes); }
+
+  // The flow is over, or no longer followed.
+  void remove(const LinkShare& flow) {
+    if (flow.interval == interval_) trail_bytes_ -= flow.step_bytes;
+    leave(flow);
+  }
+
+  // Adds the part of another lane.
+  LinkSum& operator+=(const LinkSum& other) {
+    covered_ += other.covered_;
+    others_ += other.others_;
+    lead_bytes_ += other.lead_bytes_;
+    trail_bytes_ += other.trail_bytes_;
+    earlier_trail_bytes_ += other.earlier_trail_bytes_;
+    possible_bytes_ += other.possible_bytes_;
+    largest_hole_ = std::max(largest_hole_, other.largest_hole_);
+    return *this;
+  }
+
+  const Coverage& covered() const { return covered_; }
+  uint64_t packets() const {
+    return uint64_t{covered_.samples} + covered_.repeated + covered_.control + others_.packets;
+  }
+
+  // `interval_ns`: bounds of the interval's length without the mirror's delay. `link_bits_per_second` is 0 if unknown.
+  LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {
+    const double infinite = std::numeric_limits<double>::infinity();
+    const Bounded others = scaled_bytes(others_, mirror);
+    const bool any = packets() > 0;
+    LinkLoad load;
+    load.seen = any ? Seen::kMeasured : mirror.complete ? Seen::kIdle : Seen::kUnseen;
+    if (load.seen == Seen::kIdle) return load;
+    Bounded bytes = mirror.complete ? captured_bytes() : covered_bytes();
+    bytes.value += others.value;
+    bytes.low += others.low;
+    bytes.high += others.high;
+    if (any) {
+      // A packet that crosses an end of the interval counts where its last bit is.
+      bytes.low = std::max(0.0, bytes.low - MirrorQueue::kFullFrameBytes);
+      bytes.high += MirrorQueue::kFullFrameBytes;
+    }
+    if (!mirror.complete) bytes.high += unseen_bytes(mirror);
+    const double link = link_bits_per_second == 0 ? infinite : static_cast<double>(link_bits_per_second);
+    load.bits_per_second.value =
+        load.seen == Seen::kUnseen ? std::numeric_limits<double>::quiet_NaN() : bytes.value * 8e9 / interval_ns.value;
+    load.bits_per_second.low = std::min(link, bytes.low * 8e9 / interval_ns.high);
+    load.bits_per_second.high = interval_ns.low <= 0 ? link : std::min(link, bytes.high * 8e9 / interval_ns.low);
+    return load;
+  }
+
+  // Begins the next interval.
+  void next() {
+    earlier_trail_bytes_ = trail_bytes_;
+    trail_bytes_ = lead_bytes_ = possible_bytes_ = 0;
+    largest_hole_ /= 2;
+    covered_ = Coverage();
+    others_ = Counted();
+    interval_ = interval_ == UINT32_MAX ? kFirstInterval : interval_ + 1;
+  }
+
+ private:
+  static constexpr uint32_t kUsualHeaders = 66;  // as in Coverage
+  static constexpr uint32_t kUsualPayload = 1448;
+  static constexpr uint32_t kFirstInterval = 2;  // a new flow has no part in the one before
+
+  void step(const Progress& progress, uint32_t headers, LinkShare* flow) {
+    const bool first = flow->interval != interval_;
+    if (first) {
+      leave(*flow);
+      flow->sampled = false;
+    } else {
+      trail_bytes_ -= flow->step_bytes;
+    }
+    const uint64_t hole = progress.hole_bytes + uint64_t{progress.missed_packets} * headers;
+    if (!flow->sampled) lead_bytes_ += hole;
+    largest_hole_ = std::max(largest_hole_, hole);
+    const uint64_t before = first ? flow->step_bytes / 2 : flow->step_bytes;
+    const uint64_t moved = std::min<uint64_t>(flow->acknowledged_bytes + hole, UINT32_MAX);
+    flow->acknowledged_bytes = static_cast<uint32_t>(moved);
+    flow->step_bytes = static_cast<uint32_t>(std::max(before, moved));
+    flow->interval = interval_;
+    trail_bytes_ += flow->step_bytes;
+  }
+
+  // The flow was counted among those of the interval before.
+  void leave(const LinkShare& flow) {
+    if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
+  }
+
+  // Nothing is missing. A hole stems from a loss before the switch, and did not cross the link.
+  Bounded captured_bytes() const {
+    const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
+    return {bytes, bytes, bytes};
+  }
+
+  Bounded covered_bytes() const {
+    Bounded bytes = covered_.wire_bytes();
+    bytes.low = std::max(0.0, bytes.low - static_cast<double>(lead_bytes_));
+    bytes.high += static_cast<double>(trail_bytes_ + earlier_trail_bytes_ + possible_bytes_);
+    return bytes;
+  }
+
+  // Of n packets none is sampled with probability (1 - share)^n: 5 % at n = 3 / share. Where drops come in runs, a flow
+  // that ends within one shows no hole: such runs are as long as those that were seen.
+  double unseen_bytes(const MirrorInterval& mirror) const {
+    if (!mirror.share.known()) return std::numeric_limits<double>::infinity();
+    return 3 / mirror.share.share().low * MirrorQueue::kFullFrameBytes + 3 * static_cast<double>(largest_hole_);
+  }
+
+  Coverage covered_;
+  Counted others_;
+  uint64_t lead_bytes_ = 0;           // steps that began before the interval
+  uint64_t trail_bytes_ = 0;          // steps that may have begun, of flows with a sample in the interval
+  uint64_t earlier_trail_bytes_ = 0;  // the same of flows that have had none since the interval before
+  uint64_t possible_bytes_ = 0;       // of directions that may not cross the link
+  uint64_t largest_hole_ = 0;         // on the wire, lately
+  uint32_t interval_ = kFirstInterval;
+};
+
+}  // namespace tapline::rates

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsers/api/tap.h"
+#include "parsers/api/tuple.h"
+#include "parsers/rates/link_arguments.h"
+#include "parsers/rates/mirror_queue.h"
+#include "parsers/rates/sequence_tracker.h"
+
+namespace tapline::rates {
+
+// The monitor's taps, each with the queue of its mirror port and what the parser keeps of it (`Own`), and what queries
+// say of ports and links. Allocates only for a tap that set_names() did not announce.
+template <typename Own>
+class MirrorTaps {
+ public:
+  struct Tap {
+    TapNames names;
+    MirrorQueue mirror;
+    Own own;
+  };
+
+  // Forgets what was known of the taps.
+  void set_names(std::span<const TapNames> names) {
+    taps_.clear();
+    grow(names.size());
+    for (size_t i = 0; i < names.size(); ++i) taps_[i].names = names[i];
+  }
+
+  // `values` are those of LinkArguments::declared(). A mirror port that is said to be another one is learned anew.
+  void set_arguments(uint32_t query, std::span<const Value> values) {
+    arguments_.set(query, values);
+    limits_ = SequenceTracker::Limits();
+    if (arguments_.fastest_link() != 0) limits_.max_bits_per_second = arguments_.fastest_link();
+    const MirrorPort port = arguments_.mirror();
+    if (port == port_) return;
+    port_ = port;
+    for (Tap& tap : taps_) tap.mirror = MirrorQueue(port);
+  }
+
+  const LinkArguments& arguments() const { return arguments_; }
+  const SequenceTracker::Limits& limits() const { return limits_; }
+
+  Tap& of(uint8_t tap) {
+    if (tap >= taps_.size()) [[unlikely]]
+      grow(tap + size_t{1});
+    return taps_[tap];
+  }
+
+  size_t size() const { return taps_.size(); }
+  auto begin() { return taps_.begin(); }
+  auto end() { return taps_.end(); }
+
+ private:
+  void grow(size_t size) {
+    const size_t known = taps_.size();
+    taps_.resize(size);
+    for (size_t i = known; i < size; ++i) taps_[i].mirror = MirrorQueue(port_);
+  }
+
+  LinkArguments arguments_;
+  SequenceTracker::Limits limits_;
+  MirrorPort port_;
+  std::vector<Tap> taps_;
+};
+
+}  // namespace tapline::rates

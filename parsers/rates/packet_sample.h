@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "parsers/api/connection.h"
+#include "parsers/api/packet.h"
+#include "parsers/rates/sequence_tracker.h"
+
+namespace tapline::rates {
+
+// REQUIRES: packet.is_tcp().
+inline TcpSample sample_of(const Packet& packet) {
+  TcpSample sample;
+  sample.time_ns = packet.time_ns;
+  sample.seq = packet.tcp_seq;
+  sample.payload_bytes = packet.payload_bytes;
+  sample.wire_bytes = std::max(packet.wire_bytes, packet.payload_bytes);
+  sample.syn = packet.has_tcp_flag(tcp_flag::kSyn);
+  sample.fin = packet.has_tcp_flag(tcp_flag::kFin);
+  return sample;
+}
+
+// The number that the packet acknowledges is one that its receiver sent.
+inline bool acknowledges(const Packet& packet) {
+  return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
+}
+
+// A flow as one tap shows it, in a FlowTable.
+inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
+
+// The side of its flow that sent a packet: 0 or 1, the same for all packets of one direction.
+inline Side side_of(const Packet& packet) {
+  const auto order = packet.src_ip <=> packet.dst_ip;
+  return order == 0 ? packet.src_port < packet.dst_port : order < 0;
+}
+
+}  // namespace tapline::rates

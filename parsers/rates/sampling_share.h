@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "parsers/rates/bounded.h"
+#include "parsers/rates/coverage.h"
+
+namespace tapline::rates {
+
+// Estimates which share of the packets an oversubscribed mirror port delivers. It follows from TCP flows, whose numbers
+// show what is missing, and is applied to traffic without numbers: UDP, QUIC, acknowledgements. Flows do not share a
+// drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
+class SamplingShare {
+ public:
+  // What was sampled of one flow in the interval.
+  void add(const Coverage& flow) {
+    if (flow.sequence_bytes == 0) return;
+    sequence_bytes_ += flow.sequence_bytes;
+    seen_bytes_ += std::min(flow.seen_bytes, flow.sequence_bytes);
+    if (flow.samples < kFewSamples) return;
+    least_ = std::min(least_, flow.sampling_share());
+    most_ = std::max(most_, flow.sampling_share());
+  }
+
+  SamplingShare& operator+=(const SamplingShare& other) {
+    sequence_bytes_ += other.sequence_bytes_;
+    seen_bytes_ += other.seen_bytes_;
+    least_ = std::min(least_, other.least_);
+    most_ = std::max(most_, other.most_);
+    return *this;
+  }
+
+  // False: no TCP flow moved, so nothing is known.
+  bool known() const { return seen_bytes_ > 0; }
+
+  // REQUIRES: known().
+  Bounded share() const {
+    Bounded share;
+    share.value = static_cast<double>(seen_bytes_) / static_cast<double>(sequence_bytes_);
+    share.low = std::min(least_, share.value) / kUnfairness;
+    share.high = std::min(1.0, std::max(most_, share.value) * kUnfairness);
+    return share;
+  }
+
+ private:
+  static constexpr uint32_t kFewSamples = 8;
+  static constexpr double kUnfairness = 2;
+
+  uint64_t sequence_bytes_ = 0;
+  uint64_t seen_bytes_ = 0;
+  double least_ = 1;  // of flows with more than a few samples
+  double most_ = 0;
+};
+
+}  // namespace tapline::rates

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "parsers/rates/testing/mirror_model.h"
+#include "parsers/testing/frames.h"
+
+namespace tapline::rates::testing {
+
+// Times of a model begin at 0; those of its frames at this one.
+inline constexpr int64_t kModelStartNs = 1'000'000'000'000;
+
+// The copies as captured frames, cut behind their headers. Flow i goes from 10.0.0.1 and its port 10000 + i
+// to 10.0.0.2, port 5001.
+std::vector<tapline::testing::Frame> frames_of(const MirrorRun& run, const std::vector<FlowSpec>& flows);
+
+// A mirror port and links of 50 Mb/s, with the queue that the testbed's mirror ports have.
+MirrorSpec slow_mirror();
+// `count` flows of equal rate that last for `seconds` and together offer `factor` times what that port carries.
+std::vector<FlowSpec> slow_flows(size_t count, double factor, int seconds);
+
+}  // namespace tapline::rates::testing

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "parsers/api/tuple.h"
+
+namespace tapline::rates {
+
+// Bounds and figures as values of optional fields: absent where nothing is known, or nothing bounds them.
+
+inline Value bits_value(double bits_per_second) {
+  constexpr double kMost = 9e18;
+  if (!std::isfinite(bits_per_second)) return Value::absent(FieldType::kU64);
+  return Value::u64(static_cast<uint64_t>(std::min(std::round(bits_per_second), kMost)));
+}
+
+// Of the link's speed, 0 if unknown.
+inline Value share_value(double bits_per_second, uint64_t link_bits_per_second) {
+  if (!std::isfinite(bits_per_second) || link_bits_per_second == 0) return Value::absent(FieldType::kF64);
+  return Value::f64(bits_per_second / static_cast<double>(link_bits_per_second));
+}
+
+// A tap's name; absent if it was not given.
+inline Value name_value(const std::string& name) {
+  return name.empty() ? Value::absent(FieldType::kString) : Value::string(name);
+}
+
+}  // namespace tapline::rates

@@ -1,0 +1,76 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.schema.proto.Sampling;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Checks queries whose parsers have to see all packets, such as {@code PARSE link_load}: a query
+ * that selects or samples packets would hide the load of the port that sends the copies.
+ */
+final class AllTraffic {
+  private final ParserInfo parser;
+  private final Ast.Query query;
+  private final Errors errors;
+
+  private AllTraffic(ParserInfo parser, Ast.Query query, Errors errors) {
+    this.parser = parser;
+    this.query = query;
+    this.errors = errors;
+  }
+
+  /** Returns the sampling of the query, which is none for such parsers. */
+  static Sampling sampling(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
+    Optional<ParserInfo> parser = parsers.stream().filter(ParserInfo::allTraffic).findFirst();
+    if (parser.isEmpty()) {
+      return SampleReader.read(query.sample(), errors);
+    }
+    AllTraffic check = new AllTraffic(parser.get(), query, errors);
+    check.requireEverything();
+    return check.unsampled();
+  }
+
+  private void requireEverything() {
+    refuse(ClauseKind.FROM, !isEverything(query.from()));
+    refuse(ClauseKind.TO, !isEverything(query.to()));
+    refuse(ClauseKind.VLAN, !query.vlans().isEmpty());
+    refuse(ClauseKind.TENANT, !query.tenants().isEmpty());
+  }
+
+  private void refuse(ClauseKind kind, boolean selects) {
+    if (!selects) {
+      return;
+    }
+    String message =
+        "%s has to see all packets, and %s selects some".formatted(parser.name(), kind.keyword);
+    query.clauses().stream()
+        .filter(clause -> clause.kind() == kind)
+        .findFirst()
+        .ifPresent(clause -> errors.conflict(clause.span(), message, "FROM * TO *"));
+  }
+
+  private static boolean isEverything(List<Ast.Address> side) {
+    return side.isEmpty()
+        || side.stream().anyMatch(each -> each.kind() == Ast.EndpointKind.ANY && !each.hasPort());
+  }
+
+  private Sampling unsampled() {
+    Sampling all = Sampling.newBuilder().setMode(Sampling.Mode.OFF).setRate(1).build();
+    if (SampleReader.isAuto(query.sample())) {
+      errors.note(
+          "%s has to see all flows: SAMPLE auto does not lower the rate".formatted(parser.name()));
+      return all;
+    }
+    Sampling written = SampleReader.read(query.sample(), errors);
+    if (written.getMode() == Sampling.Mode.FIXED && written.getRate() < 1) {
+      String message =
+          "%s has to see all flows, and SAMPLE leaves some out".formatted(parser.name());
+      errors.conflict(query.sample().span(), message, "SAMPLE *");
+    }
+    return all;
+  }
+}

@@ -1,0 +1,118 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ParserArgument;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Sampling;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Parsers that have to see all packets: {@code PARSE link_load FROM * TO * SAMPLE *}. */
+class AllTrafficTest {
+  private static final String LINK_LOAD =
+      """
+      ,{"name": "link_load", "layer": "transport", "main_fields": ["switch", "port"],
+        "value_field": "bits_per_second", "duration": null, "interval_ns": 1000000000,
+        "all_traffic": true,
+        "arguments": [
+          {"name": "link", "type": "u64", "unit": "bits/s", "default": "0", "min": 0, "max": 1e12}],
+        "fields": [
+          {"name": "time_ns", "type": "i64", "unit": "ns", "common": true},
+          {"name": "switch", "type": "string", "optional": true},
+          {"name": "port", "type": "string", "optional": true},
+          {"name": "bits_per_second", "type": "u64", "unit": "bits/s", "optional": true},
+          {"name": "share", "type": "f64", "unit": "share", "optional": true}]}
+      ]}
+      """;
+  private static final Catalogue CATALOGUE = catalogue();
+  private static final String LOADS = " PROCESS (group-max: by=share, group=(switch, port), w=1s)";
+
+  private static Catalogue catalogue() {
+    String json = Fixtures.resource("parsers.json").strip();
+    return Catalogue.fromJson(json.substring(0, json.length() - "]}".length()) + LINK_LOAD);
+  }
+
+  private static CompileResult compile(String query, Rights rights) {
+    return Compiler.compile(
+        query + LOADS, CATALOGUE, Fixtures.INVENTORY, Compiler.Options.local("q-test", rights));
+  }
+
+  private static CompileResult compile(String query) {
+    return compile(query, Rights.ALL);
+  }
+
+  private static Plan plan(String query) {
+    CompileResult result = compile(query);
+    assertThat(result.errors()).isEmpty();
+    return result.plan().orElseThrow();
+  }
+
+  @Test
+  void theHistoryOfLinkLoadsCompiles() {
+    Plan plan = plan("PARSE link_load(link=10000000000) FROM * TO * LIMIT 10s SAMPLE *");
+    assertThat(plan.getSampling().getMode()).isEqualTo(Sampling.Mode.OFF);
+    assertThat(plan.getArgumentsList())
+        .extracting(ParserArgument::getValue)
+        .containsExactly("10000000000");
+    assertThat(plan.getProcessors(0).getKeyList()).containsExactly("switch", "port");
+    assertThat(plan.getProcessors(0).getValue().getField()).isEqualTo("share");
+    assertThat(plan.getProcessors(0).getAggregate()).isEqualTo("MAX");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " SAMPLE auto", " SAMPLE 1", " SAMPLE *"})
+  void theRateIsNeverLowered(String sample) {
+    Sampling sampling = plan("PARSE link_load FROM * TO * LIMIT 10s" + sample).getSampling();
+    assertThat(sampling.getMode()).isEqualTo(Sampling.Mode.OFF);
+    assertThat(sampling.getRate()).isEqualTo(1);
+  }
+
+  @Test
+  void aSampleOfTheFlowsIsAnError() {
+    List<QueryError> errors = compile("PARSE link_load FROM * TO * LIMIT 10s SAMPLE 0.5").errors();
+    assertThat(errors).hasSize(1);
+    assertThat(errors.get(0).message())
+        .isEqualTo("link_load has to see all flows, and SAMPLE leaves some out");
+    assertThat(errors.get(0).expected()).isEqualTo("SAMPLE *");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      value = {
+        "FROM 10.0.0.0/8 TO * -> FROM",
+        "FROM * TO 10.0.0.1 -> TO",
+        "FROM * TO *:80 -> TO",
+        "FROM * TO * VLAN 7 -> VLAN",
+      })
+  void aSelectionIsAnError(String selection, String clause) {
+    List<QueryError> errors =
+        compile("PARSE link_load " + selection + " LIMIT 10s SAMPLE *").errors();
+    assertThat(errors).hasSize(1);
+    assertThat(errors.get(0).message())
+        .isEqualTo("link_load has to see all packets, and %s selects some".formatted(clause));
+  }
+
+  @Test
+  void theRightToNetworkWideQueriesIsNeeded() {
+    Rights rights = new Rights("shop", false, Rights.ALL.scope());
+    List<QueryError> errors =
+        compile("PARSE link_load FROM * TO * LIMIT 10s SAMPLE *", rights).errors();
+    assertThat(errors).extracting(QueryError::code).containsExactly(QueryError.Code.FORBIDDEN);
+  }
+
+  @Test
+  void otherParsersAreSampled() {
+    CompileResult result =
+        Fixtures.compile(
+            "PARSE tcp_flow_key FROM * TO *:80 LIMIT 9s SAMPLE 0.5 PROCESS (top-k: k=3, w=1s)");
+    assertThat(result.plan().orElseThrow().getSampling().getRate()).isEqualTo(0.5);
+  }
+}
