@@ -129,7 +129,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture<JobClusters> flink =
         options.flink().isEmpty()
             ? CompletableFuture.completedFuture(ownCluster(folder, options))
-            : starting("connect to Flink", () -> opened(clusters(options)));
+            : starting("connect to Flink", () -> opened(clusters(folder, options)));
     CompletableFuture<RedisEndpoint> redis =
         starting(
             "start Redis",
@@ -167,10 +167,10 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return opened(new JobClusters(List.of(EmbeddedFlink.starting(cluster, folder))));
   }
 
-  private static JobClusters clusters(EmbeddedOptions options) throws IOException {
+  private static JobClusters clusters(Path folder, EmbeddedOptions options) throws IOException {
     List<FlinkSession> sessions = new ArrayList<>();
     try {
-      Path jar = JobJar.write();
+      Path jar = JobJar.write(folder);
       for (String address : options.flink()) {
         sessions.add(FlinkSession.connect(address, options.flinkTls(), jar, options.checkpoints()));
       }

@@ -50,8 +50,8 @@ public final class JobJar {
     throw new IOException("the stream job's classes are no jar but in " + jar);
   }
 
-  /** Writes the jar to a temporary file, which is deleted when the process ends. */
-  public static Path write() throws IOException {
+  /** Writes the jar into the folder. */
+  public static Path write(Path folder) throws IOException {
     Set<Path> sources = new LinkedHashSet<>();
     for (Class<?> used : USED) {
       sources.add(location(used));
@@ -67,8 +67,7 @@ public final class JobJar {
         addJar(source, entries);
       }
     }
-    Path jar = Files.createTempFile("tapline-job-", ".jar");
-    jar.toFile().deleteOnExit();
+    Path jar = folder.resolve("tapline-job.jar");
     try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
       for (Map.Entry<String, byte[]> entry : entries.entrySet()) {
         out.putNextEntry(new JarEntry(entry.getKey()));

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.ServiceLoader;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A loader that has Tapline's classes from the jar alone finds the job and all aggregates. */
 class JobJarTest {
@@ -31,9 +32,11 @@ class JobJarTest {
     }
   }
 
+  @TempDir Path folder;
+
   @Test
   void theJarNeedsNoOtherClassOfTapline() throws Exception {
-    Path jar = JobJar.write();
+    Path jar = JobJar.write(folder);
     try (URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, new Lib())) {
       Class<?> job = Class.forName(QueryJob.class.getName(), true, loader);
       assertThat(job.getClassLoader()).isSameAs(loader);
