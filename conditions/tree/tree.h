@@ -24,7 +24,7 @@ struct Shape {
   std::vector<bool> negated;
 };
 
-// Checks that the nodes form one tree within the bounds. Whoever receives a tree from another program calls it; errors
+// Checks that the nodes form one tree within the bounds. Receivers of trees from other programs must call it; errors
 // are kInvalid.
 Result<Shape> CheckShape(const Tree& tree);
 

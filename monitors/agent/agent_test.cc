@@ -74,7 +74,7 @@ TEST(AgentTest, SaysThatItsInterfaceIsNotThere) {
   EXPECT_NE(said.find(kMissing), std::string::npos) << said;
 }
 
-// A control plane of the test's own: assigns one query, and records what it is told.
+// A minimal control plane for the test: assigns one query and records the agent's messages.
 class ControlPlane final : public v1::Registry::Service {
  public:
   explicit ControlPlane(uint32_t protocol) : protocol_(protocol) {

@@ -60,7 +60,7 @@ Status PlanOf(const v1::AssignCommand& command, v1::Plan* plan) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(command.plan_json(), plan);
     if (!parsed.ok()) return Status::Invalid("the assignment's plan can't be read: " + std::string(parsed.message()));
   }
-  // What the agent adds to it and the command's frame take less than the rest.
+  // The remaining 1 KiB holds the agent's additions and the command's frame.
   const bool fits = plan->ByteSizeLong() + 1024 <= MessageSocket::kMaxMessageBytes;
   return fits ? Status() : Status::Invalid("the assignment's plan has more than 191 KiB");
 }

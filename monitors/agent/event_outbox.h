@@ -22,7 +22,7 @@ class EventOutbox {
   static constexpr size_t kMaxBytes = 8 << 20;
   static constexpr size_t kWindowBytes = 512 << 10;
 
-  // Returns false if there is no room for it. A batch that only tells of an end, or of missing events, always has room.
+  // Returns false if there is no room for it. A batch that only reports an end or missing events always has room.
   bool Add(v1::EventBatch batch);
   // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
   void Send(const std::function<bool(const v1::EventBatch& batch)>& send);
@@ -44,7 +44,7 @@ class EventOutbox {
   };
   struct Stream {
     std::deque<Kept> batches = {};
-    size_t sent = 0;  // of them, on this lease
+    size_t sent = 0;  // batches sent on this lease
   };
 
   std::map<std::string, Stream> streams_;

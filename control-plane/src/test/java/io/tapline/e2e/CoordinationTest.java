@@ -163,7 +163,7 @@ class CoordinationTest {
     Map<Integer, Long> whole = counted(second, id);
     assertThat(whole.values()).as("each once").containsOnly(1L);
     assertThat(whole.keySet())
-        .as("none is missing, whoever led")
+        .as("none is missing across the takeover")
         .containsAll(IntStream.range(begin, end).boxed().toList());
 
     kill(agent);
@@ -221,7 +221,7 @@ class CoordinationTest {
     Map<Integer, Long> whole = counted(second, id);
     assertThat(whole.values()).as("each once").containsOnly(1L);
     assertThat(whole.keySet())
-        .as("none is missing, whoever led")
+        .as("none is missing across the takeover")
         .containsAll(IntStream.range(begin, end).boxed().toList());
 
     // A query that begins between the two upgrades runs on the old agent.

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a processor takes from a tuple: a field, whether it meets a condition, the time between two
- * events of its flow, or else that it is one.
+ * The value that a processor takes from a tuple: a field, 1 or 0 for a condition, the time between
+ * two events of its flow, or else 1.
  *
  * @param field field that is aggregated; empty for the others
  * @param asked condition on each tuple, for a value of 1 or 0; without nodes for the others

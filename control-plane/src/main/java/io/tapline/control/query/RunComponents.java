@@ -92,8 +92,8 @@ final class RunComponents {
   }
 
   /**
-   * Returns the monitors' Kafka users: the names of their hosts, or this process's login. An agent
-   * of this host that has no login uses this process's certificate, if there is one.
+   * Returns the monitors' Kafka users: the names of their hosts, or this process's login. A local
+   * agent without a login uses this process's certificate, if there is one.
    */
   private static Set<String> monitorUsers(Set<String> hosts, Source source, Backend backend) {
     boolean byName = !source.local() || backend.access().hostKey().isPresent();

@@ -27,7 +27,7 @@ public final class Estimate implements Group {
   private final boolean countsTuples;
   private int entry;
 
-  /** Whether bounds were computed for the group. */
+  /** Returns true if bounds were computed for the group. */
   private boolean bounded;
 
   Estimate(GroupTable table, double width, double share, long windowNs, boolean countsTuples) {

@@ -96,7 +96,7 @@ public final class PartitionLanes {
   record Gap(long fromNs, long toNs) {}
 
   /**
-   * What a batch's header says.
+   * The facts in a batch's header.
    *
    * @param gap time before the batch that its monitor did not watch; null if there is none
    * @param missing number of batches before it that never arrived; of accepted batches, like the

@@ -3,10 +3,10 @@ package io.tapline.flink.results;
 import io.tapline.flink.accounting.Accounts;
 
 /**
- * What the results operator emits; each sink encodes it for its own target. Stays within the task
+ * An output of the results operator, which each sink encodes for its target. Stays within the task
  * that emits it, to which the sinks are chained: it is never serialized.
  */
 public sealed interface Update permits WindowUpdate, Update.Totals {
-  /** What the query has seen so far. */
+  /** The totals of the query so far. */
   record Totals(Accounts accounts) implements Update {}
 }

@@ -238,7 +238,7 @@ public final class ProcessorCatalogue {
                 ArgumentType.FIELDS,
                 "the second parser's main fields",
                 "fields of the first parser and one other",
-                "what a group has in common"));
+                "fields that form the groups"));
     arguments.add(aggregated());
     arguments.add(
         new ArgumentInfo(
@@ -322,7 +322,7 @@ public final class ProcessorCatalogue {
 
   private static ArgumentInfo groupBy() {
     return new ArgumentInfo(
-        "group", ArgumentType.FIELDS, "none: one group", "fields", "what a group has in common");
+        "group", ArgumentType.FIELDS, "none: one group", "fields", "fields that form the groups");
   }
 
   private static List<ArgumentInfo> queryWindow() {
