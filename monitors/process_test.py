@@ -80,6 +80,23 @@ class FilesTest(MonitorTest):
         named = [json.loads(line)["query"] for line in out.splitlines()]
         self.assertEqual(set(named), {"few", "short", "all"})
 
+    def test_a_trigger_on_packets(self):
+        """1 kB each 10 ms, and 60 kB at 2.6 s: the seconds are alike, one window is not."""
+        times = [i * 0.01 for i in range(300)] + [2.6 + i * 0.0001 for i in range(60)]
+        packets = [(1000 + t, tcp_frame(40000, 0x10, 1, b"x" * 946)) for t in sorted(times)]
+        trigger = {"parser": "tcp_pkt_size", "group": ["src_ip"], "condition": {"threshold": 50000}, "every": "0.010s"}
+        plan = self.plan("q", parsers=["tcp_pkt_size", "trigger"], triggers=[trigger])
+        with Monitor("--pcap", self.write("steady", pcap(packets)), "--plan", plan) as monitor:
+            code, out = monitor.finish()
+        self.assertEqual(code, 0)
+        tuples = [json.loads(line) for line in out.splitlines()]
+        events = [each for each in tuples if each["parser"] == "trigger"]
+        self.assertEqual(len(events), 1, events)
+        self.assertEqual(events[0]["value"], 61000)
+        self.assertEqual(events[0]["window_start_ns"], 1002_600_000_000)
+        self.assertEqual(events[0]["window_end_ns"], 1002_610_000_000)
+        self.assertEqual(sum(each["bytes"] for each in tuples if each["parser"] == "tcp_pkt_size"), 360_000)
+
     def test_null_output(self):
         code, out, _ = run("--pcap", self.syns(), "--parser", "tcp_conn_time", "--output", "null")
         self.assertEqual((code, out), (0, ""))

@@ -11,6 +11,7 @@
 #include "monitors/output/json_output.h"
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/dpdk/interface.h"
 #include "packet_io/dpdk/port_source.h"
@@ -161,6 +162,7 @@ Status CheckLayout(const MonitorConfig& config, const Queries& queries, const Th
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.Check(queries.specs[place].parsers); !status.ok()) return status;
     if (Status status = CheckTaps(queries.specs[place], taps); !status.ok()) return status;
+    if (Status status = CheckTriggers(queries.specs[place], layout); !status.ok()) return status;
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "parsers/registry.h"
 #include "parsers/testing/capture_file.h"
 #include "parsers/testing/harness.h"
+#include "parsers/trigger/program.h"
 
 namespace tapline {
 namespace {
@@ -16,9 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // These plain numbers are not amounts: codes, identifiers, the value of any metric.
-const std::set<std::string> kWithoutUnit = {
-    "alert", "api_version", "cipher_suite", "code",      "correlation_id", "dscp", "ecn",   "error_code", "id",
-    "rank",  "sequence",    "status",       "stream_id", "target_port",    "type", "value", "version"};
+const std::set<std::string> kWithoutUnit = {"alert",    "api_version", "cipher_suite", "code",        "correlation_id",
+                                            "dscp",     "ecn",         "error_code",   "id",          "rank",
+                                            "sequence", "status",      "stream_id",    "target_port", "type",
+                                            "value",    "version",     "high",         "low",         "trigger"};
 
 // testbed/captures and the folder captures/ of each parser.
 std::vector<std::string> committed_captures() {
@@ -42,6 +44,17 @@ class OneFigure final : public StatisticsSource {
     visit({"packets_total", "stage=received", 486});
   }
 };
+
+// All TCP packets of a client in a second.
+std::shared_ptr<const trigger::Program> a_trigger() {
+  trigger::Trigger trigger;
+  trigger.filter.protocol = protocol::kTcp;
+  trigger.group = trigger::GroupBy::source(32, 128);
+  trigger.when = trigger::above(trigger::value_of(trigger::Measure::kBytes), trigger::number(0));
+  trigger.every_ns = kNsPerSecond;
+  std::string error;
+  return trigger::Program::make({trigger}, &error);
+}
 
 using Lines = std::set<std::vector<std::string>>;
 
@@ -68,6 +81,7 @@ std::map<std::string, Lines> tuples_of_committed_captures() {
     for (const auto& parser : parsers) {
       parser->set_taps(taps);
       parser->set_statistics(&figure);
+      parser->set_triggers(0, a_trigger());
     }
     testing::Harness run(std::move(parsers), {.max_connections = 1024});
     run.all(frames_of(capture));

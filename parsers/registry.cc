@@ -28,6 +28,7 @@
   PARSER(tcp_flow_key)          \
   PARSER(tcp_pkt_size)          \
   PARSER(tls_hello)             \
+  PARSER(trigger)               \
   PARSER(udp_flow)
 
 namespace tapline {

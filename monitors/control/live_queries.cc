@@ -8,6 +8,7 @@
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/trigger_reader.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -53,7 +54,8 @@ Status LiveQueries::Check(const QuerySpec& spec) const {
     return Status::Invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
   if (Status status = layout_.Check(spec.parsers); !status.ok()) return status;
-  return CheckTaps(spec, taps_);
+  if (Status status = CheckTaps(spec, taps_); !status.ok()) return status;
+  return CheckTriggers(spec, layout_);
 }
 
 Status LiveQueries::Prepare(uint32_t place) {

@@ -36,6 +36,9 @@ void ParserStage::ChooseParsers() {
 void ParserStage::AddQuery(uint32_t query) {
   output_->AddQuery(query);
   SetArguments(query);
+  for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
+    engine_->set_triggers(parser, query, queries_[query].triggers);
+  }
   active_ |= uint64_t{1} << query;
   ChooseParsers();
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/nearest.h"
 #include "parsers/api/argument.h"
 #include "parsers/api/time.h"
@@ -214,6 +215,7 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
   if (Status status = CheckAllTraffic(*spec); !status.ok()) return status;
+  if (Status status = ReadTriggers(plan, spec); !status.ok()) return status;
   spec->copies_unconfirmed = plan.rules_size() > 0;
   return ReadPlacement(plan, monitor_id, spec);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "monitors/shape/text_shape.h"
 
 namespace tapline {
+
+namespace trigger {
+class Program;
+}
 
 // A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
 inline constexpr size_t kMostQueries = 64;
@@ -42,6 +47,8 @@ struct QuerySpec {
   ConnectionMatch match = {};
   // Conditions that events must meet; the consumers of the stream ask them of all other tuples.
   std::vector<ParserFilter> filters = {};
+  // Triggers that are tested on packets; null: none.
+  std::shared_ptr<const trigger::Program> triggers = {};
   // Strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};

@@ -19,6 +19,10 @@
 
 namespace tapline {
 
+namespace trigger {
+class Program;
+}
+
 // The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
 struct Needs {
   bool packets = true;       // process() is called
@@ -128,6 +132,9 @@ class Parser {
   // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of needs().interval_ns
   // since the epoch. Called only for the latest interval that had packets.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
+  // The end of a later interval, at which on_interval() is called even if no packet comes until then; INT64_MAX: none.
+  // Asked after each on_interval().
+  virtual int64_t due_ns() const { return INT64_MAX; }
 
   // `queries` will see no more of this connection: it timed out, gave way to a new one or for lack of memory, or the
   // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: other queries
@@ -149,6 +156,9 @@ class Parser {
 
   // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
+
+  // The triggers of query `query`, for the one parser that tests them; null: none. Called as set_arguments() is.
+  virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/) {}
 
   // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
   virtual void on_release(Connection& /*connection*/) {}

@@ -220,7 +220,9 @@ void Engine::Impl::end_intervals(int64_t time_ns) {
     for (Loaded* each : active_) {
       if (!is_over(each) || each->interval_end_ns != end_ns) continue;
       each->parser->on_interval(end_ns, each->emitter);
-      each->interval_end_ns = interval_end(time_ns, each->needs.interval_ns);
+      const int64_t interval_ns = each->needs.interval_ns;
+      const int64_t due_ns = std::max(each->parser->due_ns(), interval_end(end_ns, interval_ns));
+      each->interval_end_ns = std::min(due_ns, interval_end(time_ns, interval_ns));
     }
   }
 }
@@ -374,6 +376,9 @@ bool Engine::wants_all_views() const { return impl_->wants_all_views(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
   impl_->set_arguments(parser, query, arguments);
+}
+void Engine::set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers) {
+  impl_->set_triggers(parser, query, std::move(triggers));
 }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
 Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,

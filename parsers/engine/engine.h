@@ -75,6 +75,8 @@ class Engine {
   // Gives a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
+  // The same for a query's triggers; null: none.
+  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers);
 
   // Returns true if a parser with queries asks for the repeated views of packets.
   bool wants_all_views() const;

@@ -43,6 +43,9 @@ class Engine::Impl final : public StreamReceiver {
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
     loaded_.at(parser).parser->set_arguments(query, arguments);
   }
+  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers) {
+    loaded_.at(parser).parser->set_triggers(query, std::move(triggers));
+  }
 
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);

@@ -43,7 +43,7 @@ class EventsTest {
       List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
       CompletableFuture<Void> stream = follow(server.url(), id, events);
       send(link.address());
-      await(events);
+      await(events, EACH);
       Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
       stream.get(SECONDS, TimeUnit.SECONDS);
       assertThat(events).hasSize(EACH);
@@ -52,6 +52,44 @@ class EventsTest {
       assertThat(server.rows(id).stream().mapToInt(row -> row.get("value").asInt()).sum())
           .as("tuples that the stream job counted")
           .isEqualTo(EACH);
+    }
+  }
+
+  @Test
+  void aBurstWithinTenMillisecondsIsAnEventAndAnAlert() throws Exception {
+    try (WebLink link = WebLink.open();
+        Server server = Server.start("--interface", link.networkInterface())) {
+      String id =
+          server.submit(
+              "PARSE udp_flow FROM * TO %s LIMIT 1h SAMPLE * ".formatted(link.address())
+                  + "PROCESS (trigger: when=\"sum(bytes) > 5KB\", group=dst_port, every=10ms)");
+      server.awaitState(id, "running");
+      List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
+      CompletableFuture<Void> stream = follow(server.url(), id, events);
+      burst(link.address());
+      await(events, 1);
+      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+      stream.get(SECONDS, TimeUnit.SECONDS);
+      assertThat(events).isNotEmpty();
+      for (JsonNode event : events) {
+        JsonNode fields = event.get("fields");
+        assertThat(event.get("parser").asText()).isEqualTo("trigger");
+        assertThat(fields.get("group").asText()).isEqualTo("dst_port=" + WANTED);
+        assertThat(fields.get("value").asLong()).isGreaterThan(5_000);
+        long windowNs =
+            fields.get("window_end_ns").asLong() - fields.get("window_start_ns").asLong();
+        assertThat(windowNs).isEqualTo(10_000_000);
+      }
+      assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+    }
+  }
+
+  /** Sends 200 datagrams at once. */
+  private static void burst(String address) throws Exception {
+    try (DatagramChannel channel = DatagramChannel.open()) {
+      for (int i = 0; i < EACH; i++) {
+        channel.send(ByteBuffer.wrap(new byte[100]), new InetSocketAddress(address, WANTED));
+      }
     }
   }
 
@@ -92,9 +130,9 @@ class EventsTest {
     }
   }
 
-  private static void await(List<JsonNode> events) throws Exception {
+  private static void await(List<JsonNode> events, int count) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-    while (events.size() < EACH && System.nanoTime() < deadline) {
+    while (events.size() < count && System.nanoTime() < deadline) {
       Thread.sleep(50);
     }
   }

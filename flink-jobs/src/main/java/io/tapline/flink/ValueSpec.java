@@ -16,10 +16,16 @@ import java.util.Set;
  *
  * @param field field that is aggregated; empty for the others
  * @param asked condition on each tuple, for a value of 1 or 0; without nodes for the others
+ * @param only condition on tuples that have a value; without nodes all have
  * @param eventField field that marks start and end; empty for the others
  */
 public record ValueSpec(
-    String field, ConditionTree asked, String eventField, Set<String> starts, Set<String> ends)
+    String field,
+    ConditionTree asked,
+    ConditionTree only,
+    String eventField,
+    Set<String> starts,
+    Set<String> ends)
     implements Serializable {
 
   static ValueSpec of(Processor processor) {
@@ -27,9 +33,18 @@ public record ValueSpec(
     return new ValueSpec(
         processor.getValue().getField(),
         asked(processor),
+        only(processor),
         difference.getEventField(),
         Set.copyOf(difference.getStartList()),
         Set.copyOf(difference.getEndList()));
+  }
+
+  private static ConditionTree only(Processor processor) {
+    Value value = processor.getValue();
+    boolean narrows = value.getOnly().getNodesCount() > 0;
+    ProcessorSpec.check(
+        !narrows || !value.getField().isEmpty(), processor.getName(), "narrows what is no field");
+    return value.getOnly();
   }
 
   private static ConditionTree asked(Processor processor) {
@@ -52,6 +67,11 @@ public record ValueSpec(
   /** Returns true if each tuple has the value 1 or 0, by whether it meets a condition. */
   public boolean asks() {
     return asked.getNodesCount() > 0;
+  }
+
+  /** Returns true if some tuples have no value because they fail a condition. */
+  public boolean narrows() {
+    return only.getNodesCount() > 0;
   }
 
   /** Returns true if each tuple counts as one instead of having a value. */

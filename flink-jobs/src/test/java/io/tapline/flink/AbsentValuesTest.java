@@ -190,6 +190,22 @@ class AbsentValuesTest {
     assertThat(alerts.get(1).at("/rows/0/value").isNull()).isTrue();
   }
 
+  @Test
+  void tuplesThatFailItsConditionHaveNoValue() throws Exception {
+    Plan.Builder plan = plan(Plans.group("MAX", "\"url\"", WINDOW)).toBuilder();
+    plan.getProcessorsBuilder(0).getValueBuilder().setOnly(text("url", "/a"));
+    JsonNode rows =
+        windows(
+                plan.build(),
+                List.of(
+                    Tuple.http(1, 1, "/a", 5L, "", false),
+                    Tuple.http(2, 2, "/b", 7L, "", false),
+                    unanswered(3, 3, "/a")))
+            .get(0)
+            .get("rows");
+    assertThat(values(rows)).containsExactlyInAnyOrder("/a = 5", "/b = null");
+  }
+
   @ParameterizedTest(name = "response_time_ns {0} {1}: {2}")
   @CsvSource({
     "EQUAL, 0, 0",

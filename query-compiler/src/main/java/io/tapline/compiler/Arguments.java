@@ -122,18 +122,24 @@ final class Arguments {
    * wrong.
    */
   Optional<Long> windowNs(String name) {
+    return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
+  }
+
+  /** Returns the same, of at least {@code leastNs}. */
+  Optional<Long> windowNs(String name, long leastNs) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
       return Optional.empty();
     }
-    String expected = "a duration from 10ms to 24h in whole milliseconds";
+    String least = Literals.durationText(leastNs);
+    String expected = "a duration from %s to 24h in whole milliseconds".formatted(least);
     Optional<BigDecimal> ns = Literals.durationNs(word.get().text());
     if (ns.isEmpty()) {
       wrongType(name, word.get(), expected);
       return Optional.empty();
     }
     boolean inside =
-        ns.get().compareTo(BigDecimal.valueOf(ProcessorCatalogue.SHORTEST_WINDOW_NS)) >= 0
+        ns.get().compareTo(BigDecimal.valueOf(leastNs)) >= 0
             && ns.get().compareTo(BigDecimal.valueOf(ProcessorCatalogue.LONGEST_WINDOW_NS)) <= 0
             && ns.get().remainder(BigDecimal.valueOf(Literals.NS_PER_MS)).signum() == 0;
     if (!inside) {

@@ -122,7 +122,8 @@ public final class Compiler {
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = AllTraffic.sampling(parsers, query, errors);
     List<TupleFilter> filters = filters(query.where(), parsers, allParsersKnown);
-    List<Processor> processors = processors(query, parsers, allParsersKnown);
+    PacketTriggers packets = new PacketTriggers(sampling, filters);
+    List<Processor> processors = processors(query, parsers, allParsersKnown, packets);
     if (errors.any()) {
       return CompileResult.wrong(errors.notes(), errors.sorted());
     }
@@ -130,23 +131,29 @@ public final class Compiler {
     noteJoins(processors);
     noteShortLimit(limit, processors);
     Placement.Placed placed = options.placement().place(match);
+    PacketTriggers.Split split = packets.split(processors, parsers);
+    if (!split.triggers().isEmpty() && placed.monitors().size() > 1) {
+      refuseSeveralMonitors(query, split, placed.monitors().size());
+      return CompileResult.wrong(errors.notes(), errors.sorted());
+    }
     Plan plan =
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
             .setQuery(options.query())
             .setText(NamedQuery.layOut(written, inventory))
             .setEpoch(options.epoch())
-            .addAllParsers(parsers.stream().map(ParserInfo::name).toList())
+            .addAllParsers(names(parsers, split))
             .setMatch(match)
             .setLimit(limit)
             .setSampling(sampling)
             .setTopic("tapline.tuples." + options.query())
             .addAllMonitors(placed.monitors())
-            .addAllProcessors(processors)
+            .addAllProcessors(split.processors())
             .addAllRules(placed.rules())
             .addAllShapes(shapes)
             .addAllArguments(arguments)
             .addAllFilters(filters)
+            .addAllTriggers(split.triggers())
             .build();
     return new CompileResult(Optional.of(plan), errors.notes(), List.of());
   }
@@ -167,6 +174,23 @@ public final class Compiler {
     return parsers;
   }
 
+  /** Triggers on packets have a parser of their own. */
+  private static List<String> names(List<ParserInfo> parsers, PacketTriggers.Split split) {
+    List<String> names = new ArrayList<>(parsers.stream().map(ParserInfo::name).toList());
+    if (!split.triggers().isEmpty() && !names.contains(PacketTriggers.PARSER)) {
+      names.add(PacketTriggers.PARSER);
+    }
+    return names;
+  }
+
+  private void refuseSeveralMonitors(Ast.Query query, PacketTriggers.Split split, int monitors) {
+    Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
+    String message =
+        "its packets come to %d monitors, and none of them knows the sum".formatted(monitors);
+    String expected = "every=1s or more, or FROM and TO that one monitor can watch";
+    errors.conflict(first.name().span(), message, expected);
+  }
+
   private List<TupleFilter> filters(
       Ast.Condition written, List<ParserInfo> parsers, boolean allParsersKnown) {
     Optional<ParsedCondition> where = WhereReader.parse(written, errors);
@@ -182,7 +206,7 @@ public final class Compiler {
 
   /** Fields can be resolved only if all parsers are known. */
   private List<Processor> processors(
-      Ast.Query query, List<ParserInfo> parsers, boolean allParsersKnown) {
+      Ast.Query query, List<ParserInfo> parsers, boolean allParsersKnown, PacketTriggers packets) {
     if (!ProcessorCompiler.areFewEnough(query.processors(), errors)) {
       return List.of();
     }
@@ -190,7 +214,7 @@ public final class Compiler {
     List<Processor> compiled = new ArrayList<>();
     for (Ast.Processor processor : query.processors()) {
       if (allParsersKnown) {
-        new ProcessorCompiler(parsers, catalogue, inventory, options, errors)
+        new ProcessorCompiler(parsers, catalogue, inventory, options, packets, errors)
             .compile(processor)
             .ifPresent(compiled::add);
       } else {

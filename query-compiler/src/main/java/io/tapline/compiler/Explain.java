@@ -65,6 +65,7 @@ public final class Explain {
       explain.rules(plan.getRulesList());
       explain.stream(plan);
     }
+    explain.lines("triggers", PacketTriggers.explain(plan));
     explain.job(plan);
     explain.notes(notes);
     return explain.out.toString();

@@ -51,6 +51,20 @@ final class IntervalReader {
     return parser.intervalNs();
   }
 
+  /**
+   * Reports that a trigger's windows are too short for tuples.
+   *
+   * @param why why the monitor can't test it on packets
+   */
+  static void refuse(ParserInfo parser, Arguments arguments, String why, Errors errors) {
+    String least = Literals.durationText(parser.intervalNs());
+    String message =
+        "%s emits once %s, and the monitor can't test this trigger on packets: %s"
+            .formatted(parser.name(), often(least), why);
+    String expected = "%s to 24h, or a trigger that the monitor can test".formatted(least);
+    errors.add(arguments.span("every"), QueryError.Code.RANGE, message, expected, least);
+  }
+
   private void refuse(String argument) {
     String least = Literals.durationText(parser.intervalNs());
     String message =

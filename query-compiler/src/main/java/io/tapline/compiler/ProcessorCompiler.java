@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import com.google.protobuf.util.Durations;
 import io.tapline.aggregates.Aggregates;
 import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.MergeableAggregate.Input;
@@ -8,6 +9,7 @@ import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Span;
 import io.tapline.schema.proto.Join;
@@ -31,6 +33,7 @@ final class ProcessorCompiler {
   private final Operands operands;
   private final GroupConditions conditions;
   private final TriggerReader triggers;
+  private final PacketTriggers packets;
   private final Errors errors;
 
   /** REQUIRES: at least one parser. */
@@ -39,12 +42,14 @@ final class ProcessorCompiler {
       Catalogue catalogue,
       Inventory inventory,
       Compiler.Options options,
+      PacketTriggers packets,
       Errors errors) {
     this.parsers = parsers;
     this.fields = new Fields(parsers, catalogue, errors);
     this.operands = new Operands(fields);
     this.conditions = new GroupConditions(fields, inventory);
     this.triggers = new TriggerReader(inventory, options, errors);
+    this.packets = packets;
     this.errors = errors;
   }
 
@@ -149,9 +154,26 @@ final class ProcessorCompiler {
   private void complete(Processor.Builder result, Arguments arguments) {
     ParserInfo parser =
         parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
+    Processor compiled = result.build();
+    if (arguments.has("every") && PacketTriggers.needsPackets(compiled, parser)) {
+      Optional<String> obstacle = packets.obstacle(compiled);
+      obstacle.ifPresent(why -> IntervalReader.refuse(parser, arguments, why, errors));
+      return;
+    }
+    isLongEnough(compiled, arguments);
     result.setWindow(IntervalReader.fit(result.getWindow(), parser, arguments, errors));
     if (parser.knowsAnswers()) {
       result.setAnswers(true);
+    }
+  }
+
+  /** Only monitors have shorter windows. */
+  private void isLongEnough(Processor processor, Arguments arguments) {
+    long everyNs = Durations.toNanos(processor.getWindow().getSlide());
+    if (processor.hasTrigger() && everyNs < ProcessorCatalogue.SHORTEST_WINDOW_NS) {
+      String message = "every=%s is out of range".formatted(Literals.durationText(everyNs));
+      String expected = "10ms or more, since only sums of packets are tested by the monitor";
+      errors.range(arguments.span("every"), message, expected);
     }
   }
 

@@ -45,8 +45,9 @@ final class WindowReader {
   /** Reads windows that end every {@code every=} and are as long as that unless w is given. */
   static Window every(Arguments arguments, Errors errors) {
     WindowReader reader = new WindowReader(arguments, errors);
-    long slide = arguments.windowNs("every").orElse(LEAST_DEFAULT_SLIDE_NS);
-    long size = arguments.windowNs("w").orElse(slide);
+    long leastNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;
+    long slide = arguments.windowNs("every", leastNs).orElse(LEAST_DEFAULT_SLIDE_NS);
+    long size = arguments.windowNs("w", leastNs).orElse(slide);
     reader.check(size, slide, "every");
     return Window.newBuilder()
         .setSize(Durations.fromNanos(size))

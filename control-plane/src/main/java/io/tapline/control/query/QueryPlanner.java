@@ -149,7 +149,16 @@ public final class QueryPlanner {
             plan.getQuery(), plan.getText(), messages(compiled, outcome, plan, source));
     return new Reservation(
         new QueryRecord(query, new JobID().toHexString(), plan, mirrored, parts, false),
-        mirrored && place.isEmpty() ? outcome.refusal() : "");
+        mirrored && place.isEmpty() ? outcome.refusal() : splitTriggers(plan));
+  }
+
+  /** Returns why a plan's triggers can't run in its monitors; empty if they can. */
+  private static String splitTriggers(Plan plan) {
+    boolean split = plan.getTriggersCount() > 0 && plan.getMonitorsCount() > 1;
+    return split
+        ? "%d monitors get the query's packets, and none knows the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
+            .formatted(plan.getMonitorsCount())
+        : "";
   }
 
   /**

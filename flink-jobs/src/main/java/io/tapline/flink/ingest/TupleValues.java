@@ -20,6 +20,9 @@ record TupleValues(long[] bits, boolean[] absent) {
     } else if (!spec.value().field().isEmpty()) {
       rows.requireNumber(spec.value().field());
     }
+    if (spec.value().narrows()) {
+      rows.requireCondition(spec.value().only());
+    }
   }
 
   /** REQUIRES: {@link #require} was called for the rows. */
@@ -34,7 +37,20 @@ record TupleValues(long[] bits, boolean[] absent) {
         spec.takesHashes()
             ? rows.hashes(field)
             : spec.countsPresent() ? new long[rows.count()] : rows.values(field);
-    return new TupleValues(bits, rows.absent(field));
+    return new TupleValues(bits, absent(spec, rows));
+  }
+
+  private static boolean[] absent(ProcessorSpec spec, Rows rows) {
+    boolean[] absent = rows.absent(spec.value().field());
+    if (!spec.value().narrows()) {
+      return absent;
+    }
+    long[] meeting = rows.meeting(spec.value().only());
+    boolean[] none = new boolean[meeting.length];
+    for (int row = 0; row < none.length; row++) {
+      none[row] = meeting[row] == 0 || absent != null && absent[row];
+    }
+    return none;
   }
 
   /** Returns 1 if tuples are only counted. */

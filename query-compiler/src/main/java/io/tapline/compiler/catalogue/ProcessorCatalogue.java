@@ -19,6 +19,10 @@ public final class ProcessorCatalogue {
   public static final int MOST_K = 10_000;
   public static final int DEFAULT_K = 10;
   public static final long SHORTEST_WINDOW_NS = 10 * Literals.NS_PER_MS;
+
+  /** Of a trigger that the monitor tests. */
+  public static final long SHORTEST_PACKET_WINDOW_NS = Literals.NS_PER_MS;
+
   public static final long LONGEST_WINDOW_NS = 24L * 3600 * 1000 * Literals.NS_PER_MS;
   public static final long DEFAULT_WINDOW_NS = 10_000 * Literals.NS_PER_MS;
 
@@ -265,9 +269,9 @@ public final class ProcessorCatalogue {
             groupBy(),
             when(),
             new ArgumentInfo(
-                "every", ArgumentType.DURATION, "1s", "10ms to w", "how often it is looked at"),
+                "every", ArgumentType.DURATION, "1s", "1ms to w", "how often it is looked at"),
             new ArgumentInfo(
-                "w", ArgumentType.DURATION, "every", "10ms to 24h", "length of the window"),
+                "w", ArgumentType.DURATION, "every", "1ms to 24h", "length of the window"),
             new ArgumentInfo(
                 "clear",
                 ArgumentType.TEXT,

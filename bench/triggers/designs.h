@@ -1,0 +1,119 @@
+// Other ways to evaluate triggers, to be measured beside the engine: each counts the same packets for the same triggers
+// and tests the same conditions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "parsers/packets/sample.h"
+#include "parsers/trigger/match_sets.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::bench {
+
+class Design {
+ public:
+  virtual ~Design() = default;
+  virtual void process(std::span<const Sample> burst) = 0;
+  // Closes the last window.
+  virtual void finish() = 0;
+  uint64_t events() const { return events_; }
+  uint64_t late_sweeps() const { return late_sweeps_; }
+
+ protected:
+  uint64_t events_ = 0;
+  uint64_t late_sweeps_ = 0;
+};
+
+// Looks at each filter for each packet.
+class LinearScan final : public Design {
+ public:
+  explicit LinearScan(const std::vector<trigger::Trigger>& triggers);
+  void process(std::span<const Sample> burst) override;
+  void finish() override;
+
+ private:
+  std::vector<trigger::Trigger> triggers_;
+  std::vector<uint64_t> bytes_, least_;
+  int64_t window_ns_, end_ns_ = 0;
+};
+
+// Matches as the engine does, then adds the packet to each of its triggers.
+class UpdatePerTrigger final : public Design {
+ public:
+  explicit UpdatePerTrigger(const std::vector<trigger::Trigger>& triggers);
+  void process(std::span<const Sample> burst) override;
+  void finish() override;
+
+ private:
+  struct Counter {
+    uint64_t packets, bytes;
+  };
+  std::shared_ptr<const trigger::Program> program_;
+  trigger::MatchSets sets_;
+  std::vector<Counter> counters_;
+  std::vector<uint64_t> least_;
+  int64_t window_ns_, end_ns_ = 0;
+};
+
+// Trumpet's: packets are counted in a table of flows, with prefetching; a new flow is matched by tuple-space search, a
+// hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
+// triggers. Written for this comparison, without its limits (16 triggers a flow, 65,536 flows): here a flow has all its
+// triggers, and its table grows to 4 million flows.
+class FlowTable final : public Design {
+ public:
+  explicit FlowTable(const std::vector<trigger::Trigger>& triggers);
+  void process(std::span<const Sample> burst) override;
+  void finish() override;
+
+ private:
+  static constexpr uint32_t kBuckets = 1 << 23, kMaxFlows = 1 << 22;
+  static constexpr uint32_t kFlowsPerBurst = 64;  // swept
+  struct alignas(64) Flow {
+    uint64_t addresses;
+    uint64_t ports;     // and protocol
+    uint64_t bytes[2];  // by the parity of the window
+    uint32_t packets[2];
+    uint32_t triggers;  // where its list begins; lists are shared by flows
+    uint32_t window;    // the last one with packets
+  };
+  struct Masked {
+    uint64_t addresses, ports;
+    bool operator==(const Masked&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Masked& key) const {
+      return (key.addresses ^ key.ports * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9 >> 20;
+    }
+  };
+  struct Pattern {
+    Masked mask;
+    std::unordered_map<Masked, std::vector<uint32_t>, Hash> triggers;
+  };
+
+  static Masked key_of(const Sample& sample);
+  uint32_t match(const Masked& key);
+  void close_window();
+  void sweep(uint32_t flows);
+  void test();
+
+  std::vector<Pattern> patterns_;
+  std::map<std::vector<uint32_t>, uint32_t> known_lists_;
+  std::vector<uint32_t> lists_;  // length, triggers; …
+  std::vector<uint32_t> buckets_;
+  std::vector<Flow> flows_;
+  std::vector<uint32_t> touched_[2];
+  std::vector<uint64_t> bytes_, least_;
+  std::vector<uint32_t> scratch_;
+  int64_t window_ns_, end_ns_ = 0;
+  uint32_t window_ = 1;
+  size_t swept_ = 0;
+  bool tested_ = true;
+};
+
+}  // namespace tapline::bench

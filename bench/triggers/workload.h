@@ -1,0 +1,78 @@
+// Frames in memory, and triggers that they match: the shape of Trumpet's experiments (SIGCOMM 2016, section 6), with
+// its 64-byte frames, patterns of wildcards, triggers per packet and packets per flow as parameters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parsers/api/packet.h"
+#include "parsers/packets/sample.h"
+#include "parsers/trigger/trigger.h"
+
+namespace tapline::bench {
+
+struct WorkloadOptions {
+  uint32_t triggers = 4096;
+  uint32_t triggers_per_packet = 8;
+  uint32_t patterns = 32;  // combinations of prefix lengths and ports among the filters, 1 to 64
+  uint32_t flows = 300;    // active at a time
+  uint32_t packets_per_flow = 10;
+  bool syn_flood = false;                   // only SYNs, each of a new flow
+  double syn_share = 0;                     // of the packets, in between the flows'
+  double covered = 1;                       // share of the packets that match triggers
+  bool adversarial = false;                 // random prefixes and ports, and addresses that fall into them
+  uint32_t retransmission_triggers_in = 0;  // one trigger in so many is on retransmitted bytes; 0: none
+  int64_t window_ns = 10'000'000;
+  double packets_per_second = 14.88e6;  // of packet time
+  uint32_t frames = 1 << 18;            // 64 bytes each: they stay in the third-level cache, as a NIC's do
+  trigger::GroupBy group = {};          // of all triggers
+};
+
+class Workload {
+ public:
+  explicit Workload(const WorkloadOptions& options);
+
+  const std::vector<trigger::Trigger>& triggers() const { return triggers_; }
+  const WorkloadOptions& options() const { return options_; }
+  // The frames repeat for ever, in packet time that advances evenly.
+  RawPacket packet(uint64_t number) const {
+    RawPacket raw;
+    raw.data = memory_.data() + (number & (options_.frames - 1)) * kFrameBytes;
+    raw.captured_bytes = kFrameBytes;
+    raw.wire_bytes = kFrameBytes;
+    raw.time_ns = kStartNs + static_cast<int64_t>(static_cast<double>(number) * packet_ns_);
+    return raw;
+  }
+  uint64_t packets_per_window() const {
+    return static_cast<uint64_t>(static_cast<double>(options_.window_ns) / packet_ns_);
+  }
+
+  static constexpr uint32_t kFrameBytes = 64;
+
+ private:
+  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;
+  struct Flow {
+    uint32_t src, dst;
+    uint16_t src_port, dst_port;
+    uint32_t seq;
+    uint32_t left;
+  };
+
+  void make_triggers();
+  void make_random_triggers();
+  void make_frames();
+  Flow new_flow();
+  Flow random_flow();
+  uint32_t random();
+  trigger::Expression condition(uint32_t number);
+  void write(uint8_t* frame, const Flow& flow, uint8_t flags) const;
+
+  WorkloadOptions options_;
+  double packet_ns_;
+  uint64_t state_ = 88172645463325252;
+  std::vector<trigger::Trigger> triggers_;
+  std::vector<uint8_t> memory_;
+};
+
+}  // namespace tapline::bench

@@ -1,0 +1,260 @@
+#include "parsers/packets/tcp_flows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+
+namespace tapline {
+namespace {
+
+// Sequence numbers further apart than this belong to different connections.
+constexpr int32_t kMaxJumpBytes = 1 << 26;
+
+constexpr uint32_t kLastSentMask = (1u << 28) - 1;
+// Keep-alives are a second apart at least, since systems set their time in seconds.
+constexpr uint32_t kLeastKeepAliveMs = 900;
+
+int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
+
+uint64_t fold(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
+uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
+
+// A sample that only corrects what was counted for the other direction.
+Sample correction_for_peer(const Sample& sample) {
+  Sample result = sample;
+  std::swap(result.src_ip, result.dst_ip);
+  std::swap(result.src_port, result.dst_port);
+  result.tcp_flags = 0;
+  result.packets = 0;
+  result.bytes = result.payload_bytes = 0;
+  return result;
+}
+
+}  // namespace
+
+TcpFlows::TcpFlows(const TcpFlowOptions& options)
+    : options_(options),
+      set_mask_(options.max_flows / kWays - 1),
+      places_(options.max_flows / kWays * sizeof(Places)),
+      flow_memory_(options.max_flows * sizeof(Flow)) {
+  std::random_device random;
+  for (uint64_t& word : hash_key_) word = (uint64_t{random()} << 32 | random()) | 1;
+}
+
+// In three steps over the burst, so that the loads of one step overlap.
+void TcpFlows::observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch) {
+  batch->size = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    keys_[i] = key_of(samples[i]);
+    __builtin_prefetch(places(keys_[i].hash), 1);
+  }
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Places& of = *places(keys_[i].hash);
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (of.tags[way] != tag_of(keys_[i].hash)) continue;
+      const auto* entry = reinterpret_cast<const std::byte*>(flow(keys_[i].hash, way));
+      for (size_t line = 0; line < sizeof(Flow); line += 64) __builtin_prefetch(entry + line, 1);
+    }
+  }
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const size_t at = batch->size++;
+    batch->samples[at] = samples[i];
+    batch->facts[at] = TcpFacts{};
+    if (samples[i].protocol == protocol::kTcp) observe_one(keys_[i], samples[i], numbers[i], batch);
+  }
+}
+
+TcpFlows::Key TcpFlows::key_of(const Sample& sample) const {
+  Key key;
+  std::memcpy(key.words, &sample.src_ip, sizeof key.words);
+  const auto source = std::pair(sample.src_ip, sample.src_port),
+             destination = std::pair(sample.dst_ip, sample.dst_port);
+  key.side = source > destination ? 1 : 0;
+  uint32_t ports = sample.src_port | uint32_t{sample.dst_port} << 16;
+  if (key.side == 1) {
+    std::swap(key.words[0], key.words[2]);
+    std::swap(key.words[1], key.words[3]);
+    ports = ports << 16 | ports >> 16;
+  }
+  key.words[4] = ports;
+  uint64_t sum = 0;
+  for (int word = 0; word < kKeyWords; word += 2) {
+    sum += fold(key.words[word] + hash_key_[word], key.words[word + 1] + hash_key_[word + 1]);
+  }
+  key.hash = fold(sum + hash_key_[6], hash_key_[7]);
+  return key;
+}
+
+TcpFlows::Flow* TcpFlows::find(const Key& key, int64_t time_ns) const {
+  Places& of = *places(key.hash);
+  for (uint32_t way = 0; way < kWays; ++way) {
+    if (of.tags[way] != tag_of(key.hash)) continue;
+    Flow* found = flow(key.hash, way);
+    if (std::memcmp(found->key, key.words, sizeof key.words) != 0) continue;
+    of.last_seen_ms[way] = milliseconds(time_ns);
+    return found;
+  }
+  return nullptr;
+}
+
+TcpFlows::Flow* TcpFlows::add(const Key& key, int64_t time_ns) {
+  Places& of = *places(key.hash);
+  const uint32_t now_ms = milliseconds(time_ns);
+  uint32_t chosen = 0;
+  int64_t longest_ms = -1;
+  for (uint32_t way = 0; way < kWays; ++way) {
+    const int64_t silent_ms = of.tags[way] == 0 ? INT64_MAX : int64_t{now_ms - of.last_seen_ms[way]};
+    if (silent_ms <= longest_ms) continue;
+    longest_ms = silent_ms;
+    chosen = way;
+  }
+  ++(of.tags[chosen] == 0 ? flows_ : evicted_flows_);
+  of.tags[chosen] = tag_of(key.hash);
+  of.last_seen_ms[chosen] = now_ms;
+  Flow* added = flow(key.hash, chosen);
+  *added = Flow{};
+  std::memcpy(added->key, key.words, sizeof key.words);
+  if (options_.window_ns > 0) added->window = time_ns / options_.window_ns;
+  return added;
+}
+
+void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumbers& numbers, SampleBatch* batch) {
+  Flow* found = find(key, sample.time_ns);
+  if (found == nullptr) {
+    if (sample.payload_bytes == 0) return;
+    found = add(key, sample.time_ns);
+  }
+  TcpFacts* own = &batch->facts[batch->size - 1];
+  TcpFacts other;
+  SideState& sender = found->sides[key.side];
+  SideState& receiver = found->sides[1 - key.side];
+  if (options_.window_ns > 0) begin_window(found, key.side, sample.time_ns / options_.window_ns, own, &other);
+  const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0;
+  const uint32_t seq = numbers.seq + (syn ? 1 : 0);
+  if (syn) {
+    sender.syn_seen = true;
+    sender.restart_at = seq;
+  }
+  if (sample.payload_bytes > 0) send(&sender, seq, sample, own);
+  if ((sample.tcp_flags & tcp_flag::kAck) != 0) acknowledge(&receiver, numbers.ack, sample.time_ns, own, &other);
+  if (other.in_flight_bytes == 0 && other.unacked_bytes == 0) return;
+  batch->samples[batch->size] = correction_for_peer(sample);
+  batch->facts[batch->size++] = other;
+}
+
+// Nothing has happened since the last packet, so what is in flight now was so as the last window ended.
+void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* other) const {
+  if (window <= flow->window) return;
+  flow->window = window;
+  for (int each = 0; each < 2; ++each) {
+    SideState& state = flow->sides[each];
+    state.window_mark = state.seq_end;
+    if (!state.seq_known || !state.ack_known) continue;
+    const int32_t in_flight = std::max(0, distance(state.acked, state.seq_end));
+    TcpFacts* facts = each == side ? own : other;
+    facts->in_flight_bytes += static_cast<uint32_t>(in_flight);
+    facts->unacked_bytes += in_flight;
+  }
+}
+
+void TcpFlows::start(SideState* side, uint32_t seq) const {
+  *side = SideState{};
+  side->seq_end = side->window_mark = seq;
+  side->seq_known = true;
+}
+
+// A keep-alive repeats the last byte, all of which are acknowledged (RFC 9293 section 3.8.4). So does a byte whose ACK
+// was lost behind the tap, but within a retransmission timeout and not after a silence.
+bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
+  if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
+  if (distance(side.seq_end, seq) != -1) return false;
+  return ((milliseconds(sample.time_ns) - side.last_sent_ms) & kLastSentMask) >= kLeastKeepAliveMs;
+}
+
+void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts) {
+  const uint32_t end = seq + sample.payload_bytes;
+  const bool restarts = side->syn_seen && seq == side->restart_at && distance(seq, side->seq_end) != 0 &&
+                        std::abs(int64_t{distance(seq, side->seq_end)}) > static_cast<int64_t>(sample.payload_bytes);
+  const bool jumps = std::abs(int64_t{distance(side->seq_end, seq)}) > kMaxJumpBytes;
+  if (!side->seq_known || restarts || jumps) start(side, seq);
+  const bool keep_alive = is_keep_alive(*side, seq, sample);
+  side->last_sent_ms = milliseconds(sample.time_ns) & kLastSentMask;
+  if (keep_alive) return;
+  const int32_t ahead = distance(side->seq_end, seq);
+  if (ahead > 0) {
+    facts->missing_bytes = static_cast<uint32_t>(ahead);
+    add_hole(side, side->seq_end, seq, sample.time_ns);
+  } else if (ahead < 0) {
+    const bool all_old = distance(end, side->seq_end) >= 0;
+    fill(side, seq, all_old ? end : side->seq_end, sample.time_ns, facts);
+    // The ACK of a segment that was sent twice does not tell which one it answers (Karn and Partridge 1987).
+    side->measuring = false;
+    if (all_old) return;
+  }
+  side->seq_end = end;
+  if (side->measuring) return;
+  side->measuring = true;
+  side->measured_end = end;
+  side->measured_ns = sample.time_ns;
+}
+
+// Bytes below the highest seen: those in a hole are new here, all others were here before.
+void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts) {
+  uint32_t repeated = end - begin;
+  for (Hole& hole : side->holes) {
+    if (hole.begin == hole.end) continue;
+    const uint32_t from = distance(hole.begin, begin) > 0 ? begin : hole.begin;
+    const uint32_t to = distance(end, hole.end) > 0 ? end : hole.end;
+    const int32_t filled = distance(from, to);
+    if (filled <= 0) continue;
+    if (time_ns - hole.since_ns <= options_.reorder_ns) {
+      facts->out_of_order_bytes += static_cast<uint32_t>(filled);
+      repeated -= static_cast<uint32_t>(filled);
+    }
+    const Hole before = {hole.begin, from, hole.since_ns}, after = {to, hole.end, hole.since_ns};
+    hole = before.begin != before.end ? before : after;
+    if (before.begin != before.end && after.begin != after.end) add_hole(side, after.begin, after.end, after.since_ns);
+  }
+  facts->retransmitted_bytes = repeated;
+}
+
+void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns) {
+  Hole* chosen = &side->holes[0];
+  for (Hole& hole : side->holes) {
+    if (hole.begin == hole.end) {
+      chosen = &hole;
+      break;
+    }
+    if (hole.since_ns < chosen->since_ns) chosen = &hole;
+  }
+  if (chosen->begin != chosen->end) ++forgotten_holes_;
+  *chosen = {begin, end, time_ns};
+}
+
+void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* other) {
+  if (!sent->seq_known) return;
+  // A FIN takes a number, too. Beyond it, data were acknowledged that were not captured.
+  if (std::abs(int64_t{distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
+  if (sent->measuring && distance(sent->measured_end, ack) >= 0) {
+    own->rtt_ns = static_cast<uint32_t>(std::clamp<int64_t>(time_ns - sent->measured_ns, 1, UINT32_MAX));
+    sent->measuring = false;
+  }
+  if (!sent->ack_known) {
+    sent->ack_known = true;
+    sent->acked = ack;
+    return;
+  }
+  if (distance(sent->acked, ack) <= 0) return;
+  const uint32_t counted = distance(ack, sent->window_mark) < 0 ? sent->window_mark : ack;
+  other->unacked_bytes -= std::max(0, distance(sent->acked, counted));
+  sent->acked = ack;
+}
+
+}  // namespace tapline

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "parsers/engine/zeroed_array.h"
+#include "parsers/packets/sample.h"
+#include "parsers/packets/tcp_facts.h"
+
+namespace tapline {
+
+struct TcpFlowOptions {
+  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; each takes some 200 bytes once it is used
+  // A hole that is filled within this time was reordering; later, its bytes were sent again.
+  int64_t reorder_ns = 3'000'000;
+  // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: those stay zero.
+  int64_t window_ns = 0;
+};
+
+// Samples with their facts, and the corrections that they cause.
+struct SampleBatch {
+  static constexpr size_t kMax = 128;
+  size_t size = 0;
+  std::array<Sample, kMax> samples;
+  std::array<TcpFacts, kMax> facts;
+
+  std::span<const Sample> all_samples() const { return {samples.data(), size}; }
+  std::span<const TcpFacts> all_facts() const { return {facts.data(), size}; }
+};
+
+// Determines the facts of TCP segments from the sequence numbers of both directions (RFC 9293; they wrap).
+//
+// State begins with a connection's first payload, so SYNs make none. The table is bounded: a new connection replaces
+// the one of a few places that has been silent longest, and is counted. Facts are then those of a connection that was
+// joined in mid-stream: bytes sent before are not known to be retransmitted.
+//
+//   places (sets of four)                           flows, three cache lines each
+//   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐
+//   │ 4 tags (32) │ 4 times last seen (ms) │ ─────▶ │ key │ one side's state │ the other side's │
+//   └─────────────┴────────────────────────┘        └─────┴──────────────────┴──────────────────┘
+//
+// One per lane; not thread-safe.
+class TcpFlows {
+ public:
+  static constexpr size_t kBurst = SampleBatch::kMax / 2;
+
+  explicit TcpFlows(const TcpFlowOptions& options);
+
+  // Sets the batch to the samples with their facts. An ACK of bytes that were in flight is followed by a correction for
+  // the other direction. REQUIRES: at most kBurst samples, with the numbers of each.
+  void observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch);
+
+  uint64_t flows() const { return flows_; }
+  uint64_t evicted_flows() const { return evicted_flows_; }
+  // Holes that were no longer remembered, for lack of room, when another one began. Bytes that fill them count as
+  // retransmitted.
+  uint64_t forgotten_holes() const { return forgotten_holes_; }
+
+ private:
+  static constexpr uint32_t kWays = 4;
+  static constexpr int kHoles = 2;
+  struct Hole {
+    uint32_t begin, end;  // equal: none
+    int64_t since_ns;
+  };
+  // What one side sent, and the other one acknowledged.
+  struct SideState {
+    uint32_t seq_end;            // after the highest byte seen
+    uint32_t acked;              // the highest acknowledgement
+    uint32_t restart_at;         // the first byte after the latest SYN
+    uint32_t measured_end;       // rtt_ns is measured when this is acknowledged
+    uint32_t window_mark;        // seq_end as the last window ended
+    uint32_t last_sent_ms : 28;  // payload; wraps after three days
+    bool seq_known : 1;
+    bool ack_known : 1;
+    bool syn_seen : 1;
+    bool measuring : 1;
+    int64_t measured_ns;
+    Hole holes[kHoles];
+  };
+  struct alignas(64) Flow {
+    uint64_t key[kKeyWords];
+    int64_t window;
+    SideState sides[2];
+  };
+  static_assert(sizeof(Flow) == 192, "three cache lines");
+  struct Places {
+    uint32_t tags[kWays];  // 0: free
+    uint32_t last_seen_ms[kWays];
+  };
+  struct Key {
+    uint64_t words[kKeyWords];
+    uint64_t hash;
+    int side;  // of the sender
+  };
+
+  Key key_of(const Sample& sample) const;
+  Places* places(uint64_t hash) const { return reinterpret_cast<Places*>(places_.data()) + (hash & set_mask_); }
+  Flow* flow(uint64_t hash, uint32_t way) const {
+    return reinterpret_cast<Flow*>(flow_memory_.data()) + (hash & set_mask_) * kWays + way;
+  }
+  Flow* find(const Key& key, int64_t time_ns) const;
+  Flow* add(const Key& key, int64_t time_ns);
+  void observe_one(const Key& key, const Sample& sample, const TcpNumbers& numbers, SampleBatch* batch);
+  void begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* other) const;
+  static bool is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample);
+  void send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts);
+  void start(SideState* side, uint32_t seq) const;
+  void fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts);
+  void add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns);
+  static void acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* other);
+
+  TcpFlowOptions options_;
+  uint64_t set_mask_;
+  uint64_t hash_key_[8];
+  ZeroedArray places_;
+  ZeroedArray flow_memory_;
+  std::array<Key, kBurst> keys_;
+  uint64_t flows_ = 0;
+  uint64_t evicted_flows_ = 0;
+  uint64_t forgotten_holes_ = 0;
+};
+
+}  // namespace tapline

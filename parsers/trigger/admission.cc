@@ -1,0 +1,45 @@
+#include "parsers/trigger/admission.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tapline::trigger {
+namespace {
+
+double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
+  const double packets = traffic.packets_per_second * static_cast<double>(channel.window_ns) * 1e-9;
+  if (channel.grouped) return std::min(traffic.groups, packets) * model.sweep_group;
+  const double sets = std::min(traffic.match_sets, packets);
+  return sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
+         channel.bits() * model.test_trigger;
+}
+
+}  // namespace
+
+ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model) {
+  const double cores_per_ns = traffic.packets_per_second * 1e-9;
+  ExpectedCost cost;
+  cost.receive = cores_per_ns * model.receive;
+  cost.match = program.channels().empty() ? 0 : cores_per_ns * model.match;
+  if (program.needs_tcp()) cost.tcp = cores_per_ns * model.tcp;
+  for (const Channel& channel : program.channels()) {
+    if (channel.grouped) cost.groups += cores_per_ns * model.count_group;
+    cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.window_ns);
+  }
+  return cost;
+}
+
+std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model) {
+  const ExpectedCost cost = expected_cost(program, traffic, model);
+  if (cost.sum() <= model.max_busy) return "";
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "%zu triggers would take %.0f %% of a core at %.2f million packets per second, of which %.0f %% may be "
+                "used: receiving %.0f %%, matching %.0f %%, TCP state %.0f %%, groups %.0f %%, sweeping %.0f %%. Use "
+                "longer windows, coarser groups, or more lanes.",
+                program.trigger_count(), cost.sum() * 100, traffic.packets_per_second * 1e-6, model.max_busy * 100,
+                cost.receive * 100, cost.match * 100, cost.tcp * 100, cost.groups * 100, cost.sweep * 100);
+  return text;
+}
+
+}  // namespace tapline::trigger

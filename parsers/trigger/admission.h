@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger {
+
+// What a lane is expected to see.
+struct ExpectedTraffic {
+  double packets_per_second = 0;
+  // In a window of each channel; a window has no more of either than packets.
+  double match_sets = 0;
+  double triggers_per_set = 0;
+  double groups = 0;
+};
+
+// What the steps of the engine cost on a machine, in nanoseconds of one core. The defaults are estimates, taken from
+// experiments with other code of the same design; `bench_triggers --only feasible` measures rates to fit them to.
+struct CostModel {
+  double receive = 15;         // a packet, before it comes here
+  double match = 9;            // a packet's classes and set, and the counter of one channel without groups
+  double tcp = 50;             // a packet's TcpFacts
+  double count_group = 27;     // a packet in a channel with groups
+  double sweep_set = 90;       // a touched cell in a window
+  double sweep_trigger = 0.7;  // each of its triggers
+  double test_trigger = 0.35;  // each trigger of the channel
+  double sweep_group = 30;     // a group in a window
+  double max_busy = 0.8;       // share of a core: the rest is for what comes unexpected
+};
+
+// The share of a core that a program is expected to take, by part.
+struct ExpectedCost {
+  double receive = 0;
+  double match = 0;
+  double tcp = 0;
+  double groups = 0;  // counting in groups
+  double sweep = 0;
+
+  double sum() const { return receive + match + tcp + groups + sweep; }
+};
+
+ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
+
+// Empty if the program can be sustained; else a sentence with the figures, for the user.
+std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
+
+}  // namespace tapline::trigger

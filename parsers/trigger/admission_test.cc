@@ -1,0 +1,58 @@
+#include "parsers/trigger/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace tapline::trigger {
+namespace {
+
+std::shared_ptr<const Program> program_of(size_t triggers, int64_t every_ns, const GroupBy& group,
+                                          Measure measure = Measure::kBytes) {
+  std::vector<Trigger> all(triggers);
+  for (size_t i = 0; i < triggers; ++i) {
+    all[i].id = i;
+    all[i].every_ns = every_ns;
+    all[i].group = group;
+    all[i].when = above(value_of(measure), number(1000));
+  }
+  std::string error;
+  auto program = Program::make(std::move(all), &error);
+  EXPECT_NE(program, nullptr) << error;
+  return program;
+}
+
+constexpr int64_t kMs = 1'000'000;
+constexpr ExpectedTraffic kTenGigabit = {
+    .packets_per_second = 14.88e6, .match_sets = 512, .triggers_per_set = 8, .groups = 28'000};
+
+TEST(AdmissionTest, SharesAddUp) {
+  const CostModel model = {.receive = 10, .match = 5, .tcp = 40, .count_group = 20, .sweep_group = 100};
+  const auto program = program_of(100, 10 * kMs, GroupBy::flow(), Measure::kRetransmittedBytes);
+  const ExpectedTraffic traffic = {.packets_per_second = 1e7, .groups = 1000};
+  const ExpectedCost cost = expected_cost(*program, traffic, model);
+  EXPECT_DOUBLE_EQ(cost.receive, 0.1);
+  EXPECT_DOUBLE_EQ(cost.match, 0.05);
+  EXPECT_DOUBLE_EQ(cost.tcp, 0.4);
+  EXPECT_DOUBLE_EQ(cost.groups, 0.2);
+  EXPECT_DOUBLE_EQ(cost.sweep, 0.01);
+  EXPECT_DOUBLE_EQ(cost.sum(), 0.76);
+  EXPECT_EQ(refusal(*program, traffic, model), "");
+}
+
+TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {
+  const auto program = program_of(1, 10 * kMs, GroupBy::flow());
+  const ExpectedTraffic slow = {.packets_per_second = 1000, .groups = 1e9};
+  EXPECT_LT(expected_cost(*program, slow, {}).sum(), 0.001);
+}
+
+TEST(AdmissionTest, RefusesWithTheFigures) {
+  const auto grouped = program_of(4096, kMs, GroupBy::flow());
+  EXPECT_EQ(refusal(*grouped, kTenGigabit, {}),
+            "4096 triggers would take 121 % of a core at 14.88 million packets per second, of which 80 % may be used: "
+            "receiving 22 %, matching 13 %, TCP state 0 %, groups 40 %, sweeping 45 %. Use longer windows, coarser "
+            "groups, or more lanes.");
+  EXPECT_EQ(refusal(*program_of(4096, 10 * kMs, {}), kTenGigabit, {}), "");
+  EXPECT_EQ(refusal(*program_of(0, 10 * kMs, {}), kTenGigabit, {}), "");
+}
+
+}  // namespace
+}  // namespace tapline::trigger

@@ -1,0 +1,175 @@
+#include "parsers/trigger/condition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tapline::trigger {
+namespace {
+
+bool is_arithmetic(Op op) { return op >= Op::kAdd && op <= Op::kDivide; }
+bool is_comparison(Op op) { return op >= Op::kGreater && op <= Op::kLessEqual; }
+bool is_logic(Op op) { return op == Op::kAnd || op == Op::kOr; }
+
+enum class Type : uint8_t { kNumber, kTruth };
+
+Verdict verdict(bool always, bool ever) {
+  return always ? Verdict::kTrue : ever ? Verdict::kPossible : Verdict::kFalse;
+}
+
+Interval hull(std::initializer_list<double> ends) { return {std::min(ends), std::max(ends)}; }
+
+Interval quotient(const Interval& a, const Interval& b) {
+  if (b.low == 0 && b.high == 0) return Interval::absent();
+  // A divisor that may be zero leaves the quotient without a bound.
+  if (b.low <= 0 && b.high >= 0) return {-INFINITY, INFINITY, Presence::kUnknown};
+  return hull({a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
+}
+
+Interval calculate(Op op, const Interval& a, const Interval& b) {
+  switch (op) {
+    case Op::kAdd:
+      return {a.low + b.low, a.high + b.high};
+    case Op::kSubtract:
+      return {a.low - b.high, a.high - b.low};
+    case Op::kMultiply:
+      return hull({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+    default:
+      return quotient(a, b);
+  }
+}
+
+Verdict compare(Op op, const Interval& a, const Interval& b) {
+  switch (op) {
+    case Op::kGreater:
+      return verdict(a.low > b.high, a.high > b.low);
+    case Op::kGreaterEqual:
+      return verdict(a.low >= b.high, a.high >= b.low);
+    case Op::kLess:
+      return verdict(a.high < b.low, a.low < b.high);
+    default:
+      return verdict(a.high <= b.low, a.low <= b.high);
+  }
+}
+
+// The stack's types after the instruction; false if it can't be applied.
+bool apply_types(Op op, std::vector<Type>* stack) {
+  if (op == Op::kMeasure || op == Op::kConstant) {
+    stack->push_back(Type::kNumber);
+    return stack->size() <= Condition::kMaxDepth;
+  }
+  const Type wanted = is_logic(op) ? Type::kTruth : Type::kNumber;
+  if (stack->size() < 2 || stack->back() != wanted || stack->end()[-2] != wanted) return false;
+  stack->pop_back();
+  stack->back() = is_arithmetic(op) ? Type::kNumber : Type::kTruth;
+  return true;
+}
+
+}  // namespace
+
+Expression value_of(Measure measure) { return {{Op::kMeasure, measure, 0}}; }
+Expression number(double constant) { return {{Op::kConstant, Measure::kPackets, constant}}; }
+
+Expression apply(Op op, Expression left, const Expression& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  left.push_back({op, Measure::kPackets, 0});
+  return left;
+}
+
+Interval Counts::of(Measure measure) const {
+  const auto word = static_cast<size_t>(word_of(measure));
+  const auto least = static_cast<double>(low[word]), most = static_cast<double>(high[word]);
+  if (measure == Measure::kBurst) return {least, static_cast<double>(high[kBurstHigh])};
+  if (measure == Measure::kUnackedBytes) {
+    // Negative only if the window began before the data were sent that it saw acknowledged.
+    const auto bytes = [](uint64_t bound) {
+      return static_cast<double>(std::max<int64_t>(0, static_cast<int64_t>(bound)));
+    };
+    return {bytes(low[word]), bytes(high[word])};
+  }
+  if (is_sum(measure)) return {least, most};
+  if (high[word] == 0) return Interval::absent();
+  const Presence presence = low[word] == 0 ? Presence::kUnknown : Presence::kPresent;
+  if (measure != Measure::kMinRttNs) return {least, most, presence};
+  return {static_cast<double>(~high[word]), low[word] == 0 ? INFINITY : static_cast<double>(~low[word]), presence};
+}
+
+std::optional<Condition> Condition::make(Expression expression, std::string* error) {
+  std::vector<Type> stack;
+  if (expression.size() > kMaxInstructions) {
+    *error = "A condition has at most " + std::to_string(kMaxInstructions) + " terms and operators.";
+    return std::nullopt;
+  }
+  for (const Instruction& instruction : expression) {
+    if (!apply_types(instruction.op, &stack)) {
+      *error = "The condition is nested too deeply, or compares values of different kinds.";
+      return std::nullopt;
+    }
+  }
+  if (stack.size() != 1 || stack[0] != Type::kTruth) {
+    *error = "The condition must be a comparison, or comparisons joined by `and` and `or`.";
+    return std::nullopt;
+  }
+  Condition condition;
+  condition.expression_ = std::move(expression);
+  for (const Instruction& instruction : condition.expression_) {
+    if (instruction.op == Op::kMeasure) condition.lines_ = std::max(condition.lines_, line_of(instruction.measure) + 1);
+  }
+  condition.find_threshold();
+  Interval ignored;
+  condition.holds_when_empty_ = condition.test(Counts{}, &ignored) == Verdict::kTrue;
+  return condition;
+}
+
+Verdict Condition::test(const Counts& counts, Interval* value) const {
+  // Numbers and truths take turns on one stack: a truth is kept in `low`.
+  Interval stack[kMaxDepth];
+  size_t depth = 0;
+  bool compared = false;
+  for (const Instruction& instruction : expression_) {
+    if (instruction.op == Op::kMeasure) {
+      stack[depth++] = counts.of(instruction.measure);
+      continue;
+    }
+    if (instruction.op == Op::kConstant) {
+      stack[depth++] = {instruction.constant, instruction.constant};
+      continue;
+    }
+    Interval& a = stack[depth - 2];
+    const Interval& b = stack[depth - 1];
+    --depth;
+    const Presence presence = std::min(a.presence, b.presence);
+    if (is_arithmetic(instruction.op)) {
+      a = presence == Presence::kAbsent ? Interval::absent() : calculate(instruction.op, a, b);
+      a.presence = std::min(a.presence, presence);
+    } else if (is_comparison(instruction.op)) {
+      if (!compared) *value = a;
+      compared = true;
+      // Comparisons with an absent value are false; with one that may be absent, never certainly true.
+      a.low = std::min(static_cast<double>(compare(instruction.op, a, b)), static_cast<double>(presence));
+    } else {
+      a.low = instruction.op == Op::kAnd ? std::min(a.low, b.low) : std::max(a.low, b.low);
+    }
+  }
+  return static_cast<Verdict>(stack[0].low);
+}
+
+bool Condition::uses(Measure measure) const {
+  return std::any_of(expression_.begin(), expression_.end(), [&](const Instruction& instruction) {
+    return instruction.op == Op::kMeasure && instruction.measure == measure;
+  });
+}
+
+void Condition::find_threshold() {
+  if (expression_.size() != 3 || expression_[0].op != Op::kMeasure || expression_[1].op != Op::kConstant) return;
+  const Op op = expression_[2].op;
+  const Measure measure = expression_[0].measure;
+  const bool falls = measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes;
+  if ((op != Op::kGreater && op != Op::kGreaterEqual) || falls) return;
+  const double constant = expression_[1].constant;
+  const double least = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
+  // From 2^53 on, doubles do not tell one whole number from the next.
+  if (least >= 1 && least < 9e15) threshold_ = {measure, least};
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsers/trigger/measure.h"
+
+namespace tapline::trigger {
+
+enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
+
+// A value between two bounds. They differ where packets were counted without being told apart: in bursts, and in groups
+// beyond those that are kept.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  Presence presence = Presence::kPresent;
+
+  static Interval absent() { return {0, 0, Presence::kAbsent}; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+// kPossible: true for some values within the bounds, and false for others.
+enum class Verdict : uint8_t { kFalse, kPossible, kTrue };
+
+enum class Op : uint8_t {
+  kMeasure,   // pushes a measure
+  kConstant,  // pushes a number
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,  // by zero: absent
+  kGreater,
+  kGreaterEqual,
+  kLess,
+  kLessEqual,
+  kAnd,
+  kOr,
+};
+
+struct Instruction {
+  Op op = Op::kConstant;
+  Measure measure = Measure::kPackets;
+  double constant = 0;
+};
+
+// Instructions in postfix order. These functions write them as they are read: above(value_of(kBytes), number(1e6)).
+using Expression = std::vector<Instruction>;
+Expression value_of(Measure measure);
+Expression number(double constant);
+Expression apply(Op op, Expression left, const Expression& right);
+inline Expression above(Expression left, const Expression& right) {
+  return apply(Op::kGreater, std::move(left), right);
+}
+inline Expression below(Expression left, const Expression& right) { return apply(Op::kLess, std::move(left), right); }
+
+// A trigger's counts of a window: at least and at most, kWords each.
+struct Counts {
+  std::array<uint64_t, kWords> low = {};
+  std::array<uint64_t, kWords> high = {};
+
+  Interval of(Measure measure) const;
+};
+
+// A condition on the counts of a window. Comparisons with an absent value are false. Immutable.
+class Condition {
+ public:
+  static constexpr size_t kMaxInstructions = 64;
+  static constexpr size_t kMaxDepth = 8;
+
+  // Returns nothing, and sets *error, unless the instructions are one condition within the bounds above.
+  static std::optional<Condition> make(Expression expression, std::string* error);
+
+  // Sets *value to the left side of the comparison that comes first.
+  Verdict test(const Counts& counts, Interval* value) const;
+
+  // One comparison of a sum or maximum with a number that it has to exceed: what nearly all triggers are, so they are
+  // tested without looking at the instructions.
+  struct Threshold {
+    Measure measure;
+    double least;  // the condition holds from this value on, which is a whole number
+  };
+  const std::optional<Threshold>& threshold() const { return threshold_; }
+
+  // Counting more packets can only make it true, never false.
+  bool rises() const { return threshold_.has_value(); }
+  // True of a window without packets.
+  bool holds_when_empty() const { return holds_when_empty_; }
+  // The counters' lines that it needs.
+  int lines() const { return lines_; }
+  bool uses(Measure measure) const;
+
+ private:
+  void find_threshold();
+
+  Expression expression_;
+  std::optional<Threshold> threshold_;
+  bool holds_when_empty_ = false;
+  int lines_ = 1;
+};
+
+}  // namespace tapline::trigger

@@ -1,0 +1,92 @@
+#include "parsers/trigger/condition.h"
+
+#include <gtest/gtest.h>
+
+namespace tapline::trigger {
+namespace {
+
+Condition condition_of(Expression expression) {
+  std::string error;
+  auto condition = Condition::make(std::move(expression), &error);
+  EXPECT_TRUE(condition) << error;
+  return *condition;
+}
+
+Counts counts_of(Measure measure, uint64_t low, uint64_t high) {
+  Counts counts;
+  counts.low[static_cast<size_t>(word_of(measure))] = low;
+  counts.high[static_cast<size_t>(word_of(measure))] = high;
+  return counts;
+}
+
+Verdict test(const Expression& expression, const Counts& counts) {
+  Interval value;
+  return condition_of(expression).test(counts, &value);
+}
+
+TEST(ConditionTest, BoundsDecideWhatIsCertain) {
+  const Expression more = above(value_of(Measure::kBytes), number(100));
+  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
+  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 100, 200)), Verdict::kPossible);
+  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 0, 100)), Verdict::kFalse);
+  const Expression less = below(value_of(Measure::kBytes), number(100));
+  EXPECT_EQ(test(less, counts_of(Measure::kBytes, 0, 99)), Verdict::kTrue);
+  EXPECT_EQ(test(less, counts_of(Measure::kBytes, 0, 100)), Verdict::kPossible);
+  EXPECT_EQ(test(less, counts_of(Measure::kBytes, 100, 100)), Verdict::kFalse);
+  EXPECT_EQ(test(apply(Op::kAnd, more, less), counts_of(Measure::kBytes, 0, 200)), Verdict::kPossible);
+  EXPECT_EQ(test(apply(Op::kOr, more, less), counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
+}
+
+TEST(ConditionTest, AbsentValuesCompareFalse) {
+  const Expression share = apply(Op::kDivide, value_of(Measure::kUnackedBytes), value_of(Measure::kInFlightBytes));
+  EXPECT_EQ(test(above(share, number(-1)), {}), Verdict::kFalse);
+  EXPECT_EQ(test(below(share, number(1)), {}), Verdict::kFalse);
+  EXPECT_EQ(test(below(value_of(Measure::kMinRttNs), number(1e9)), {}), Verdict::kFalse);
+  EXPECT_EQ(test(above(value_of(Measure::kMaxRttNs), number(-1)), {}), Verdict::kFalse);
+  // Whether anything was measured is known only of packets that may be another group's.
+  EXPECT_EQ(test(below(value_of(Measure::kMaxRttNs), number(10)), counts_of(Measure::kMaxRttNs, 0, 5)),
+            Verdict::kPossible);
+}
+
+TEST(ConditionTest, LeastTimeIsKeptAsItsComplement) {
+  const Expression fast = below(value_of(Measure::kMinRttNs), number(10));
+  EXPECT_EQ(test(fast, counts_of(Measure::kMinRttNs, ~uint64_t{9}, ~uint64_t{9})), Verdict::kTrue);
+  EXPECT_EQ(test(fast, counts_of(Measure::kMinRttNs, ~uint64_t{10}, ~uint64_t{10})), Verdict::kFalse);
+  EXPECT_EQ(test(fast, counts_of(Measure::kMinRttNs, ~uint64_t{10}, ~uint64_t{5})), Verdict::kPossible);
+}
+
+TEST(ConditionTest, ThresholdsAreWholeNumbers) {
+  const auto least = [](Op op, double constant) {
+    return condition_of(apply(op, value_of(Measure::kBytes), number(constant))).threshold();
+  };
+  EXPECT_EQ(least(Op::kGreater, 10)->least, 11);
+  EXPECT_EQ(least(Op::kGreater, 10.5)->least, 11);
+  EXPECT_EQ(least(Op::kGreaterEqual, 10)->least, 10);
+  EXPECT_EQ(least(Op::kGreaterEqual, 10.5)->least, 11);
+  EXPECT_FALSE(least(Op::kGreaterEqual, 0)) << "holds without packets";
+  EXPECT_FALSE(least(Op::kLess, 10));
+  EXPECT_FALSE(least(Op::kGreater, -1));
+}
+
+TEST(ConditionTest, KnowsWhatHoldsWithoutPackets) {
+  EXPECT_FALSE(condition_of(above(value_of(Measure::kBytes), number(0))).holds_when_empty());
+  EXPECT_TRUE(condition_of(below(value_of(Measure::kBytes), number(1))).holds_when_empty());
+}
+
+TEST(ConditionTest, RefusesWhatIsNoCondition) {
+  std::string error;
+  const Expression bytes = value_of(Measure::kBytes);
+  EXPECT_FALSE(Condition::make({}, &error));
+  EXPECT_FALSE(Condition::make(bytes, &error));
+  EXPECT_FALSE(Condition::make({{Op::kAdd}}, &error));
+  EXPECT_FALSE(Condition::make(apply(Op::kAnd, bytes, bytes), &error));
+  EXPECT_FALSE(Condition::make(above(above(bytes, bytes), bytes), &error));
+  EXPECT_FALSE(Condition::make(Expression(9, bytes[0]), &error));
+  Expression deep = bytes;
+  for (int i = 0; i < 40; ++i) deep = apply(Op::kAdd, deep, bytes);
+  EXPECT_FALSE(Condition::make(above(deep, number(1)), &error));
+  EXPECT_EQ(error, "A condition has at most 64 terms and operators.");
+}
+
+}  // namespace
+}  // namespace tapline::trigger

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/trigger/condition.h"
+#include "parsers/trigger/trigger.h"
+
+namespace tapline::trigger {
+
+enum class EventScope : uint8_t {
+  kAll,    // of a trigger without groups
+  kGroup,  // of the group in Event::group
+  kRest,   // of some group that was not told apart from others: the value is what any of them may have had at most
+};
+
+// A trigger's condition held for a window.
+struct Event {
+  uint64_t trigger = 0;
+  uint32_t channel = 0;  // of Program::channels()
+  EventScope scope = EventScope::kAll;
+  GroupKey group;
+  Interval value;  // the left side of the condition's first comparison
+  // kPossible: true of some of the values between the bounds, or of the packets that were counted but perhaps not of
+  // those that were lost. Never kFalse.
+  Verdict verdict = Verdict::kTrue;
+  int64_t window_start_ns = 0;
+  int64_t window_end_ns = 0;
+  bool partial = false;       // some lane did not watch the window from its start to its end
+  uint64_t lost_packets = 0;  // in this window, by all lanes
+};
+
+// A window of a channel that was swept. packets + lost_packets is what lanes were given in it.
+struct WindowReport {
+  uint32_t channel = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  bool partial = false;  // as in Event
+  uint64_t packets = 0;
+  uint64_t lost_packets = 0;
+  uint64_t groups = 0;        // counters of groups
+  uint64_t rest_packets = 0;  // counted without their group, for lack of room
+  uint64_t events = 0;
+  uint64_t suppressed_events = 0;  // beyond a trigger's bound
+};
+
+// Receives what a sweep finds, on the thread that sweeps. The windows of a channel come in order, each window's report
+// after its events.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on_event(const Event& event) = 0;
+  virtual void on_window(const WindowReport& /*report*/) {}
+};
+
+}  // namespace tapline::trigger

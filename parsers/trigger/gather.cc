@@ -1,0 +1,182 @@
+#include "parsers/trigger/gather.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tapline::trigger {
+
+Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options)
+    : program_(program),
+      hasher_(hasher),
+      sets_(std::make_unique<MatchSets>(program, options.cache_lines)),
+      spare_sets_(std::make_unique<MatchSets>(program, options.cache_lines)) {
+  const auto& channels = program.channels();
+  for (uint32_t channel = 0; channel < channels.size(); ++channel) {
+    rings_.push_back(std::make_unique<WindowRing>(channels[channel], options.windows, sets_->max_cells(channel),
+                                                  options.max_groups));
+    Open& open = open_.emplace_back();
+    open.channel = &channels[channel];
+    if (channels[channel].grouped) open.groups.resize(kBurst);
+  }
+  if (channels.empty()) border_ns_ = INT64_MAX;
+}
+
+size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
+  const size_t most = std::min(samples.size(), kBurst);
+  size_t count = 0;
+  while (count < most && samples[count].time_ns < border_ns_) ++count;
+  if (count > 0) count_burst(samples.first(count), tcp.first(tcp.empty() ? 0 : count));
+  return count;
+}
+
+// In steps over the burst, so that the loads of one step overlap: classes, sets, counters, groups.
+void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
+  samples_ = samples;
+  tcp_ = tcp;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    clock_ns_ = std::max(clock_ns_, samples[i].time_ns);
+    times_[i] = clock_ns_;
+    keys_[i] = program_.classify(samples[i]);
+    hashes_[i] = sets_->hash(keys_[i]);
+    sets_->prefetch(hashes_[i]);
+  }
+  for (size_t i = 0; i < samples.size(); ++i) {
+    found_[i] = sets_->find(keys_[i], hashes_[i]);
+    prefetch_counter(found_[i]);
+  }
+  uint64_t packets = 0;
+  for (uint32_t i = 0; i < samples.size(); ++i) {
+    packets += samples[i].packets;
+    const uint16_t set = found_[i];
+    for (const CellRef& ref : set != MatchSets::kNoSet ? sets_->cells_of(set) : sets_->count_singly(keys_[i])) {
+      count_cell(ref, i);
+    }
+  }
+  if (spare_ != Spare::kReady) [[unlikely]]
+    tidy_spare_sets();
+  for (Open& open : open_) {
+    if (open.pending > 0) count_groups(&open);
+    (open.window != nullptr ? open.window->packets : open.lost_packets) += packets;
+  }
+}
+
+// Of the first cell: most sets have one.
+inline void Gather::prefetch_counter(uint16_t set) const {
+  if (set == MatchSets::kNoSet) return;
+  const auto cells = sets_->cells_of(set);
+  if (cells.empty()) return;
+  const Open& open = open_[cells[0].channel];
+  if (open.window != nullptr && !open.channel->grouped) open.window->prefetch_counter(cells[0].cell);
+}
+
+inline void Gather::count_cell(const CellRef& ref, uint32_t sample) {
+  Open& open = open_[ref.channel];
+  if (open.window == nullptr) return;
+  if (!open.channel->grouped) {
+    count_in(open.window->counter(ref.cell), *open.channel, sample);
+    return;
+  }
+  // A set may have several cells of this channel.
+  if (open.pending == kBurst) count_groups(&open);
+  Pending& pending = open.groups[open.pending++];
+  pending.key = open.channel->keys.of(samples_[sample]);
+  pending.hash = hasher_(pending.key);
+  pending.sample = sample;
+  pending.cell = ref.cell;
+  open.window->groups()->prefetch_bucket(pending.hash);
+}
+
+inline void Gather::count_in(uint64_t* counter, const Channel& channel, uint32_t sample) {
+  count_packet(counter, samples_[sample]);
+  if (channel.lines > 1) {
+    static constexpr TcpFacts kNone;
+    count_more(counter, channel.lines, samples_[sample], tcp_.empty() ? kNone : tcp_[sample]);
+  }
+  if (channel.burst_bin_ns > 0) {
+    Burst::add(counter + 3 * kLineWords, channel.burst_bin_ns, times_[sample], samples_[sample].bytes);
+  }
+}
+
+void Gather::count_groups(Open* open) {
+  GroupTable& groups = *open->window->groups();
+  for (uint32_t i = 0; i < open->pending; ++i) groups.prefetch_entry(open->groups[i].hash);
+  for (uint32_t i = 0; i < open->pending; ++i) {
+    const Pending& pending = open->groups[i];
+    uint64_t* counter = groups.find_or_add(pending.key, pending.hash, pending.cell);
+    if (counter == nullptr) counter = open->window->counter(pending.cell);
+    count_in(counter, *open->channel, pending.sample);
+  }
+  open->pending = 0;
+}
+
+void Gather::advance(int64_t time_ns) {
+  const bool all_end =
+      std::all_of(open_.begin(), open_.end(), [&](const Open& open) { return time_ns >= open.end_ns; });
+  if (all_end && sets_->is_nearly_full()) renew_sets();
+  border_ns_ = INT64_MAX;
+  for (uint32_t channel = 0; channel < open_.size(); ++channel) {
+    if (time_ns >= open_[channel].end_ns) open_next(&open_[channel], rings_[channel].get(), time_ns);
+    border_ns_ = std::min(border_ns_, open_[channel].end_ns);
+  }
+}
+
+void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
+  const int64_t start_ns = time_ns - time_ns % open->channel->window_ns;
+  if (open->end_ns == INT64_MIN) ring->set_started(time_ns);
+  if (open->window != nullptr && open->window->packets + open->window->lost_packets > 0) ring->close();
+  open->end_ns = start_ns + open->channel->window_ns;
+  open->window = ring->free_window();
+  if (open->window != nullptr && open->blind_from_ns != kSighted) report_blind(open, ring, start_ns);
+  if (open->window == nullptr) {
+    open->blind_from_ns = std::min(open->blind_from_ns, start_ns);
+  } else {
+    open->window->start_ns = start_ns;
+    open->window->end_ns = open->end_ns;
+    open->window->blind = false;
+    open->window->sets = sets_.get();
+    open->window->lost_packets = std::exchange(open->lost_packets, 0);
+  }
+  ring->set_passed(std::min(start_ns, open->blind_from_ns));
+}
+
+// All windows end, so those that come next can count in other cells. Sets that few packets need any more are gone, too.
+void Gather::renew_sets() {
+  if (spare_ != Spare::kReady) return;
+  std::swap(sets_, spare_sets_);
+  spare_ = Spare::kReferred;
+  ++renewals_;
+}
+
+void Gather::tidy_spare_sets() {
+  constexpr uint32_t kStepsPerBurst = 2;  // 8 KiB
+  if (spare_ == Spare::kReferred) {
+    const bool released =
+        std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->all_released(); });
+    if (released) spare_ = Spare::kClearing;
+    return;
+  }
+  uint32_t work = kStepsPerBurst;
+  if (spare_sets_->forget(&work)) spare_ = Spare::kReady;
+}
+
+// The windows without memory are closed together, with nothing but their losses.
+void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
+  open->window->start_ns = open->blind_from_ns;
+  open->window->end_ns = until_ns;
+  open->window->blind = true;
+  open->window->sets = sets_.get();
+  open->window->lost_packets = std::exchange(open->lost_packets, 0);
+  ring->close();
+  open->blind_from_ns = kSighted;
+  open->window = ring->free_window();
+}
+
+bool Gather::has_room() const {
+  return std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->has_next(); });
+}
+
+void Gather::lose(uint64_t packets) {
+  for (Open& open : open_) (open.window != nullptr ? open.window->lost_packets : open.lost_packets) += packets;
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "parsers/packets/sample.h"
+#include "parsers/packets/tcp_facts.h"
+#include "parsers/trigger/match_sets.h"
+#include "parsers/trigger/window.h"
+
+namespace tapline::trigger {
+
+struct GatherOptions {
+  uint32_t cache_lines = 1 << 16;  // of 64 bytes, for four combinations of classes each; a power of two
+  // Counters of groups in a window, for each channel with groups; a power of two. A counter takes 128 to 320 bytes and
+  // another 16 of buckets, in each of the windows below, once it is used.
+  uint32_t max_groups = 1 << 17;
+  // Of each channel. Two are enough for a lane that sweeps its own windows; another thread needs some time.
+  uint32_t windows = 2;
+};
+
+// Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
+// no work is done by trigger. Not thread-safe; another thread may sweep its rings.
+//
+// Windows are by packet time. A packet that is older than one before it counts as if it had come at the time of that
+// one, so time never goes back (as in Emitter::now_ns()).
+class Gather {
+ public:
+  static constexpr size_t kBurst = 64;
+
+  // REQUIRES: the program and the hasher outlive it.
+  Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options);
+
+  // The end of the first window that ends: samples before that can be counted.
+  int64_t border_ns() const { return border_ns_; }
+  // True if the channel's window ends at or before this time.
+  bool ends(uint32_t channel, int64_t time_ns) const { return time_ns >= open_[channel].end_ns; }
+  // Counts the samples up to the first one that is not before border_ns(), at most kBurst, and returns their number.
+  // `tcp` has the facts of each sample, or is empty if the program doesn't need them.
+  size_t count(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
+  // Closes the windows that end at or before `time_ns`, and opens those that it is in. Where another thread has not yet
+  // released a window, nothing is counted until the next one.
+  void advance(int64_t time_ns);
+  // There is room for the windows that come next.
+  bool has_room() const;
+  // These packets will never be counted: they are lost in all windows that are open.
+  void lose(uint64_t packets);
+
+  WindowRing& ring(uint32_t channel) const { return *rings_[channel]; }
+  const MatchSets& sets() const { return *sets_; }
+  uint64_t cache_misses() const { return sets_->cache_misses() + spare_sets_->cache_misses(); }
+  uint64_t counted_singly() const { return sets_->counted_singly() + spare_sets_->counted_singly(); }
+  // How often all match sets were replaced by new ones.
+  uint64_t renewals() const { return renewals_; }
+
+ private:
+  struct Pending {
+    GroupKey key;
+    uint64_t hash;
+    uint32_t sample;
+    uint32_t cell;
+  };
+  // A channel's window, and what there is to count in it by group.
+  struct Open {
+    const Channel* channel;
+    Window* window = nullptr;  // null while there is none to count in
+    int64_t end_ns = INT64_MIN;
+    int64_t blind_from_ns = kSighted;  // there has been no window to count in since
+    uint64_t lost_packets = 0;         // since then
+    uint32_t pending = 0;
+    std::vector<Pending> groups;
+  };
+
+  static constexpr int64_t kSighted = INT64_MAX;
+
+  void count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
+  void open_next(Open* open, WindowRing* ring, int64_t time_ns);
+  void renew_sets();
+  void tidy_spare_sets();
+  void report_blind(Open* open, WindowRing* ring, int64_t until_ns);
+  [[gnu::always_inline]] void prefetch_counter(uint16_t set) const;
+  [[gnu::always_inline]] void count_cell(const CellRef& ref, uint32_t sample);
+  void count_groups(Open* open);
+  void count_in(uint64_t* counter, const Channel& channel, uint32_t sample);
+
+  const Program& program_;
+  const GroupHasher& hasher_;
+  // While one of them is in use, the other one waits until the windows that refer to it are swept, and is cleared.
+  std::unique_ptr<MatchSets> sets_, spare_sets_;
+  enum class Spare : uint8_t { kReady, kReferred, kClearing };
+  Spare spare_ = Spare::kReady;
+  uint64_t renewals_ = 0;
+  std::vector<std::unique_ptr<WindowRing>> rings_;
+  std::vector<Open> open_;
+  int64_t border_ns_ = INT64_MIN;
+  std::span<const Sample> samples_;  // of the call of count()
+  std::span<const TcpFacts> tcp_;
+  std::array<ClassKey, kBurst> keys_;
+  std::array<uint64_t, kBurst> hashes_;
+  std::array<uint16_t, kBurst> found_;  // sets
+  int64_t clock_ns_ = INT64_MIN;
+  std::array<int64_t, kBurst> times_;
+};
+
+}  // namespace tapline::trigger

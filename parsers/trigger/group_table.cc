@@ -1,0 +1,13 @@
+#include "parsers/trigger/group_table.h"
+
+#include <random>
+
+namespace tapline::trigger {
+
+// Odd, so that multiplying by one of them loses no information.
+GroupHasher::GroupHasher() {
+  std::random_device random;
+  for (uint64_t& word : key_) word = (uint64_t{random()} << 32 | random()) | 1;
+}
+
+}  // namespace tapline::trigger

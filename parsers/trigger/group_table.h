@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "parsers/engine/zeroed_array.h"
+#include "parsers/trigger/measure.h"
+#include "parsers/trigger/trigger.h"
+
+namespace tapline::trigger {
+
+// Hashes keys of groups. Keyed at random, so that no sender can fill one chain of buckets; lanes whose windows are
+// swept together share one.
+class GroupHasher {
+ public:
+  GroupHasher();  // draws the key
+  [[gnu::always_inline]] uint64_t operator()(const GroupKey& key) const {
+    uint64_t sum = 0;
+    for (int word = 0; word < kKeyWords; word += 2) {
+      sum += fold(key.words[word] + key_[word], key.words[word + 1] + key_[word + 1]);
+    }
+    return fold(sum + key_[6], key_[7]);
+  }
+
+ private:
+  static uint64_t fold(uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+  uint64_t key_[8];
+};
+
+// The groups of one window, and what was counted of each: a counter per group and cell. The counters of a group are
+// chained, and the first one's place is in a bucket.
+//
+//   buckets (open addressing, at most half full)     entries, in order of arrival
+//   ┌──────────┬────────┐                            ┌─────────────────────────┬──────────────────┐
+//   │ tag (32) │ number │ ─────────────────────────▶ │ key, cell, next, bucket │ counter, n lines │
+//   └──────────┴────────┘                            └─────────────────────────┴──────────────────┘
+//
+// It holds a fixed number of entries and forgets none before the window has been swept.
+class GroupTable {
+ public:
+  struct Entry {
+    GroupKey key;
+    uint32_t cell;
+    uint32_t next;    // the same group's next counter; 0 = none
+    uint32_t bucket;  // of the first one, kNoBucket of the others
+    uint32_t unused;
+    uint64_t* counter() { return reinterpret_cast<uint64_t*>(this + 1); }
+    const uint64_t* counter() const { return reinterpret_cast<const uint64_t*>(this + 1); }
+    bool is_first() const { return bucket != kNoBucket; }
+  };
+  static_assert(sizeof(Entry) == 64, "one cache line");
+
+  // A power of two of entries.
+  GroupTable(uint32_t max_entries, int lines)
+      : max_entries_(max_entries),
+        stride_((1 + static_cast<size_t>(lines)) * 64),
+        mask_(2 * max_entries - 1),
+        buckets_(size_t{2} * max_entries * sizeof(Bucket)),
+        entries_((size_t{max_entries} + 1) * stride_) {}
+
+  void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
+  // After prefetch_bucket() for a whole burst.
+  void prefetch_entry(uint64_t hash) const {
+    const Bucket& bucket = *bucket_at(hash);
+    const auto* entry = reinterpret_cast<const std::byte*>(&at(bucket.number));
+    __builtin_prefetch(entry, 1);
+    __builtin_prefetch(entry + 64, 1);
+  }
+
+  // The group's counter for the cell, zero if it is new. Null if there is no room for it.
+  uint64_t* find_or_add(const GroupKey& key, uint64_t hash, uint32_t cell) {
+    uint32_t place;
+    Entry* first = find_place(key, hash, &place);
+    if (first == nullptr) {
+      Entry* made = add(key, cell);
+      if (made == nullptr) return nullptr;
+      *(buckets() + place) = {tag_of(hash), size_};
+      made->bucket = place;
+      return made->counter();
+    }
+    Entry* entry = first;
+    while (entry->cell != cell && entry->next != 0) entry = &at(entry->next);
+    if (entry->cell == cell) return entry->counter();
+    Entry* made = add(key, cell);
+    if (made == nullptr) return nullptr;
+    entry->next = size_;
+    made->bucket = kNoBucket;
+    return made->counter();
+  }
+
+  // The group's first entry, or null.
+  const Entry* find(const GroupKey& key, uint64_t hash) const {
+    uint32_t place;
+    return find_place(key, hash, &place);
+  }
+
+  uint32_t size() const { return size_; }
+  // REQUIRES: number from 1 to size().
+  const Entry& entry(uint32_t number) const { return at(number); }
+
+  // Forgets up to `entries` entries, the last ones first. REQUIRES: no find() before all are forgotten.
+  void forget(uint32_t entries) {
+    for (; entries > 0 && size_ > 0; --entries, --size_) {
+      const Entry& last = at(size_);
+      if (last.is_first()) buckets()[last.bucket] = {0, 0};
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNoBucket = UINT32_MAX;
+  struct Bucket {
+    uint32_t tag;
+    uint32_t number;  // 0 = empty
+  };
+
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+  Bucket* buckets() const { return reinterpret_cast<Bucket*>(buckets_.data()); }
+  Bucket* bucket_at(uint64_t hash) const { return buckets() + (hash & mask_); }
+  Entry& at(uint32_t number) const {
+    return *reinterpret_cast<Entry*>(entries_.data() + static_cast<size_t>(number) * stride_);
+  }
+
+  // Sets *place to the bucket of the group, or to the one that it would have.
+  Entry* find_place(const GroupKey& key, uint64_t hash, uint32_t* place) const {
+    for (*place = static_cast<uint32_t>(hash & mask_);; *place = static_cast<uint32_t>((*place + 1) & mask_)) {
+      const Bucket& bucket = buckets()[*place];
+      if (bucket.number == 0) return nullptr;
+      if (bucket.tag != tag_of(hash)) continue;
+      Entry& entry = at(bucket.number);
+      if (std::memcmp(&entry.key, &key, sizeof key) == 0) return &entry;
+    }
+  }
+
+  Entry* add(const GroupKey& key, uint32_t cell) {
+    if (size_ == max_entries_) return nullptr;
+    Entry& made = at(++size_);
+    made.key = key;
+    made.cell = cell;
+    made.next = 0;
+    std::memset(made.counter(), 0, stride_ - sizeof(Entry));
+    return &made;
+  }
+
+  uint32_t max_entries_;
+  size_t stride_;
+  uint64_t mask_;
+  ZeroedArray buckets_;
+  ZeroedArray entries_;  // entry 0 is never used
+  uint32_t size_ = 0;
+};
+
+}  // namespace tapline::trigger

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "parsers/api/bits.h"
+#include "parsers/engine/zeroed_array.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger {
+
+// The triggers of one channel that some packet matched: what counters belong to.
+struct Cell {
+  uint32_t first_word;
+  uint32_t word_count;
+  uint32_t trigger_count;
+  // Bit w: some trigger is a threshold on word w of the counter, least[w] the lowest one. Below all of them a counter
+  // need not be tested.
+  uint32_t thresholds;
+  bool always_tested;  // some trigger is not a threshold
+  uint64_t least[kWords];
+
+  // False: no trigger of the cell holds for these counts.
+  bool may_hold(const uint64_t* counts) const {
+    if (always_tested) return true;
+    bool reached = false;
+    for (const uint32_t word : SetBits(thresholds)) reached = reached || counts[word] >= least[word];
+    return reached;
+  }
+};
+
+// The cells that a match set's packets count in, one or more for each channel.
+struct CellRef {
+  uint32_t channel;
+  uint32_t cell;
+};
+
+// Determines a packet's match set: the triggers whose filters it passes.
+//
+//   ClassKey ──▶ cache, one line a look-up ──▶ set ──▶ its cells
+//                   │ miss
+//                   └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
+//
+// Sets and cells are made when a packet first needs them, and stay until all are forgotten. Their number is bounded:
+// beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, and
+// takes time for each trigger.
+//
+// One per lane. Only the lane calls it; another thread may read cells that were made before the lane published, by a
+// release, something that refers to them. They neither move nor change.
+class MatchSets {
+ public:
+  static constexpr uint32_t kMaxSets = 65'000;         // identified by 16 bits
+  static constexpr uint32_t kMaxSharedCells = 65'536;  // of a channel
+  static constexpr uint32_t kMaxWords = 1 << 20;
+  static constexpr uint32_t kMaxRefs = 1 << 20;
+
+  // No set: the packet's cells are those that count_singly() lists.
+  static constexpr uint16_t kNoSet = 0;
+
+  // The cache has a power of two of lines, of four class keys each. REQUIRES: the program outlives it.
+  MatchSets(const Program& program, uint32_t cache_lines);
+
+  uint64_t hash(const ClassKey& key) const {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(key.low + hash_key_[0]) * (key.high + hash_key_[1]);
+    const uint64_t folded = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    return folded ^ folded >> 32;
+  }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(line_of(hash)); }
+
+  // The packet's set, or kNoSet.
+  uint16_t find(const ClassKey& key, uint64_t hash) {
+    const Line& line = *line_of(hash);
+    // At most one of them has the key. Which one can't be predicted, so none is branched on.
+    uint64_t set = kNoSet;
+    for (const Way& way : line.ways) {
+      const uint64_t differs = (way.low ^ key.low) | ((way.high_and_set ^ key.high) << 16);
+      set |= differs == 0 ? way.high_and_set >> 48 : 0;
+    }
+    return set != kNoSet ? static_cast<uint16_t>(set) : find_uncached(key, hash);
+  }
+  std::span<const CellRef> cells_of(uint16_t set) const { return {refs() + sets_[set].first, sets_[set].count}; }
+
+  // The single cells of the packet's triggers. Valid until the next call of any function.
+  std::span<const CellRef> count_singly(const ClassKey& key);
+
+  const Cell& cell(uint32_t channel, uint32_t number) const { return cells(channel)[number]; }
+  std::span<const Program::Word> words_of(const Cell& cell) const {
+    return {words() + cell.first_word, cell.word_count};
+  }
+  bool contains(const Cell& cell, uint32_t bit) const;
+  // How many cells a channel can have.
+  uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
+
+  uint32_t size() const { return set_count_; }
+  // There is room for a quarter of the sets, or less.
+  bool is_nearly_full() const;
+  // Forgets all sets and cells but the single ones, in steps of 4 KiB of memory, up to *work of them. Returns true when
+  // all is done. REQUIRES: nothing refers to cells; no other call before it returns true.
+  bool forget(uint32_t* work);
+  uint64_t cache_misses() const { return cache_misses_; }
+  uint64_t counted_singly() const { return counted_singly_; }
+
+ private:
+  struct Way {
+    uint64_t low;
+    uint64_t high_and_set;  // set << 48
+  };
+  struct alignas(64) Line {
+    Way ways[4];
+  };
+  struct Set {
+    uint32_t first;
+    uint32_t count;
+  };
+
+  Line* line_of(uint64_t hash) const { return reinterpret_cast<Line*>(cache_.data()) + (hash & cache_mask_); }
+  Cell* cells(uint32_t channel) const { return reinterpret_cast<Cell*>(cell_memory_[channel]->data()); }
+  Program::Word* words() const { return reinterpret_cast<Program::Word*>(word_memory_.data()); }
+  CellRef* refs() const { return reinterpret_cast<CellRef*>(ref_memory_.data()); }
+
+  uint16_t find_uncached(const ClassKey& key, uint64_t hash);
+  uint16_t set_of_scratch(size_t words);
+  void list_single_cells(std::span<const Program::Word> words, std::vector<CellRef>* cells) const;
+  bool find_cell(uint32_t channel, std::span<const Program::Word> words, uint32_t* number);
+  uint32_t make_cell(uint32_t channel, std::span<const Program::Word> words);
+  void make_single_cells();
+  void keep_single_cells();
+  void limit_by(Cell* cell, uint32_t bit) const;
+
+  const Program& program_;
+  uint64_t hash_key_[2];
+  size_t cache_bytes_;
+  ZeroedArray cache_;
+  uint64_t cache_mask_;
+  uint32_t next_way_ = 0;
+  std::vector<std::unique_ptr<ZeroedArray>> cell_memory_;  // by channel
+  std::vector<uint32_t> cell_counts_;
+  ZeroedArray word_memory_;
+  uint32_t word_count_ = 0;
+  uint32_t single_words_ = 0;
+  ZeroedArray ref_memory_;
+  uint32_t ref_count_ = 0;
+  std::vector<Set> sets_;
+  uint32_t set_count_ = 0;
+  // Open addressing, by content: number + 1, 0 is empty.
+  std::vector<std::vector<uint32_t>> cell_index_;
+  std::vector<uint32_t> set_index_;
+  std::vector<Program::Word> scratch_;
+  std::vector<CellRef> scratch_cells_;
+  uint64_t forgotten_bytes_ = 0;  // of the memory that is being cleared
+  uint64_t cache_misses_ = 0;
+  uint64_t counted_singly_ = 0;
+};
+
+}  // namespace tapline::trigger

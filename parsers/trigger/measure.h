@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "parsers/packets/sample.h"
+#include "parsers/packets/tcp_facts.h"
+
+namespace tapline::trigger {
+
+// What is counted of a window's packets. The number is the place among a counter's words, eight to a cache line:
+//
+//   line 0   of every packet, without state of its connection: sums
+//   line 1   of TCP connections (TcpFlows): sums
+//   line 2   extremes
+//   line 3   burst: its least and greatest possible value, then the bins that determine them
+//
+// Counters have only the lines up to the last one that a trigger of their channel uses.
+enum class Measure : uint8_t {
+  kPackets = 0,
+  kBytes,
+  kPayloadBytes,
+  kSyn,     // packets with SYN, without ACK
+  kSynAck,  // with both
+  kFin,
+  kRst,
+  // 7 says that the counter was touched in this window.
+  kRetransmittedBytes = 8,
+  kRetransmissions,  // packets with retransmitted_bytes
+  kOutOfOrder,       // packets with out_of_order_bytes
+  kMissingBytes,
+  kRttSumNs,
+  kRttCount,
+  kInFlightBytes,
+  kUnackedBytes,  // two's complement while it is summed up
+  kMaxBytes = 16,
+  kMaxPayloadBytes,
+  kMaxRttNs,
+  kMinRttNs,    // kept as its complement: the greater, the smaller the time; 0: none
+  kBurst = 24,  // most bytes within any burst_ns of the window
+};
+inline constexpr int kTouched = 7;
+inline constexpr int kBurstHigh = 25;
+inline constexpr int kLineWords = 8;
+inline constexpr int kLines = 4;
+inline constexpr int kWords = kLines * kLineWords;
+
+constexpr int word_of(Measure measure) { return static_cast<int>(measure); }
+constexpr int line_of(Measure measure) { return word_of(measure) / kLineWords; }
+constexpr bool is_sum(Measure measure) { return word_of(measure) < word_of(Measure::kMaxBytes); }
+
+// The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
+// bin's border are summed up exactly (at least), and any other span lies within nine bins (at most). An exact answer
+// would need each packet of the span to be remembered.
+class Burst {
+ public:
+  static constexpr int kBins = 9;
+
+  // `line` is line 3 of a counter. REQUIRES: bin_ns is an eighth of the span, time_ns is not below that of an earlier
+  // call.
+  static void add(uint64_t* line, int64_t bin_ns, int64_t time_ns, uint32_t bytes);
+
+ private:
+  static constexpr int kNewest = 2;  // the number of the newest bin, plus 1
+  static constexpr int kFirstBin = 3;
+};
+
+// Adds what one counter counted to another. REQUIRES: both count disjoint packets.
+inline void merge(uint64_t* into, const uint64_t* from, int lines) {
+  const int sums = std::min(lines, 2) * kLineWords;
+  for (int word = 0; word < sums; ++word) into[word] += from[word];
+  if (lines > 2) {
+    for (int word = 16; word < 24; ++word) into[word] = std::max(into[word], from[word]);
+  }
+  if (lines > 3) {
+    // Bursts at different places may have been at the same time, or not.
+    into[word_of(Measure::kBurst)] = std::max(into[word_of(Measure::kBurst)], from[word_of(Measure::kBurst)]);
+    into[kBurstHigh] += from[kBurstHigh];
+  }
+}
+
+[[gnu::always_inline]] inline void count_packet(uint64_t* line, const Sample& sample) {
+  line[word_of(Measure::kPackets)] += sample.packets;
+  line[word_of(Measure::kBytes)] += sample.bytes;
+  line[word_of(Measure::kPayloadBytes)] += sample.payload_bytes;
+  constexpr uint8_t kControl = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
+  if ((sample.tcp_flags & kControl) == 0) return;
+  const uint8_t flags = sample.tcp_flags;
+  const int syn = flags >> 1 & 1, ack = flags >> 4 & 1;
+  line[word_of(Measure::kSyn)] += static_cast<uint64_t>(syn & ~ack);
+  line[word_of(Measure::kSynAck)] += static_cast<uint64_t>(syn & ack);
+  line[word_of(Measure::kFin)] += flags & 1u;
+  line[word_of(Measure::kRst)] += flags >> 2 & 1u;
+}
+
+// Lines 1 and, with more than two lines, 2.
+void count_more(uint64_t* counter, int lines, const Sample& sample, const TcpFacts& tcp);
+
+}  // namespace tapline::trigger

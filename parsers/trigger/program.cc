@@ -1,0 +1,174 @@
+#include "parsers/trigger/program.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "parsers/api/bits.h"
+
+namespace tapline::trigger {
+namespace {
+
+std::string error_in(const Trigger& trigger, const std::string& what) {
+  return "Trigger " + std::to_string(trigger.id) + ": " + what;
+}
+
+bool has_wrong_prefix(const std::vector<Prefix>& list) {
+  return std::any_of(list.begin(), list.end(), [](const Prefix& prefix) { return prefix.bits > 128; });
+}
+
+// Empty if nothing is wrong.
+std::string fault_of(const Trigger& trigger, const Condition& condition) {
+  const GroupBy& by = trigger.group;
+  if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || by.src_v6_bits > 128 ||
+      by.dst_v6_bits > 128 || by.src_v4_bits > 32 || by.dst_v4_bits > 32) {
+    return "a prefix is longer than an address.";
+  }
+  if (trigger.every_ns < Program::kMinWindowNs) return "its window is shorter than a millisecond.";
+  if (trigger.every_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
+  if (condition.uses(Measure::kBurst) &&
+      (trigger.burst_ns < 8 || trigger.burst_ns % 8 != 0 || trigger.burst_ns > trigger.every_ns)) {
+    return "the span of a burst must be a multiple of 8 ns within the window.";
+  }
+  if (by != GroupBy{} && condition.holds_when_empty()) {
+    return "its condition holds for groups without packets, and these can't be listed.";
+  }
+  return "";
+}
+
+bool has_too_many_values(const std::vector<Trigger>& triggers) {
+  size_t values[6] = {};
+  for (const Trigger& trigger : triggers) {
+    const Filter& filter = trigger.filter;
+    size_t field = 0;
+    for (const size_t listed : {filter.src.size(), filter.dst.size(), filter.src_ports.size(), filter.dst_ports.size(),
+                                filter.vlans.size(), filter.network_ids.size()}) {
+      values[field++] += listed;
+    }
+  }
+  return *std::max_element(std::begin(values), std::end(values)) > Program::kMaxValues;
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std::string* error) {
+  std::shared_ptr<Program> program(new Program);
+  *error = program->add(&triggers);
+  return error->empty() ? program : nullptr;
+}
+
+std::string Program::add(std::vector<Trigger>* triggers) {
+  if (triggers->size() > kMaxTriggers) return "A program has at most " + std::to_string(kMaxTriggers) + " triggers.";
+  if (has_too_many_values(*triggers)) {
+    return "The triggers list more than " + std::to_string(kMaxValues) + " values of a field.";
+  }
+  std::vector<std::vector<std::pair<const Trigger*, Condition>>> members;
+  for (Trigger& trigger : *triggers) {
+    std::string fault;
+    auto condition = Condition::make(std::move(trigger.when), &fault);
+    if (!condition) return error_in(trigger, fault);
+    fault = fault_of(trigger, *condition);
+    if (!fault.empty()) return error_in(trigger, fault);
+    size_t channel = 0;
+    fault = place(trigger, *condition, &channel);
+    if (!fault.empty()) return error_in(trigger, fault);
+    members.resize(channels_.size());
+    members[channel].emplace_back(&trigger, *std::move(condition));
+  }
+  trigger_count_ = triggers->size();
+  std::vector<const Filter*> filters;
+  for (size_t channel = 0; channel < channels_.size(); ++channel) {
+    channels_[channel].first_word = static_cast<uint32_t>(compiled_.size() / 64);
+    for (auto& [trigger, condition] : members[channel]) {
+      compiled_.push_back(Compiled{trigger->id, std::move(condition)});
+      filters.push_back(&trigger->filter);
+    }
+    compiled_.resize((compiled_.size() + 63) / 64 * 64);
+    filters.resize(compiled_.size());
+    channels_[channel].words = static_cast<uint32_t>(compiled_.size() / 64) - channels_[channel].first_word;
+  }
+  return make_classes(filters);
+}
+
+std::string Program::place(const Trigger& trigger, const Condition& condition, size_t* channel) {
+  const bool bursts = condition.uses(Measure::kBurst);
+  const int64_t bin_ns = bursts ? trigger.burst_ns / 8 : 0;
+  needs_tcp_ = needs_tcp_ || condition.lines() > 1;
+  if (condition.uses(Measure::kInFlightBytes) || condition.uses(Measure::kUnackedBytes)) {
+    if (in_flight_window_ns_ != 0 && in_flight_window_ns_ != trigger.every_ns) {
+      return "all triggers on bytes in flight must have windows of the same length.";
+    }
+    in_flight_window_ns_ = trigger.every_ns;
+  }
+  for (*channel = 0; *channel < channels_.size(); ++*channel) {
+    Channel& each = channels_[*channel];
+    if (each.by != trigger.group || each.window_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
+    each.lines = std::max(each.lines, condition.lines());
+    return "";
+  }
+  if (channels_.size() == kMaxChannels) {
+    return "a program has at most " + std::to_string(kMaxChannels) +
+           " combinations of group, window and span of bursts.";
+  }
+  Channel added;
+  added.by = trigger.group;
+  added.keys = GroupKeys(trigger.group);
+  added.grouped = trigger.group != GroupBy{};
+  added.window_ns = trigger.every_ns;
+  added.lines = condition.lines();
+  added.burst_bin_ns = bin_ns;
+  added.singly = bursts;
+  channels_.push_back(added);
+  return "";
+}
+
+std::string Program::make_classes(const std::vector<const Filter*>& filters) {
+  const size_t bits = filters.size();
+  const auto lists = [&](auto member) {
+    std::vector<decltype(&(filters[0]->*member))> result(bits);
+    for (size_t bit = 0; bit < bits; ++bit) result[bit] = filters[bit] == nullptr ? nullptr : &(filters[bit]->*member);
+    return result;
+  };
+  source_ = PrefixClasses(lists(&Filter::src), bits);
+  destination_ = PrefixClasses(lists(&Filter::dst), bits);
+  src_port_ = TableClasses::of_ranges(lists(&Filter::src_ports), bits);
+  dst_port_ = TableClasses::of_ranges(lists(&Filter::dst_ports), bits);
+  bool fits = true;
+  protocol_ = TableClasses::of_protocols(filters, bits, &fits);
+  if (!fits) return "The triggers distinguish too many combinations of protocol and TCP flags.";
+  vlan_ = ListedClasses(lists(&Filter::vlans), bits);
+  network_id_ = ListedClasses(lists(&Filter::network_ids), bits);
+  return "";
+}
+
+size_t Program::match(const ClassKey& key, Word* words) const {
+  const uint64_t* rows[7];
+  const uint64_t* summaries[7];
+  int fields = 0;
+  const auto use = [&](const auto& classes, uint16_t class_number) {
+    if (classes.trivial() && fields > 0) return;
+    rows[fields] = classes.rows().words(class_number);
+    summaries[fields++] = classes.rows().summary(class_number);
+  };
+  use(source_, key.source());  // always: the bits that only fill up words are in no row
+  use(destination_, key.destination());
+  use(src_port_, key.src_port());
+  use(dst_port_, key.dst_port());
+  use(protocol_, key.protocol());
+  use(vlan_, key.vlan());
+  use(network_id_, key.network_id());
+  size_t count = 0;
+  for (size_t at = 0; at < source_.rows().summary_words(); ++at) {
+    uint64_t summary = summaries[0][at];
+    for (int field = 1; field < fields; ++field) summary &= summaries[field][at];
+    for (const uint32_t bit : SetBits(summary)) {
+      const auto index = static_cast<uint32_t>(at * 64 + bit);
+      uint64_t word = rows[0][index];
+      for (int field = 1; field < fields; ++field) word &= rows[field][index];
+      if (word != 0) words[count++] = {word, index};
+    }
+  }
+  return count;
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parsers/trigger/prefix_classes.h"
+#include "parsers/trigger/trigger.h"
+#include "parsers/trigger/value_classes.h"
+
+namespace tapline::trigger {
+
+// The class of each field of a packet, 16 bits each: what the packet's match set depends on, and nothing else.
+struct ClassKey {
+  uint64_t low = 0;   // source, destination, source port, destination port
+  uint64_t high = 0;  // protocol and flags, VLAN, VNI; the upper 16 bits are zero
+
+  uint16_t source() const { return static_cast<uint16_t>(low); }
+  uint16_t destination() const { return static_cast<uint16_t>(low >> 16); }
+  uint16_t src_port() const { return static_cast<uint16_t>(low >> 32); }
+  uint16_t dst_port() const { return static_cast<uint16_t>(low >> 48); }
+  uint16_t protocol() const { return static_cast<uint16_t>(high); }
+  uint16_t vlan() const { return static_cast<uint16_t>(high >> 16); }
+  uint16_t network_id() const { return static_cast<uint16_t>(high >> 32); }
+};
+
+// Triggers that are counted alike: in the same windows, by the same groups. Their bits fill whole words, so a channel's
+// share of a match set is a range of words.
+struct Channel {
+  GroupBy by;
+  GroupKeys keys;
+  bool grouped = false;
+  int64_t window_ns = 0;
+  int lines = 1;
+  int64_t burst_bin_ns = 0;
+  // Bursts of two match sets do not add up to their union's, so each trigger counts on its own.
+  bool singly = false;
+  uint32_t first_word = 0;
+  uint32_t words = 0;
+
+  uint32_t first_bit() const { return first_word * 64; }
+  uint32_t bits() const { return words * 64; }
+};
+
+// Triggers, prepared for matching. Immutable: lanes share it.
+class Program {
+ public:
+  static constexpr size_t kMaxTriggers = 16'384;
+  static constexpr size_t kMaxChannels = 16;
+  // Of one field, in all triggers together. A field's rows take a bit for each value and trigger: 64 MiB at most.
+  static constexpr size_t kMaxValues = 32'768;
+  static constexpr int64_t kMinWindowNs = 1'000'000;
+  static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
+
+  // Returns null, and sets *error, if a trigger is wrong or they exceed a bound.
+  static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);
+
+  struct Compiled {
+    uint64_t id = 0;
+    Condition condition;
+  };
+
+  const std::vector<Channel>& channels() const { return channels_; }
+  // By bit. Bits that only fill up a channel's last word have no condition, and are in no row.
+  const Compiled& compiled(uint32_t bit) const { return *compiled_[bit]; }
+  bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
+  size_t bits() const { return compiled_.size(); }
+  size_t trigger_count() const { return trigger_count_; }
+  // Triggers use measures of TCP connections: samples must come with their TcpFacts.
+  bool needs_tcp() const { return needs_tcp_; }
+  // The window of kInFlightBytes and kUnackedBytes; 0 if no trigger uses them.
+  int64_t in_flight_window_ns() const { return in_flight_window_ns_; }
+
+  ClassKey classify(const Sample& sample) const {
+    const bool v4 = sample.ip_version == 4;
+    ClassKey key;
+    if (!source_.trivial()) key.low |= source_.class_of(sample.src_ip, v4);
+    if (!destination_.trivial()) key.low |= uint64_t{destination_.class_of(sample.dst_ip, v4)} << 16;
+    if (!src_port_.trivial()) key.low |= uint64_t{src_port_.class_of(sample.src_port)} << 32;
+    if (!dst_port_.trivial()) key.low |= uint64_t{dst_port_.class_of(sample.dst_port)} << 48;
+    if (!protocol_.trivial()) {
+      key.high |= protocol_.class_of(static_cast<uint16_t>(sample.protocol << 8 | sample.tcp_flags));
+    }
+    if (!vlan_.trivial()) key.high |= uint64_t{vlan_.class_of(sample.vlan)} << 16;
+    if (!network_id_.trivial()) key.high |= uint64_t{network_id_.class_of(sample.network_id)} << 32;
+    return key;
+  }
+
+  // A word of a match set that is not zero.
+  struct Word {
+    uint64_t bits;
+    uint32_t index;
+  };
+  // Writes the words of the match set of packets with these classes, in ascending order, and returns their number.
+  // REQUIRES: room for words_per_set() words.
+  size_t match(const ClassKey& key, Word* words) const;
+  size_t words_per_set() const { return source_.rows().words_per_row(); }
+
+ private:
+  Program() = default;
+  std::string add(std::vector<Trigger>* triggers);
+  std::string place(const Trigger& trigger, const Condition& condition, size_t* channel);
+  std::string make_classes(const std::vector<const Filter*>& filters);
+
+  std::vector<Channel> channels_;
+  std::vector<std::optional<Compiled>> compiled_;
+  size_t trigger_count_ = 0;
+  bool needs_tcp_ = false;
+  int64_t in_flight_window_ns_ = 0;
+  PrefixClasses source_, destination_;
+  TableClasses src_port_, dst_port_, protocol_;
+  ListedClasses vlan_, network_id_;
+};
+
+}  // namespace tapline::trigger

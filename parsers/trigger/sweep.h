@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parsers/trigger/event.h"
+#include "parsers/trigger/gather.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger {
+
+struct SweepOptions {
+  // Of a trigger in a window; more are only counted.
+  uint32_t max_events = 1000;
+  // Windows without packets that are tested one by one after a jump of packet time.
+  uint32_t max_empty_windows = 1000;
+};
+
+// Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
+// run between a lane's bursts:
+//
+//   wait ──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is tested
+//    ▲                                                                                              │
+//    └──────────────────────────── clear: what was touched is zeroed ◀──────────────────────────────┘
+//
+// The work is bounded by what the window's packets touched: cells, groups, and the triggers of both. Lanes' counts are
+// summed up, so a condition is of the host's packets, and a group's counters are looked up in the tables of all lanes.
+class Sweep {
+ public:
+  // REQUIRES: all lanes run the program, and outlive the sweep with it.
+  Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel, std::span<Gather* const> lanes,
+        const SweepOptions& options, EventSink* sink);
+
+  // Does up to about `work` steps: a step adds a cell to 16 triggers, or tests a group or a trigger, or clears a
+  // counter. Returns the steps that are left, so 0 if there may be more to do.
+  uint32_t run(uint32_t work);
+  // A window is ready, or is being swept.
+  bool has_work() const;
+
+  uint64_t unwatched_windows() const { return unwatched_windows_; }
+
+ private:
+  enum class Phase : uint8_t { kWait, kCells, kGroups, kTriggers, kClear };
+  // A lane's share of the window. Null if it had no packets in it.
+  struct Part {
+    const MatchSets* sets;
+    WindowRing* ring;
+    Window* window;
+  };
+  // A group's counter, and the cell that it is of.
+  struct Counted {
+    const MatchSets* sets;
+    const Cell* cell;
+    const uint64_t* counter;
+    const uint64_t* rest;  // of the cell, in the same lane
+  };
+
+  bool begin();
+  bool find_next(int64_t passed_ns);
+  void start(int64_t start_ns);
+  bool step(uint32_t* work);
+  bool add_cells(uint32_t* work);
+  void add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* counter);
+  bool test_groups(uint32_t* work);
+  void test_group(size_t first_part, const GroupTable::Entry& first, uint32_t* work);
+  bool is_in_earlier(size_t counted, uint32_t bit) const;
+  template <typename IsPart>
+  void add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const;
+  void collect(const Part& part, const GroupTable::Entry* entry);
+  void test_group_trigger(uint32_t bit, const GroupKey& key);
+  bool test_triggers(uint32_t* work);
+  void test_trigger(uint32_t bit);
+  bool clear(uint32_t* work);
+  void finish();
+  void judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key);
+
+  uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
+  int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
+
+  const Program& program_;
+  const GroupHasher& hasher_;
+  const Channel& channel_;
+  uint32_t channel_number_;
+  SweepOptions options_;
+  EventSink* sink_;
+  size_t words_;  // of a counter
+  std::vector<Part> parts_;
+  std::vector<uint32_t> true_when_empty_;  // bits
+
+  Phase phase_ = Phase::kWait;
+  int64_t swept_until_ns_ = WindowRing::kNever;
+  int64_t start_ns_ = 0;
+  size_t part_ = 0;  // where the phase is
+  uint32_t place_ = 0;
+  WindowReport report_;
+  // Without groups: each trigger's counts. With groups: what was counted without them.
+  std::vector<uint64_t> totals_;
+  std::vector<uint32_t> touched_;  // bits of totals_
+  bool has_rest_ = false;
+  uint64_t rest_[kWords] = {};      // of all cells
+  std::vector<Counted> counted_;    // of the group that is being tested
+  std::vector<uint32_t> events_;    // by bit, in this window
+  std::vector<uint32_t> reported_;  // bits with events
+  uint64_t unwatched_windows_ = 0;
+};
+
+}  // namespace tapline::trigger

@@ -1,0 +1,187 @@
+#include "parsers/trigger/testing/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "parsers/testing/frames.h"
+
+namespace tapline::trigger::testing {
+namespace {
+
+IpAddress masked(const IpAddress& address, int v4_bits, int v6_bits) {
+  const int bits = !address.is_v4() ? v6_bits : v4_bits == 0 ? 0 : 96 + v4_bits;
+  std::array<uint8_t, 16> bytes = address.mapped();
+  for (int bit = bits; bit < 128; ++bit)
+    bytes[static_cast<size_t>(bit) / 8] &= static_cast<uint8_t>(~(0x80 >> bit % 8));
+  return IpAddress::v6(bytes.data());
+}
+
+ModelKey group_of(const GroupBy& by, const Sample& sample) {
+  auto source = std::tuple(sample.src_ip, sample.src_port), destination = std::tuple(sample.dst_ip, sample.dst_port);
+  if (by.both_directions && source > destination) std::swap(source, destination);
+  return {masked(std::get<0>(source), by.src_v4_bits, by.src_v6_bits),
+          masked(std::get<0>(destination), by.dst_v4_bits, by.dst_v6_bits),
+          by.src_port ? std::get<1>(source) : uint16_t{0},
+          by.dst_port ? std::get<1>(destination) : uint16_t{0},
+          by.protocol ? sample.protocol : uint8_t{0},
+          by.vlan ? sample.vlan : 0,
+          by.network_id ? sample.network_id : 0};
+}
+
+struct Counted {
+  double sums[16] = {};
+  std::optional<double> max_bytes, max_payload_bytes, max_rtt_ns, min_rtt_ns;
+  std::vector<std::pair<int64_t, uint32_t>> packets;  // time, bytes
+};
+
+void raise(std::optional<double>* most, double value) { *most = std::max(most->value_or(value), value); }
+
+void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* to) {
+  const auto sum = [to](Measure measure) -> double& { return to->sums[word_of(measure)]; };
+  const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0, ack = (sample.tcp_flags & tcp_flag::kAck) != 0;
+  sum(Measure::kPackets) += sample.packets;
+  sum(Measure::kBytes) += sample.bytes;
+  sum(Measure::kPayloadBytes) += sample.payload_bytes;
+  sum(Measure::kSyn) += syn && !ack;
+  sum(Measure::kSynAck) += syn && ack;
+  sum(Measure::kFin) += (sample.tcp_flags & tcp_flag::kFin) != 0;
+  sum(Measure::kRst) += (sample.tcp_flags & tcp_flag::kRst) != 0;
+  sum(Measure::kRetransmittedBytes) += tcp.retransmitted_bytes;
+  sum(Measure::kRetransmissions) += tcp.retransmitted_bytes > 0;
+  sum(Measure::kOutOfOrder) += tcp.out_of_order_bytes > 0;
+  sum(Measure::kMissingBytes) += tcp.missing_bytes;
+  sum(Measure::kRttSumNs) += tcp.rtt_ns;
+  sum(Measure::kRttCount) += tcp.rtt_ns > 0;
+  sum(Measure::kInFlightBytes) += tcp.in_flight_bytes;
+  sum(Measure::kUnackedBytes) += tcp.unacked_bytes;
+  if (sample.bytes > 0) raise(&to->max_bytes, sample.bytes);
+  if (sample.payload_bytes > 0) raise(&to->max_payload_bytes, sample.payload_bytes);
+  if (tcp.rtt_ns > 0) {
+    raise(&to->max_rtt_ns, tcp.rtt_ns);
+    to->min_rtt_ns = std::min(to->min_rtt_ns.value_or(tcp.rtt_ns), static_cast<double>(tcp.rtt_ns));
+  }
+  to->packets.emplace_back(time_ns, sample.bytes);
+}
+
+// Exact: the most bytes in (t - span, t] for any packet's time t.
+double burst_of(const Counted& counted, int64_t span_ns) {
+  double most = 0;
+  for (const auto& [end, ignored] : counted.packets) {
+    double bytes = 0;
+    for (const auto& [time, of] : counted.packets) bytes += time <= end && time > end - span_ns ? of : 0;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+std::optional<double> value_of_measure(Measure measure, const Counted& counted, int64_t burst_ns) {
+  switch (measure) {
+    case Measure::kMaxBytes:
+      return counted.max_bytes;
+    case Measure::kMaxPayloadBytes:
+      return counted.max_payload_bytes;
+    case Measure::kMaxRttNs:
+      return counted.max_rtt_ns;
+    case Measure::kMinRttNs:
+      return counted.min_rtt_ns;
+    case Measure::kBurst:
+      return burst_of(counted, burst_ns);
+    case Measure::kUnackedBytes:
+      return std::max(0.0, counted.sums[word_of(measure)]);
+    default:
+      return counted.sums[word_of(measure)];
+  }
+}
+
+std::optional<double> calculated(Op op, std::optional<double> a, std::optional<double> b) {
+  if (!a || !b || (op == Op::kDivide && *b == 0)) return std::nullopt;
+  return op == Op::kAdd ? *a + *b : op == Op::kSubtract ? *a - *b : op == Op::kMultiply ? *a * *b : *a / *b;
+}
+
+bool compared(Op op, std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return false;
+  return op == Op::kGreater ? *a > *b : op == Op::kGreaterEqual ? *a >= *b : op == Op::kLess ? *a < *b : *a <= *b;
+}
+
+// Sets *value to the left side of the first comparison.
+bool holds(const Expression& expression, const Counted& counted, int64_t burst_ns, double* value) {
+  std::vector<std::optional<double>> stack;
+  bool first = true;
+  for (const Instruction& instruction : expression) {
+    if (instruction.op == Op::kMeasure) {
+      stack.push_back(value_of_measure(instruction.measure, counted, burst_ns));
+      continue;
+    }
+    if (instruction.op == Op::kConstant) {
+      stack.push_back(instruction.constant);
+      continue;
+    }
+    const auto b = stack.back();
+    stack.pop_back();
+    auto& a = stack.back();
+    if (instruction.op <= Op::kDivide) {
+      a = calculated(instruction.op, a, b);
+    } else if (instruction.op == Op::kAnd || instruction.op == Op::kOr) {
+      a = instruction.op == Op::kAnd ? *a != 0 && *b != 0 : *a != 0 || *b != 0;
+    } else {
+      if (first) *value = a.value_or(0);
+      first = false;
+      a = compared(instruction.op, a, b);
+    }
+  }
+  return *stack.back() != 0;
+}
+
+// More packets can't make it false: minima, and bytes that ACKs take away, fall.
+bool is_rising(const Expression& expression) {
+  const Measure measure = expression[0].measure;
+  if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes) return false;
+  return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
+}
+
+}  // namespace
+
+ModelKey key_of(const GroupKey& key) {
+  return {key.src_ip(), key.dst_ip(), key.src_port(), key.dst_port(), key.protocol(), key.vlan(), key.network_id()};
+}
+
+std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
+                                           std::span<const TcpFacts> tcp, int64_t until_ns) {
+  std::map<Occasion, double> events;
+  for (const Trigger& trigger : triggers) {
+    std::map<int64_t, std::map<ModelKey, Counted>> windows;
+    const int64_t every_ns = trigger.every_ns;
+    const int64_t first_ns = samples[0].time_ns / every_ns * every_ns;
+    if (trigger.group == GroupBy{}) {
+      for (int64_t start = first_ns; start + every_ns <= until_ns; start += every_ns) windows[start][ModelKey{}];
+    }
+    int64_t now_ns = 0;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      now_ns = std::max(now_ns, samples[i].time_ns);
+      if (!trigger.filter.matches(samples[i])) continue;
+      add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns,
+          &windows[now_ns / every_ns * every_ns][group_of(trigger.group, samples[i])]);
+    }
+    for (const auto& [start, groups] : windows) {
+      const bool partial = samples[0].time_ns > start;
+      if (start + every_ns > until_ns || (partial && !is_rising(trigger.when))) continue;
+      for (const auto& [key, counted] : groups) {
+        double value = 0;
+        if (holds(trigger.when, counted, trigger.burst_ns, &value)) events[{trigger.id, start, key}] = value;
+      }
+    }
+  }
+  return events;
+}
+
+std::string to_string(const Occasion& occasion) {
+  const auto& [trigger, start, key] = occasion;
+  const auto& [src, dst, src_port, dst_port, protocol, vlan, network_id] = key;
+  return "trigger " + std::to_string(trigger) + " window " + std::to_string(start) + " group " +
+         tapline::testing::to_string(src) + ":" + std::to_string(src_port) + " " + tapline::testing::to_string(dst) +
+         ":" + std::to_string(dst_port) + " " + std::to_string(protocol) + " " + std::to_string(vlan) + " " +
+         std::to_string(network_id);
+}
+
+}  // namespace tapline::trigger::testing

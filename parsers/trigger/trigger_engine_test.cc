@@ -1,0 +1,293 @@
+#include "parsers/trigger/trigger_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "parsers/packets/tcp_flows.h"
+#include "parsers/testing/capture_file.h"
+#include "parsers/testing/frames.h"
+#include "parsers/trigger/testing/model.h"
+
+namespace tapline::trigger::testing {
+namespace {
+
+using tapline::testing::address;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kStart = 1'700'000'000'000'000'000;
+
+Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
+  Trigger trigger;
+  trigger.id = id;
+  trigger.when = std::move(when);
+  trigger.group = group;
+  return trigger;
+}
+
+// An engine, and what it reported.
+struct EngineRun {
+  explicit EngineRun(std::vector<Trigger> triggers, TriggerOptions options = {}) {
+    std::string error;
+    auto program = Program::make(std::move(triggers), &error);
+    EXPECT_NE(program, nullptr) << error;
+    engine = std::make_unique<TriggerEngine>(program, options, &recorder);
+  }
+  void send(const Sample& sample) { engine->process({&sample, 1}, {}); }
+
+  Recorder recorder;
+  std::unique_ptr<TriggerEngine> engine;
+};
+
+Sample packet(int64_t time_ns, uint32_t bytes = 100, const std::string& source = "10.0.0.1") {
+  Sample sample;
+  sample.time_ns = time_ns;
+  sample.src_ip = address(source);
+  sample.dst_ip = address("10.0.0.2");
+  sample.src_port = 40000;
+  sample.dst_port = 80;
+  sample.protocol = protocol::kTcp;
+  sample.ip_version = 4;
+  sample.bytes = bytes;
+  return sample;
+}
+
+// A kilobyte each 10 ms, and one burst of 60 kB: the window of the burst, and no other.
+TEST(TriggerEngineTest, TheWindowOfABurstIsTheOneThatIsReported) {
+  EngineRun run({trigger_of(1, above(value_of(Measure::kBytes), number(50'000)), GroupBy::source(32, 128))});
+  for (int64_t window = 0; window < 300; ++window) {
+    const int64_t time_ns = kStart + window * 10 * kMs;
+    run.send(packet(time_ns + kMs, 1000));
+    for (int i = 0; window == 260 && i < 60; ++i) run.send(packet(time_ns + 2 * kMs + i * 1000, 1000));
+  }
+  run.engine->advance(kStart + 3000 * kMs);
+  ASSERT_EQ(run.recorder.events.size(), 1u);
+  const Event& event = run.recorder.events[0];
+  EXPECT_EQ(event.window_start_ns, kStart + 2600 * kMs);
+  EXPECT_EQ(event.window_end_ns, kStart + 2610 * kMs);
+  EXPECT_EQ(event.value, (Interval{61'000, 61'000}));
+  EXPECT_EQ(event.group.src_ip(), address("10.0.0.1"));
+  EXPECT_EQ(event.group.dst_ip(), IpAddress());
+}
+
+TEST(TriggerEngineTest, SilenceIsReportedInEachWholeWindow) {
+  EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2)))}, {.sweep = {.max_empty_windows = 5}});
+  run.send(packet(kStart + 1));  // its window is partial
+  run.engine->advance(kStart + 10 * kMs);
+  EXPECT_TRUE(run.recorder.events.empty());
+  run.send(packet(kStart + 11 * kMs));
+  run.send(packet(kStart + 31 * kMs));
+  run.send(packet(kStart + 32 * kMs));
+  run.engine->advance(kStart + 50 * kMs);
+  std::vector<double> values;
+  std::vector<int64_t> windows;
+  for (const Event& event : run.recorder.events) {
+    values.push_back(event.value.low);
+    windows.push_back((event.window_start_ns - kStart) / kMs);
+  }
+  EXPECT_EQ(values, (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(windows, (std::vector<int64_t>{10, 20, 40}));
+  // A jump of packet time by an hour.
+  run.engine->advance(kStart + 3'600'000 * kMs);
+  EXPECT_EQ(run.recorder.events.size(), 8u);
+  EXPECT_EQ(run.engine->stats().unwatched_windows, 360'000u - 5 - 5);
+}
+
+TEST(TriggerEngineTest, LossesMakeAbsenceUncertain) {
+  EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2))),
+                 trigger_of(2, above(value_of(Measure::kPackets), number(0)))});
+  run.send(packet(kStart));
+  run.engine->lose(7);
+  run.engine->advance(kStart + 10 * kMs);
+  ASSERT_EQ(run.recorder.events.size(), 2u);
+  for (const Event& event : run.recorder.events) {
+    EXPECT_EQ(event.lost_packets, 7u);
+    EXPECT_EQ(event.verdict, event.trigger == 1 ? Verdict::kPossible : Verdict::kTrue);
+  }
+  EXPECT_EQ(run.recorder.reports[0].lost_packets, 7u);
+}
+
+TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {
+  std::vector<Trigger> triggers = {
+      trigger_of(1, above(value_of(Measure::kPackets), number(0)), GroupBy::source(32, 128)),
+      trigger_of(2, above(value_of(Measure::kBytes), number(999)), GroupBy::source(32, 128))};
+  EngineRun run(triggers, {.sweep = {.max_events = 10}});
+  for (int i = 0; i < 100; ++i) run.send(packet(kStart + i, i == 99 ? 1000 : 100, "10.0.1." + std::to_string(i)));
+  run.engine->advance(kStart + 10 * kMs);
+  std::map<uint64_t, int> events;
+  for (const Event& event : run.recorder.events) ++events[event.trigger];
+  EXPECT_EQ(events[1], 10);
+  EXPECT_EQ(events[2], 1);
+  EXPECT_EQ(run.recorder.reports[0].suppressed_events, 90u);
+}
+
+// Spoofed SYNs from more sources than there is room for: bounded groups, each packet counted, and the sender of most
+// packets, which came first, is still certain.
+TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
+  constexpr uint32_t kGroups = 1 << 10, kFlood = 50'000;
+  TriggerOptions options;
+  options.gather.max_groups = kGroups;
+  EngineRun run({trigger_of(1, above(value_of(Measure::kSyn), number(500)), GroupBy::source(32, 128)),
+                 trigger_of(2, above(value_of(Measure::kSyn), number(kFlood - 1)))},
+                options);
+  std::mt19937 random(1);
+  for (uint32_t i = 0; i < kFlood; ++i) {
+    Sample syn = packet(kStart + i * 100);
+    const auto spoofed = static_cast<uint32_t>(random());
+    if (i < 600) {
+      syn.src_ip = address("192.0.2.1");
+    } else {
+      syn.src_ip = IpAddress::v4(reinterpret_cast<const uint8_t*>(&spoofed));
+    }
+    syn.tcp_flags = tcp_flag::kSyn;
+    run.send(syn);
+  }
+  run.engine->advance(kStart + 10 * kMs);
+  uint64_t groups = 0, rest = 0;
+  for (const WindowReport& report : run.recorder.reports) {
+    EXPECT_EQ(report.packets, kFlood);
+    groups += report.groups;
+    rest += report.rest_packets;
+  }
+  EXPECT_EQ(groups, kGroups);
+  EXPECT_GT(rest, kFlood / 2);
+  ASSERT_EQ(run.recorder.events.size(), 3u);
+  for (const Event& event : run.recorder.events) {
+    if (event.scope == EventScope::kAll) {
+      EXPECT_EQ(event.value.low, kFlood);
+    }
+    if (event.scope == EventScope::kGroup) {
+      EXPECT_EQ(event.group.src_ip(), address("192.0.2.1"));
+      EXPECT_EQ(event.value, (Interval{600, 600})) << "all its packets have its own counter";
+      EXPECT_EQ(event.verdict, Verdict::kTrue);
+    }
+    if (event.scope == EventScope::kRest) {
+      EXPECT_EQ(event.value, (Interval{0, static_cast<double>(rest)}));
+      EXPECT_EQ(event.verdict, Verdict::kPossible);
+    }
+  }
+}
+
+// More combinations of filters than there is room for sets: counts stay exact.
+TEST(TriggerEngineTest, MoreMatchSetsThanThereIsRoomFor) {
+  constexpr uint16_t kSide = 270;
+  std::vector<Trigger> triggers;
+  for (uint16_t i = 0; i < kSide; ++i) {
+    Trigger source = trigger_of(i, above(value_of(Measure::kPackets), number(0)));
+    source.filter.src_ports = {{i, i}};
+    Trigger destination = trigger_of(1000u + i, above(value_of(Measure::kPackets), number(0)));
+    destination.filter.dst_ports = {{i, i}};
+    destination.group = GroupBy::destination(32, 128);
+    triggers.push_back(source);
+    triggers.push_back(destination);
+  }
+  EngineRun run(triggers);
+  for (uint32_t i = 0; i < uint32_t{kSide} * kSide; ++i) {
+    Sample sample = packet(kStart + i);
+    sample.src_port = static_cast<uint16_t>(i / kSide);
+    sample.dst_port = static_cast<uint16_t>(i % kSide);
+    run.send(sample);
+  }
+  run.engine->advance(kStart + 10 * kMs);
+  EXPECT_GT(run.engine->stats().counted_singly, 1000u);
+  EXPECT_LE(run.engine->stats().match_sets, MatchSets::kMaxSets);
+  EXPECT_EQ(run.recorder.events.size(), 2u * kSide);
+  // The next window begins with new sets.
+  const uint64_t singly = run.engine->stats().counted_singly;
+  for (uint32_t window = 1; window <= 20; ++window) {
+    for (uint32_t i = 0; i < 1000; ++i) run.send(packet(kStart + window * 10 * kMs + i));
+  }
+  run.engine->advance(kStart + 300 * kMs);
+  EXPECT_EQ(run.engine->stats().renewals, 1u);
+  EXPECT_EQ(run.engine->stats().counted_singly, singly);
+  EXPECT_LT(run.engine->stats().match_sets, 10u);
+  for (const Event& event : run.recorder.events) {
+    const double expected = event.window_start_ns == kStart ? kSide : 1000;
+    EXPECT_EQ(event.value, (Interval{expected, expected})) << event.trigger;
+  }
+}
+
+TEST(TriggerEngineTest, AnEmptyProgramCountsNothing) {
+  EngineRun run(std::vector<Trigger>{});
+  for (int i = 0; i < 100; ++i) run.send(packet(kStart + i * kMs));
+  run.engine->advance(kStart + 1000 * kMs);
+  EXPECT_TRUE(run.recorder.events.empty());
+  EXPECT_EQ(run.engine->stats().packets, 100u);
+}
+
+// A real capture with losses: all events are the model's, and the windows of each connection add up to what tshark
+// counted of it.
+TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
+  const std::string path = tapline::testing::reference_capture("generated/tcp_loss.pcap.zst");
+  if (path.empty()) GTEST_SKIP() << "no reference captures";
+  std::vector<Sample> samples;
+  std::vector<TcpFacts> facts;
+  TcpFlows flows({.max_flows = 1 << 12, .window_ns = 10 * kMs});
+  SampleBatch batch;
+  for (const auto& frame : tapline::testing::read_capture(path)) {
+    Sample sample;
+    TcpNumbers numbers;
+    ASSERT_TRUE(read_plain(frame.raw(), &sample, &numbers));
+    flows.observe({&sample, 1}, {&numbers, 1}, &batch);
+    samples.insert(samples.end(), batch.all_samples().begin(), batch.all_samples().end());
+    facts.insert(facts.end(), batch.all_facts().begin(), batch.all_facts().end());
+  }
+  GroupBy direction = GroupBy::flow();
+  direction.both_directions = false;
+  const Expression share = apply(Op::kDivide, value_of(Measure::kUnackedBytes), value_of(Measure::kInFlightBytes));
+  std::vector<Trigger> triggers = {trigger_of(1, above(value_of(Measure::kBytes), number(0)), direction),
+                                   trigger_of(2, above(value_of(Measure::kRetransmittedBytes), number(0)), direction),
+                                   trigger_of(3, above(share, number(0.5)), direction),
+                                   trigger_of(4, above(value_of(Measure::kMaxRttNs), number(1e6)))};
+  EngineRun run(triggers, {.sweep = {.max_events = UINT32_MAX}});
+  run.engine->process(samples, facts);
+  const int64_t until_ns = samples.back().time_ns + 20 * kMs;
+  run.engine->advance(until_ns);
+
+  const auto expected = expected_events(triggers, samples, facts, until_ns);
+  std::map<uint64_t, size_t> events;
+  std::map<std::pair<uint64_t, ModelKey>, double> sums;
+  for (const Event& event : run.recorder.events) {
+    ++events[event.trigger];
+    const ModelKey key = key_of(event.group);
+    const auto found = expected.find({event.trigger, event.window_start_ns, key});
+    ASSERT_NE(found, expected.end());
+    EXPECT_EQ(event.value.low, found->second);
+    sums[{event.trigger, key}] += event.value.low;
+  }
+  EXPECT_EQ(run.recorder.events.size(), expected.size());
+  for (const uint64_t trigger : {1, 2, 3, 4}) EXPECT_GT(events[trigger], 0u) << trigger;
+
+  size_t connections = 0;
+  for (const std::string& line :
+       tapline::testing::read_lines(tapline::testing::reference_capture("truth/generated/tcp_loss.pcap.jsonl"))) {
+    if (!line.starts_with("{\"kind\": \"tcp_conn\"")) continue;
+    ++connections;
+    const auto after = [&line](const std::string& name, size_t from) {
+      const size_t at = line.find("\"" + name + "\": ", from) + name.size() + 4;
+      return line.substr(at, line.find_first_of(",}", at) - at);
+    };
+    const auto quoted = [&](const std::string& name) {
+      const std::string text = after(name, 0);
+      return address(text.substr(1, text.size() - 2));
+    };
+    const IpAddress client = quoted("client"), server = quoted("server");
+    const auto client_port = static_cast<uint16_t>(std::stoi(after("cport", 0)));
+    const auto server_port = static_cast<uint16_t>(std::stoi(after("sport", 0)));
+    const ModelKey sent = {client, server, client_port, server_port, protocol::kTcp, 0, 0};
+    const ModelKey answered = {server, client, server_port, client_port, protocol::kTcp, 0, 0};
+    for (const auto& [key, part] : {std::pair(sent, "\"c2s\""), std::pair(answered, "\"s2c\"")}) {
+      const size_t at = line.find(part);
+      if (at == std::string::npos) continue;
+      EXPECT_EQ((sums[{1, key}]), std::stod(after("wire_bytes", at))) << client_port;
+      EXPECT_EQ((sums[{2, key}]), std::stod(after("payload_bytes", at)) - std::stod(after("unique_payload_bytes", at)))
+          << client_port;
+    }
+  }
+  EXPECT_GT(connections, 100u);
+}
+
+}  // namespace
+}  // namespace tapline::trigger::testing

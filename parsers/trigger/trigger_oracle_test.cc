@@ -1,0 +1,180 @@
+// The engine against a model that keeps all samples: random programs and traffic of both families.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "parsers/trigger/testing/model.h"
+#include "parsers/trigger/testing/random_traffic.h"
+#include "parsers/trigger/trigger_engine.h"
+
+namespace tapline::trigger::testing {
+namespace {
+
+// TRIGGER_SEEDS asks for more of them.
+uint32_t seeds(uint32_t usual) {
+  const char* asked = std::getenv("TRIGGER_SEEDS");
+  return asked == nullptr ? usual : static_cast<uint32_t>(std::atoi(asked));
+}
+
+struct Input {
+  std::vector<Trigger> triggers;
+  std::vector<Sample> samples;
+  std::vector<TcpFacts> tcp;
+  int64_t until_ns = 0;
+};
+
+Input random_input(uint32_t seed, const RandomOptions& options) {
+  RandomTraffic traffic(seed, options);
+  Input input;
+  input.triggers = traffic.triggers();
+  input.samples = traffic.samples();
+  input.tcp = traffic.facts(input.samples);
+  for (const Sample& sample : input.samples) input.until_ns = std::max(input.until_ns, sample.time_ns);
+  input.until_ns += 50'000'000;
+  return input;
+}
+
+TriggerOptions small_options() {
+  TriggerOptions options;
+  options.gather.cache_lines = 4;
+  options.gather.max_groups = 1 << 12;
+  options.sweep.max_events = UINT32_MAX;
+  return options;
+}
+
+// Bursts of random lengths, as a port gives them.
+void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
+  std::mt19937 random(seed);
+  for (size_t at = 0; at < input.samples.size();) {
+    const size_t count = std::min<size_t>(1 + random() % 100, input.samples.size() - at);
+    engine->process({input.samples.data() + at, count}, {input.tcp.data() + at, count});
+    at += count;
+  }
+  engine->advance(input.until_ns);
+}
+
+Recorder record(const Input& input, const TriggerOptions& options, uint32_t seed, TriggerStats* stats = nullptr) {
+  std::string error;
+  auto program = Program::make(input.triggers, &error);
+  EXPECT_NE(program, nullptr) << error;
+  Recorder recorder;
+  TriggerEngine engine(program, options, &recorder);
+  feed(&engine, input, seed);
+  if (stats != nullptr) *stats = engine.stats();
+  return recorder;
+}
+
+std::map<Occasion, Event> by_occasion(const std::vector<Event>& events, EventScope without) {
+  std::map<Occasion, Event> result;
+  for (const Event& event : events) {
+    if (event.scope == without) continue;
+    const Occasion occasion = {event.trigger, event.window_start_ns, key_of(event.group)};
+    EXPECT_TRUE(result.emplace(occasion, event).second) << "reported twice: " << to_string(occasion);
+  }
+  return result;
+}
+
+void expect_every_packet_counted(const Recorder& recorder, const Input& input) {
+  std::string error;
+  const size_t channels = Program::make(input.triggers, &error)->channels().size();
+  std::vector<uint64_t> packets(channels);
+  for (const WindowReport& report : recorder.reports) {
+    packets[report.channel] += report.packets;
+    EXPECT_EQ(report.lost_packets, 0u);
+  }
+  for (const uint64_t count : packets) EXPECT_EQ(count, input.samples.size());
+}
+
+void expect_equal(const Input& input, const Recorder& recorder) {
+  const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+  const auto reported = by_occasion(recorder.events, EventScope::kRest);
+  for (const auto& [occasion, value] : expected) {
+    const auto found = reported.find(occasion);
+    ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << value;
+    EXPECT_EQ(found->second.value.low, value) << to_string(occasion);
+    EXPECT_EQ(found->second.value.high, value) << to_string(occasion);
+    EXPECT_EQ(found->second.verdict, Verdict::kTrue);
+  }
+  for (const auto& [occasion, event] : reported) EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
+}
+
+TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
+  size_t events = 0;
+  for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 1 + seed % 90});
+    const Recorder recorder = record(input, small_options(), seed);
+    expect_equal(input, recorder);
+    expect_every_packet_counted(recorder, input);
+    events += recorder.events.size();
+  }
+  EXPECT_GT(events, 100u) << "the test tests little";
+}
+
+// Spans of eight bins are summed up exactly, others lie within nine: what is certain must be true, and what is true
+// must be reported within its bounds.
+TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
+  size_t certain = 0;
+  for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 20, .bursts = true});
+    const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+    const auto reported = by_occasion(record(input, small_options(), seed).events, EventScope::kRest);
+    for (const auto& [occasion, value] : expected) {
+      const auto found = reported.find(occasion);
+      ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << value;
+      EXPECT_LE(found->second.value.low, value) << to_string(occasion);
+      EXPECT_GE(found->second.value.high, value) << to_string(occasion);
+    }
+    for (const auto& [occasion, event] : reported) {
+      if (event.verdict != Verdict::kTrue) continue;
+      ++certain;
+      EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
+    }
+  }
+  EXPECT_GT(certain, 100u);
+}
+
+// With room for few groups nothing certain is wrong, and nothing true is left out: it is in the rest.
+TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
+  size_t in_rest = 0, certain = 0;
+  for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 40});
+    const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+    TriggerOptions options = small_options();
+    options.gather.max_groups = 1u << seed % 6;
+    const Recorder recorder = record(input, options, seed);
+    const auto reported = by_occasion(recorder.events, EventScope::kRest);
+    std::set<std::pair<uint64_t, int64_t>> rests;
+    for (const Event& event : recorder.events) {
+      if (event.scope != EventScope::kRest) continue;
+      EXPECT_EQ(event.verdict, Verdict::kPossible);
+      rests.emplace(event.trigger, event.window_start_ns);
+    }
+    for (const auto& [occasion, value] : expected) {
+      const auto found = reported.find(occasion);
+      if (found == reported.end()) {
+        ++in_rest;
+        EXPECT_TRUE(rests.contains({std::get<0>(occasion), std::get<1>(occasion)})) << to_string(occasion);
+        continue;
+      }
+      if (found->second.value.presence == Presence::kUnknown) continue;  // bounds of the value if there is one
+      EXPECT_LE(found->second.value.low, value) << to_string(occasion);
+      EXPECT_GE(found->second.value.high, value) << to_string(occasion);
+    }
+    for (const auto& [occasion, event] : reported) {
+      if (event.verdict != Verdict::kTrue) continue;
+      ++certain;
+      EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
+    }
+    expect_every_packet_counted(recorder, input);
+  }
+  EXPECT_GT(in_rest, 100u);
+  EXPECT_GT(certain, 100u);
+}
+
+}  // namespace
+}  // namespace tapline::trigger::testing

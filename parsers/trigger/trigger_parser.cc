@@ -1,0 +1,213 @@
+#include <arpa/inet.h>
+
+#include <array>
+#include <string>
+
+#include "parsers/api/bits.h"
+#include "parsers/api/parser.h"
+#include "parsers/trigger/trigger_engine.h"
+
+namespace tapline {
+namespace {
+
+using trigger::Event;
+using trigger::EventScope;
+using trigger::GroupBy;
+using trigger::Program;
+using trigger::TriggerEngine;
+
+std::string_view name_of(EventScope scope) {
+  constexpr std::string_view kNames[] = {"all", "group", "rest"};
+  return kNames[static_cast<size_t>(scope)];
+}
+
+// Of client and server: a trigger counts both directions of a connection for its client, as parsers' tuples do.
+Sample seen_from_client(const Packet& packet) {
+  Sample sample = sample_of(packet);
+  if (packet.direction == Direction::kFromServer) {
+    std::swap(sample.src_ip, sample.dst_ip);
+    std::swap(sample.src_port, sample.dst_port);
+  }
+  return sample;
+}
+
+// The names and values of a group's fields: "src_ip=10.0.0.1 dst_port=80".
+class GroupText {
+ public:
+  GroupText(const GroupBy& by, const trigger::GroupKey& key) {
+    if (by.src_v4_bits > 0) add("src_ip", key.src_ip());
+    if (by.src_port) add("src_port", key.src_port());
+    if (by.dst_v4_bits > 0) add("dst_ip", key.dst_ip());
+    if (by.dst_port) add("dst_port", key.dst_port());
+  }
+  std::string_view view() const { return text_; }
+
+ private:
+  void add(std::string_view name, const IpAddress& ip) {
+    char text[INET6_ADDRSTRLEN] = "";
+    inet_ntop(ip.is_v4() ? AF_INET : AF_INET6, ip.bytes().data(), text, sizeof text);
+    add(name, std::string_view(text));
+  }
+  void add(std::string_view name, uint16_t port) { add(name, std::string_view(std::to_string(port))); }
+  void add(std::string_view name, std::string_view value) {
+    if (!text_.empty()) text_ += ' ';
+    text_.append(name).append("=").append(value);
+  }
+
+  std::string text_;
+};
+
+// The triggers of one query, and what was counted for them.
+class QueryTriggers final : public trigger::EventSink {
+ public:
+  QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program)
+      : query_(uint64_t{1} << query), engine_(program, {}, this) {}
+
+  void add(const Sample& sample, Emitter& out) {
+    samples_[count_++] = sample;
+    if (count_ == samples_.size()) flush(out);
+  }
+
+  // Reports the windows that end by then.
+  void advance(int64_t time_ns, Emitter& out) {
+    flush(out);
+    engine_.advance(time_ns);
+    passed_ns_ = time_ns;
+  }
+
+  // Reports all windows with packets; those that have not ended are partial.
+  void end(Emitter& out) {
+    flush(out);
+    if (latest_ns_ == INT64_MIN) return;
+    ended_ns_ = out.now_ns();
+    engine_.advance(out.now_ns() + Program::kMaxWindowNs);
+  }
+
+  // The next end of a window that has packets.
+  int64_t due_ns() const {
+    int64_t due_ns = INT64_MAX;
+    if (latest_ns_ == INT64_MIN) return due_ns;
+    for (const trigger::Channel& channel : engine_.program().channels()) {
+      const int64_t end_ns = (latest_ns_ / channel.window_ns + 1) * channel.window_ns;
+      if (end_ns > passed_ns_) due_ns = std::min(due_ns, end_ns);
+    }
+    return due_ns;
+  }
+
+  void on_event(const Event& event) override {
+    const GroupBy& by = engine_.program().channels()[event.channel].by;
+    const GroupText group(by, event.group);
+    const bool told_apart = event.scope == EventScope::kGroup;
+    const auto low = static_cast<uint64_t>(event.value.low), high = static_cast<uint64_t>(event.value.high);
+    TupleHeader header;
+    header.time_ns = out_->now_ns();
+    header.src_ip = event.group.src_ip();
+    header.src_port = event.group.src_port();
+    header.dst_ip = event.group.dst_ip();
+    header.dst_port = event.group.dst_port();
+    header.queries = query_;
+    out_->emit_event(header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
+                              told_apart ? Value::string(group.view()) : Value::absent(FieldType::kString),
+                              low == high ? Value::u64(low) : Value::absent(FieldType::kU64), Value::u64(low),
+                              Value::u64(high), Value::i64(event.window_start_ns), Value::i64(event.window_end_ns),
+                              Value::boolean(event.verdict == trigger::Verdict::kTrue),
+                              Value::boolean(event.partial || event.window_end_ns > ended_ns_)});
+  }
+
+ private:
+  void flush(Emitter& out) {
+    out_ = &out;
+    if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
+    engine_.process({samples_.data(), count_}, {});
+    count_ = 0;
+  }
+
+  uint64_t query_;
+  TriggerEngine engine_;
+  Emitter* out_ = nullptr;  // of the current call
+  std::array<Sample, trigger::Gather::kBurst> samples_;
+  size_t count_ = 0;
+  int64_t latest_ns_ = INT64_MIN;  // of the packets
+  int64_t passed_ns_ = INT64_MIN;
+  int64_t ended_ns_ = INT64_MAX;
+};
+
+// Tests the triggers of queries on their packets, in windows of packet time.
+class TriggerParser final : public Parser {
+ public:
+  const Schema& schema() const override;
+  // Connections say which side is the client.
+  Needs needs() const override {
+    return {.connections = true, .datagrams = true, .interval_ns = Program::kMinWindowNs};
+  }
+
+  void set_triggers(uint32_t query, std::shared_ptr<const Program> program) override {
+    const uint64_t bit = uint64_t{1} << query;
+    queries_ &= ~bit;
+    of_query_[query] = nullptr;
+    if (program == nullptr) return;
+    queries_ |= bit;
+    of_query_[query] = std::make_unique<QueryTriggers>(query, program);
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if ((packet.queries & queries_) == 0 || packet.connection == nullptr) continue;
+      const Sample sample = seen_from_client(packet);
+      for (const uint32_t query : SetBits(packet.queries & queries_)) of_query_[query]->add(sample, out);
+    }
+  }
+
+  // Windows are whole intervals, so all that end by now are complete.
+  void on_interval(int64_t end_ns, Emitter& out) override {
+    for (const uint32_t query : SetBits(queries_)) of_query_[query]->advance(end_ns, out);
+  }
+
+  int64_t due_ns() const override {
+    int64_t due_ns = INT64_MAX;
+    for (const uint32_t query : SetBits(queries_)) due_ns = std::min(due_ns, of_query_[query]->due_ns());
+    return due_ns;
+  }
+
+  void on_queries_end(uint64_t queries, Emitter& out) override {
+    for (const uint32_t query : SetBits(queries & queries_)) {
+      of_query_[query]->end(out);
+      set_triggers(query, nullptr);
+    }
+  }
+
+ private:
+  uint64_t queries_ = 0;  // those with triggers
+  std::array<std::unique_ptr<QueryTriggers>, 64> of_query_;
+};
+
+const Schema& TriggerParser::schema() const {
+  static const Schema schema = {
+      .name = "trigger",
+      .description = "Windows in which the condition of a trigger held that the monitor tests on packets",
+      .layer = Layer::kTransport,
+      .fields = {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
+                 {"scope", FieldType::kString, "",
+                  "all: it has no groups; group; rest: groups that were not told apart"},
+                 optional({"group", FieldType::kString, "", "Names and values of its fields"}),
+                 optional({"value", FieldType::kU64, "", "What was compared; absent if only its bounds are known"}),
+                 {"low", FieldType::kU64, "", "The value is at least this"},
+                 {"high", FieldType::kU64, "", "The value is at most this"},
+                 {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},
+                 {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
+                 {"certain", FieldType::kBool, "", "False: the condition holds for some values between the bounds"},
+                 {"partial", FieldType::kBool, "", "The window was not watched from its beginning to its end"}},
+      .main_fields = {"trigger"},
+      .value_field = "value",
+      .events = true,
+      .example = {"0", "group", "src_ip=127.0.0.1", "11311", "11311", "11311", "1795304162000000000",
+                  "1795304163000000000", "true", "true"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_trigger() { return std::make_unique<TriggerParser>(); }
+
+}  // namespace tapline

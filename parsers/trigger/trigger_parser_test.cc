@@ -1,0 +1,133 @@
+// The parser in an engine: packets in, tuples out.
+#include <gtest/gtest.h>
+
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger::testing {
+namespace {
+
+using tapline::testing::Conversation;
+using tapline::testing::Frame;
+using tapline::testing::Harness;
+using Lines = std::vector<std::string>;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kStart = 1000 * 1'000 * kMs;
+
+Trigger bytes_above(double bytes, const GroupBy& group = GroupBy::source(32, 128), int64_t every_ns = 10 * kMs) {
+  Trigger trigger;
+  trigger.filter.protocol = protocol::kTcp;
+  trigger.group = group;
+  trigger.when = above(value_of(Measure::kBytes), number(bytes));
+  trigger.every_ns = every_ns;
+  return trigger;
+}
+
+void set(Harness* harness, std::vector<Trigger> triggers, uint32_t query = 0) {
+  std::string error;
+  auto program = Program::make(std::move(triggers), &error);
+  ASSERT_NE(program, nullptr) << error;
+  harness->engine().set_triggers(0, query, std::move(program));
+}
+
+// Milliseconds since kStart.
+Lines windows(const Harness& harness) {
+  Lines lines;
+  for (const auto& tuple : harness.tuples()) {
+    const auto ms = [&](const char* field) { return std::to_string((std::stoll(tuple[field]) - kStart) / kMs); };
+    lines.push_back(tuple["group"] + " " + tuple["value"] + " " + ms("window_start_ns") + "-" + ms("window_end_ns"));
+  }
+  return lines;
+}
+
+// 1 kB each 10 ms for 3 s, and 60 kB at 2.6 s: no second but the window of the burst is above.
+std::vector<Frame> steady_with_a_burst() {
+  Conversation conversation;
+  conversation.handshake();
+  int64_t next_ns = kStart + 10 * kMs;
+  const std::string payload(946, 'x');
+  while (next_ns < kStart + 3000 * kMs) {
+    conversation.wait_ns(next_ns - conversation.now_ns()).client(payload);
+    const bool burst = next_ns == kStart + 2600 * kMs;
+    for (int i = 0; i < (burst ? 60 : 0); ++i) conversation.wait_ns(-999'000).client(payload);
+    next_ns += 10 * kMs;
+  }
+  return conversation.frames();
+}
+
+TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(50'000)});
+  harness.all(steady_with_a_burst());
+  EXPECT_EQ(windows(harness), Lines{"src_ip=10.0.0.1 61000 2600-2610"});
+  ASSERT_EQ(harness.tuples().size(), 1u);
+  const auto& tuple = harness.tuples()[0];
+  EXPECT_EQ(tuple.header.time_ns, kStart + 2610 * kMs - 1) << "within its window";
+  EXPECT_EQ(tuple["scope"], "group");
+  EXPECT_EQ(tuple["partial"], "false");
+  EXPECT_EQ(tapline::testing::to_string(tuple.header.src_ip), "10.0.0.1");
+}
+
+TEST(TriggerParser, SilenceAfterABurstDoesNotMoveItsEvent) {
+  Conversation conversation;
+  conversation.handshake().wait_ns(20 * kMs).client(std::string(1000, 'x')).wait_ns(5'000 * kMs).client("y");
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(900), bytes_above(900, {}, 1'000 * kMs)});
+  harness.all(conversation.frames());
+  ASSERT_EQ(harness.tuples().size(), 2u);
+  const int64_t end_ns = std::stoll(harness.tuples()[0]["window_end_ns"]);
+  EXPECT_EQ(harness.tuples()[0].header.time_ns, end_ns - 1);
+  EXPECT_EQ(harness.tuples()[1].header.time_ns, kStart + 1'000 * kMs - 1);
+}
+
+TEST(TriggerParser, AnIdleInterfaceEndsAWindow) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(900)});
+  harness.feed(conversation.frames());
+  EXPECT_TRUE(harness.tuples().empty());
+  for (int64_t ms = 4; ms <= 10; ++ms) harness.engine().advance(kStart + ms * kMs);
+  EXPECT_EQ(harness.tuples().size(), 1u);
+}
+
+TEST(TriggerParser, BothDirectionsCountForTheClient) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x')).server(std::string(1000, 'y'));
+  Harness harness(Lines{"trigger"});
+  GroupBy group = GroupBy::source(32, 128);
+  group.dst_port = true;
+  set(&harness, {bytes_above(2'000, group, 1'000 * kMs)});
+  harness.all(conversation.frames());
+  EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 dst_port=80 " + std::to_string(2'000 + 5 * 54) + " 0-1000"}));
+}
+
+TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(900)}, 0);
+  set(&harness, {bytes_above(900)}, 1);
+  harness.feed(conversation.frames(), 0b11);
+  harness.engine().end_queries(0b01);
+  ASSERT_EQ(harness.tuples().size(), 1u);
+  EXPECT_EQ(harness.tuples()[0].header.queries, 0b01u);
+  EXPECT_EQ(harness.tuples()[0]["partial"], "true");
+  harness.engine().advance(kStart + 10 * kMs);
+  ASSERT_EQ(harness.tuples().size(), 2u);
+  EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);
+  EXPECT_EQ(harness.tuples()[1]["partial"], "false");
+}
+
+TEST(TriggerParser, AQueryWithoutTriggersHasNoEvents) {
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(10)}, 5);
+  harness.feed(Conversation().handshake().client("x").frames(), 0b1);
+  harness.engine().end();
+  EXPECT_TRUE(harness.tuples().empty());
+}
+
+}  // namespace
+}  // namespace tapline::trigger::testing

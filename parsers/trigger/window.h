@@ -1,0 +1,139 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "parsers/engine/zeroed_array.h"
+#include "parsers/trigger/group_table.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger {
+
+class MatchSets;
+
+// What one lane counted for one channel in one window. Only cells and groups that were touched cost anything, when they
+// are counted, swept or cleared.
+class Window {
+ public:
+  Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)
+      : words_(static_cast<size_t>(channel.lines) * kLineWords),
+        counters_(max_cells * words_ * sizeof(uint64_t)),
+        touched_memory_(max_cells * sizeof(uint32_t)) {
+    if (channel.grouped) groups_.emplace(max_groups, channel.lines);
+  }
+
+  const MatchSets* sets = nullptr;  // whose cells these are
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  bool blind = false;         // nothing was counted, for want of a window; it may be several in one
+  uint64_t packets = 0;       // that counted in it
+  uint64_t lost_packets = 0;  // known not to be counted
+
+  // Without groups: what a cell's packets count in. With groups: what those do for which there was no room in groups().
+  uint64_t* counter(uint32_t cell) {
+    uint64_t* counter = counters() + cell * words_;
+    if (counter[kTouched] == 0) {
+      counter[kTouched] = 1;
+      touched()[touched_count_++] = cell;
+    }
+    return counter;
+  }
+  void prefetch_counter(uint32_t cell) const { __builtin_prefetch(counters() + cell * words_, 1); }
+  const uint64_t* counter_of(uint32_t cell) const { return counters() + cell * words_; }
+  std::span<const uint32_t> touched_cells() const { return {touched(), touched_count_}; }
+
+  std::optional<GroupTable>& groups() { return groups_; }
+  const std::optional<GroupTable>& groups() const { return groups_; }
+
+  // Clears up to `work` counters. Returns true when the window is as new.
+  bool clear(uint32_t* work) {
+    for (; *work > 0 && touched_count_ > 0; --*work) {
+      std::memset(counters() + touched()[--touched_count_] * words_, 0, words_ * sizeof(uint64_t));
+    }
+    if (groups_) {
+      const uint32_t before = groups_->size();
+      groups_->forget(*work);
+      *work -= before - groups_->size();
+    }
+    if (touched_count_ > 0 || (groups_ && groups_->size() > 0)) return false;
+    packets = lost_packets = 0;
+    return true;
+  }
+
+ private:
+  uint64_t* counters() const { return reinterpret_cast<uint64_t*>(counters_.data()); }
+  uint32_t* touched() const { return reinterpret_cast<uint32_t*>(touched_memory_.data()); }
+
+  size_t words_;
+  ZeroedArray counters_;
+  ZeroedArray touched_memory_;
+  uint32_t touched_count_ = 0;
+  std::optional<GroupTable> groups_;
+};
+
+// A lane's windows of one channel: one that is open, and those that are closed and not yet swept. One thread counts and
+// closes, one sweeps and releases.
+//
+// A close publishes all that was counted (release, read by acquire); a release gives the memory back the same way.
+class WindowRing {
+ public:
+  static constexpr int64_t kNever = INT64_MIN;
+
+  WindowRing(const Channel& channel, uint32_t windows, uint32_t max_cells, uint32_t max_groups) {
+    for (uint32_t i = 0; i < windows; ++i) {
+      windows_.push_back(std::make_unique<Window>(channel, max_cells, max_groups));
+    }
+  }
+
+  // For the thread that counts.
+
+  // The next window, or null while all are in use. It is as new.
+  Window* free_window() const {
+    const uint64_t closed = closed_.load(std::memory_order_relaxed);
+    return closed - released_.load(std::memory_order_acquire) < windows_.size() ? at(closed) : nullptr;
+  }
+  // After the window that is open, another one can be.
+  bool has_next() const {
+    const uint64_t used = closed_.load(std::memory_order_relaxed) + 1 - released_.load(std::memory_order_acquire);
+    return used < windows_.size();
+  }
+  // All windows that were closed have been swept, and nothing refers to them any more.
+  bool all_released() const {
+    return released_.load(std::memory_order_acquire) == closed_.load(std::memory_order_relaxed);
+  }
+  // Closes the window that free_window() returned.
+  void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // Counting began. Before set_passed().
+  void set_started(int64_t time_ns) { started_ns_.store(time_ns, std::memory_order_relaxed); }
+  // All windows that end at or before this time, and had packets, are closed.
+  void set_passed(int64_t time_ns) { passed_ns_.store(time_ns, std::memory_order_release); }
+
+  // For the thread that sweeps, which reads passed_ns() first: a window is closed before it is passed.
+
+  // kNever: counting has not begun.
+  int64_t passed_ns() const { return passed_ns_.load(std::memory_order_acquire); }
+  int64_t started_ns() const { return started_ns_.load(std::memory_order_relaxed); }
+  // Null if there is none.
+  Window* oldest_closed() const {
+    const uint64_t released = released_.load(std::memory_order_relaxed);
+    return released < closed_.load(std::memory_order_acquire) ? at(released) : nullptr;
+  }
+  // REQUIRES: the oldest closed window is cleared.
+  void release() { released_.store(released_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+ private:
+  Window* at(uint64_t number) const { return windows_[number % windows_.size()].get(); }
+
+  std::vector<std::unique_ptr<Window>> windows_;
+  alignas(64) std::atomic<uint64_t> closed_{0};
+  std::atomic<int64_t> passed_ns_{kNever};
+  std::atomic<int64_t> started_ns_{kNever};
+  alignas(64) std::atomic<uint64_t> released_{0};
+};
+
+}  // namespace tapline::trigger

@@ -1,0 +1,234 @@
+package io.tapline.compiler;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Literals;
+import io.tapline.conditions.Trees;
+import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.PacketTrigger;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.proto.TupleFilter;
+import io.tapline.schema.proto.Value;
+import io.tapline.schema.proto.Window;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Decides which triggers the monitor tests on packets: those whose windows are shorter than the
+ * interval of their parser's tuples, if the monitor can compute what they compare. The stream job
+ * then sees the monitor's tuples of the parser {@code trigger} in place of the parser's own.
+ */
+final class PacketTriggers {
+  /** The parser whose tuples are the monitor's events. */
+  static final String PARSER = "trigger";
+
+  /** Fields whose sums are sums over packets. */
+  private static final Map<String, Map<String, PacketTrigger.Measure>> MEASURES =
+      Map.of(
+          "tcp_pkt_size",
+          Map.of("bytes", PacketTrigger.Measure.BYTES, "packets", PacketTrigger.Measure.PACKETS),
+          "udp_flow",
+          Map.of("bytes", PacketTrigger.Measure.BYTES));
+
+  /** Fields of a tuple that its packets have. */
+  private static final Set<String> FIELDS = Set.of("src_ip", "src_port", "dst_ip", "dst_port");
+
+  private static final Set<String> ADDRESSES = Set.of("src_ip", "dst_ip");
+
+  private final Sampling sampling;
+  private final List<TupleFilter> filters;
+
+  PacketTriggers(Sampling sampling, List<TupleFilter> filters) {
+    this.sampling = sampling;
+    this.filters = filters;
+  }
+
+  /** What the monitor tests, and the processors with what the job makes of it. */
+  record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
+
+  /** Returns true if the windows are shorter than the tuples' interval. */
+  static boolean needsPackets(Processor processor, ParserInfo parser) {
+    return processor.hasTrigger()
+        && Durations.toNanos(processor.getWindow().getSlide()) < parser.intervalNs();
+  }
+
+  /**
+   * Returns why the monitor can't test a trigger on packets, as the end of a sentence; empty if it
+   * can.
+   */
+  Optional<String> obstacle(Processor trigger) {
+    Map<String, PacketTrigger.Measure> measures =
+        MEASURES.getOrDefault(trigger.getParser(), Map.of());
+    Condition condition = trigger.getCondition();
+    Condition.Comparison comparison = condition.getComparison();
+    boolean atLeast = comparison == Condition.Comparison.AT_LEAST;
+    if (measures.isEmpty()) {
+      return Optional.of("%s does not count packets".formatted(trigger.getParser()));
+    } else if (!trigger.getAggregate().equals("SUM")
+        || !measures.containsKey(trigger.getValue().getField())) {
+      return Optional.of(
+          "it compares no sum of %s"
+              .formatted(String.join(" or ", measures.keySet().stream().sorted().toList())));
+    } else if (!atLeast && comparison != Condition.Comparison.ABOVE) {
+      return Optional.of("groups without packets are not known");
+    } else if (condition.getThreshold() < 0 || atLeast && condition.getThreshold() == 0) {
+      return Optional.of("it holds without packets");
+    } else if (condition.getThreshold() != trigger.getTrigger().getClear()) {
+      return Optional.of(
+          "clear= is another threshold, and only windows that meet when= are reported");
+    } else if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
+      return Optional.of("packets are grouped by addresses and ports only");
+    } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {
+      return Optional.of("w= is longer than every=");
+    } else if (sampling.getMode() != Sampling.Mode.OFF) {
+      return Optional.of("flows may be left out (SAMPLE * keeps all)");
+    } else if (!filter(trigger.getParser()).getNodesList().stream()
+        .allMatch(PacketTriggers::fits)) {
+      return Optional.of("WHERE must join comparisons of addresses and ports by AND");
+    }
+    return Optional.empty();
+  }
+
+  /** Splits the triggers that {@link #needsPackets need packets} in two. */
+  Split split(List<Processor> processors, List<ParserInfo> parsers) {
+    List<PacketTrigger> triggers = new ArrayList<>();
+    List<Processor> left = new ArrayList<>();
+    for (int i = 0; i < processors.size(); i++) {
+      Processor processor = processors.get(i);
+      boolean needsPackets =
+          parsers.stream()
+              .filter(parser -> parser.name().equals(processor.getParser()))
+              .anyMatch(parser -> needsPackets(processor, parser));
+      if (needsPackets) {
+        triggers.add(inMonitor(i, processor));
+      }
+      left.add(needsPackets ? inJob(i, processor) : processor);
+    }
+    return new Split(triggers, left);
+  }
+
+  private PacketTrigger inMonitor(int index, Processor trigger) {
+    PacketTrigger.Builder packets =
+        PacketTrigger.newBuilder()
+            .setProcessor(index)
+            .setParser(trigger.getParser())
+            .addAllGroup(trigger.getKeyList())
+            .setMeasure(MEASURES.get(trigger.getParser()).get(trigger.getValue().getField()))
+            .setCondition(trigger.getCondition())
+            .setEvery(trigger.getWindow().getSlide());
+    ConditionTree filter = filter(trigger.getParser());
+    if (filter.getNodesCount() > 0) {
+      packets.setFilter(filter);
+    }
+    return packets.build();
+  }
+
+  /** In a window the greatest value that met the condition is shown. */
+  private static Processor inJob(int index, Processor trigger) {
+    Value value =
+        Value.newBuilder()
+            .setField("value")
+            .setUnit(trigger.getValue().getUnit())
+            .setOnly(equal("trigger", Integer.toString(index)))
+            .build();
+    return trigger.toBuilder()
+        .setParser(PARSER)
+        .setValue(value)
+        .setAggregate("MAX")
+        .setWindow(inJob(trigger.getWindow()))
+        .build();
+  }
+
+  /** Returns the shortest multiple that the job supports. */
+  private static Window inJob(Window window) {
+    long everyNs = Durations.toNanos(window.getSlide());
+    long times = (ProcessorCatalogue.SHORTEST_WINDOW_NS + everyNs - 1) / everyNs;
+    var length = Durations.fromNanos(everyNs * Math.max(1, times));
+    return Window.newBuilder().setSize(length).setSlide(length).build();
+  }
+
+  private static ConditionTree equal(String field, String value) {
+    var left =
+        ConditionTree.Term.newBuilder().setField(ConditionTree.Field.newBuilder().setName(field));
+    var right =
+        ConditionTree.Term.newBuilder()
+            .setLiteral(ConditionTree.Literal.newBuilder().setWord(value));
+    var comparison = ConditionTree.Comparison.newBuilder().addLeft(left).addRight(right);
+    return ConditionTree.newBuilder()
+        .addNodes(ConditionTree.Node.newBuilder().setComparison(comparison))
+        .build();
+  }
+
+  /** Returns what WHERE asks of a parser's tuples. */
+  private ConditionTree filter(String parser) {
+    List<ConditionTree> asked =
+        filters.stream()
+            .filter(filter -> filter.getParsersList().contains(parser))
+            .map(TupleFilter::getCondition)
+            .toList();
+    return asked.isEmpty() ? ConditionTree.getDefaultInstance() : Trees.and(asked);
+  }
+
+  /** Returns true if packets have what the node compares, as the monitor's program needs it. */
+  private static boolean fits(ConditionTree.Node node) {
+    return switch (node.getKindCase()) {
+      case ALL -> true;
+      case COMPARISON -> fits(node.getComparison());
+      case MEMBERSHIP -> fits(node.getMembership());
+      default -> false;
+    };
+  }
+
+  private static boolean fits(ConditionTree.Comparison comparison) {
+    if (comparison.getLeftCount() != 1 || comparison.getRightCount() != 1) {
+      return false;
+    }
+    ConditionTree.Term left = comparison.getLeft(0);
+    boolean isValue = comparison.getRight(0).hasLiteral() && !comparison.getRight(0).getNegative();
+    boolean isField = left.hasField() && FIELDS.contains(left.getField().getName());
+    boolean ordered = comparison.getOrder() != ConditionTree.Order.EQUAL;
+    return isField && isValue && !(ordered && ADDRESSES.contains(left.getField().getName()));
+  }
+
+  private static boolean fits(ConditionTree.Membership membership) {
+    String field = membership.getField().getName();
+    boolean addressRange =
+        ADDRESSES.contains(field)
+            && membership.getRangesList().stream().anyMatch(ConditionTree.Range::hasHigh);
+    return FIELDS.contains(field)
+        && !membership.hasPattern()
+        && !membership.getAnyElement()
+        && !addressRange;
+  }
+
+  /** Returns, for people, where each trigger of a plan runs, and why there. */
+  static List<String> explain(Plan plan) {
+    PacketTriggers here = new PacketTriggers(plan.getSampling(), plan.getFiltersList());
+    List<String> texts = new ArrayList<>();
+    for (int i = 0; i < plan.getProcessorsCount(); i++) {
+      Processor processor = plan.getProcessors(i);
+      if (processor.hasTrigger()) {
+        texts.add("processor %d: %s".formatted(i + 1, here.place(plan, i, processor)));
+      }
+    }
+    return texts;
+  }
+
+  private String place(Plan plan, int index, Processor processor) {
+    for (PacketTrigger trigger : plan.getTriggersList()) {
+      if (trigger.getProcessor() == index) {
+        return "in the monitor, on packets, since windows of %s are shorter than the interval of %s"
+            .formatted(Literals.durationText(trigger.getEvery()), trigger.getParser());
+      }
+    }
+    String why = obstacle(processor).orElse("its windows are no shorter than the tuples' interval");
+    return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
+  }
+}

@@ -1,0 +1,140 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.PacketTrigger;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PacketTriggersTest {
+  private static final String SHORT =
+      "(trigger: when=\"sum(bytes) > 50KB\", group=src_ip, every=10ms)";
+
+  private static Plan plan(String text) {
+    return Fixtures.compile(text)
+        .plan()
+        .orElseThrow(() -> new AssertionError(Fixtures.errors(text)));
+  }
+
+  @Test
+  void aTriggerShorterThanItsTuplesIsTestedByTheMonitor() {
+    Plan plan = plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (top-k), " + SHORT);
+    assertThat(plan.getParsersList()).containsExactly("tcp_pkt_size", "trigger");
+    assertThat(plan.getTriggersList()).hasSize(1);
+    PacketTrigger trigger = plan.getTriggers(0);
+    assertThat(trigger.getProcessor()).isEqualTo(1);
+    assertThat(trigger.getParser()).isEqualTo("tcp_pkt_size");
+    assertThat(trigger.getGroupList()).containsExactly("src_ip");
+    assertThat(trigger.getMeasure()).isEqualTo(PacketTrigger.Measure.BYTES);
+    assertThat(trigger.getCondition().getComparison()).isEqualTo(Condition.Comparison.ABOVE);
+    assertThat(trigger.getCondition().getThreshold()).isEqualTo(50_000);
+    assertThat(Durations.toMillis(trigger.getEvery())).isEqualTo(10);
+    assertThat(trigger.hasFilter()).isFalse();
+  }
+
+  @Test
+  void theJobShowsItsGreatestValue() {
+    Processor shown =
+        plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT.replace("10ms", "3ms"))
+            .getProcessors(0);
+    assertThat(shown.getParser()).isEqualTo("trigger");
+    assertThat(shown.getAggregate()).isEqualTo("MAX");
+    assertThat(shown.getValue().getField()).isEqualTo("value");
+    assertThat(shown.getValue().getUnit()).isEqualTo("bytes");
+    assertThat(shown.getValue().getOnly().getNodesCount()).isEqualTo(1);
+    assertThat(shown.getKeyList()).containsExactly("src_ip");
+    assertThat(Durations.toMillis(shown.getWindow().getSize())).isEqualTo(12);
+    assertThat(shown.getWindow().getSlide()).isEqualTo(shown.getWindow().getSize());
+    assertThat(shown.hasTrigger()).isTrue();
+  }
+
+  @Test
+  void windowsThatTuplesFillStayInTheJob() {
+    Plan plan = plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT.replace("10ms", "1s"));
+    assertThat(plan.getTriggersList()).isEmpty();
+    assertThat(plan.getParsersList()).containsExactly("tcp_pkt_size");
+    assertThat(plan.getProcessors(0).getParser()).isEqualTo("tcp_pkt_size");
+  }
+
+  @Test
+  void whereIsTheFilterOfThePackets() {
+    String query = "PARSE tcp_pkt_size TO h1 SAMPLE * WHERE %s PROCESS " + SHORT;
+    PacketTrigger trigger =
+        plan(ordered(query, "src_ip = 10.0.0.0/8 AND dst_port = (53, 5353)")).getTriggers(0);
+    assertThat(trigger.getFilter().getNodesCount()).isEqualTo(3);
+    assertThat(Fixtures.errors(ordered(query, "src_ip != 10.0.0.1")))
+        .contains("addresses and ports by AND");
+    assertThat(Fixtures.errors(ordered(query, "bytes > 1000")))
+        .contains("addresses and ports by AND");
+    assertThat(Fixtures.errors(ordered(query, "src_port = 1 OR dst_port = 1")))
+        .contains("addresses and ports by AND");
+  }
+
+  /** WHERE comes before SAMPLE. */
+  private static String ordered(String query, String where) {
+    return query.replace(" SAMPLE * WHERE %s", " WHERE " + where + " SAMPLE *");
+  }
+
+  @ParameterizedTest(name = "{0} {1} {2}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tcp_conn_time, tcp_flow_key | SAMPLE * | when=\"count > 3\", every=10ms | count packets",
+        "tcp_pkt_size | SAMPLE * | when=\"count > 3\", every=10ms | no sum of bytes or packets",
+        "tcp_pkt_size | SAMPLE * | when=\"max(bytes) > 3\", every=10ms | no sum of bytes or packets",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) < 3\", every=10ms | groups without packets",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | holds without packets",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=2, every=10ms | another threshold",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", group=flow_hash, every=10ms | addresses and ports",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=20ms | w= is longer",
+        "tcp_pkt_size | SAMPLE 0.5 | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
+        "tcp_pkt_size | SAMPLE auto | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
+        "http_get | SAMPLE * | when=\"count > 3\", every=1ms | every=1ms is out of range",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=0.5ms | every=0.5ms is out of range",
+      })
+  void whatTheMonitorCantTestIsRefusedWithTheReason(
+      String parsers, String sample, String arguments, String message) {
+    String parser = parsers.contains("tcp_flow_key") ? "tcp_flow_key" : parsers;
+    String query = "PARSE %s TO h1 %s PROCESS (trigger: %s)".formatted(parser, sample, arguments);
+    assertThat(Fixtures.errors(query)).contains(message);
+  }
+
+  @Test
+  void severalMonitorsKnowNoSum() {
+    Placement two =
+        match ->
+            new Placement.Placed(
+                List.of(
+                    Monitor.newBuilder().setId("a").build(),
+                    Monitor.newBuilder().setId("b").setPartition(1).build()),
+                List.of());
+    Compiler.Options options = new Compiler.Options("q-test", 1, Fixtures.OPTIONS.rights(), two);
+    CompileResult result =
+        Compiler.compile(
+            "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT,
+            Fixtures.CATALOGUE,
+            Fixtures.INVENTORY,
+            options);
+    assertThat(result.plan()).isEmpty();
+    assertThat(result.errors()).singleElement().asString().contains("2 monitors");
+  }
+
+  @Test
+  void explainSaysWhereEachRunsAndWhy() {
+    String query =
+        "PARSE tcp_pkt_size, http_get TO h1 SAMPLE * PROCESS %s, (trigger: when=\"count > 3\")";
+    CompileResult result = Fixtures.compile(query.formatted(SHORT));
+    assertThat(Explain.render(result.plan().orElseThrow(), List.of()))
+        .contains(
+            "processor 1: in the monitor, on packets, since windows of 10ms are shorter than the"
+                + " interval of tcp_pkt_size")
+        .contains("processor 2: in the stream job, on tuples of ");
+  }
+}
