@@ -339,10 +339,11 @@ describe.skipIf(why !== "")("dashboard", () => {
   });
 
   test("a plan shows which hosts' agents will watch and what switches will mirror, before it runs", async () => {
-    await write("PARSE http_get\nFROM * TO web:8080\nLIMIT 1h SAMPLE *\nPROCESS (top-k: k=5, w=1h, s=1s)");
+    await write("PARSE http_get\nFROM * TO web:8080\nWHERE status < 500\nLIMIT 1h SAMPLE *\nPROCESS (top-k: k=5, w=1h, s=1s)");
     const plan = page.locator(".plan-card:not(.stale)");
     await plan.locator(".branch", { hasText: `web (${tapline.link.address}/32):8080` }).waitFor();
     expect(await plan.locator(".branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);
+    expect(await plan.locator(".branch", { hasText: /^keep/ }).textContent()).toBe("keep status < 500");
     const { plan: wanted } = await tapline.json("/api/v1/explain", { query: await page.evaluate(() => sessionStorage.getItem("tapline.draft")) });
     expect(wanted.monitors.map(({ host }: { host: string }) => host)).toEqual(["client"]);
     expect(wanted.rules.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 /** A plan for people: who looks at what, what is made of it, and what it costs, as a tree. */
 import { h, type Child } from "./dom";
 import { bitsPerSecond, counted, number, percent, planDuration } from "./format";
-import type { Explanation, Placement, Plan, PlanAddress, PlanCondition, PlanProcessor } from "./types";
+import type { Explanation, Placement, Plan, PlanAddress, PlanFilter, PlanProcessor } from "./types";
 
 export function planView({ plan, notes, placement, text }: Explanation): HTMLElement {
   return h(
@@ -39,21 +39,12 @@ function hosts(processes: { host: string; input_bps: number }[]): string {
   return processes.map(({ host, input_bps }) => `${host} (${bitsPerSecond(input_bps)})`).join(", ");
 }
 
-function conditions(plan: Plan): HTMLElement | null {
-  return plan.where?.length ? branch("keep", conditionsText(plan.where)) : null;
+function conditions({ filters }: Plan): HTMLElement | null {
+  return filters?.length ? branch("keep", filters.map(filterText).join(" and ")) : null;
 }
 
-const SIGNS: Record<string, string> = { NOT_EQUAL: "!=", LESS: "<", LESS_OR_EQUAL: "<=", GREATER: ">", GREATER_OR_EQUAL: ">=" };
-
-/** What is asked of tuples: status >= 500; of what must be true its name. */
-export function conditionsText(all: PlanCondition[]): string {
-  return all.map(conditionText).join(" and ");
-}
-
-function conditionText({ field, operator, values }: PlanCondition): string {
-  const sign = SIGNS[operator ?? ""] ?? "=";
-  const wanted = (values ?? []).map((value) => (value === "" ? '""' : String(value))).join(" or ");
-  return sign === "=" && wanted === "true" ? field : `${field} ${sign} ${wanted}`;
+function filterText({ parsers, text }: PlanFilter, _: number, all: PlanFilter[]): string {
+  return all.length > 1 ? `${parsers.join(", ")}: ${text}` : text;
 }
 
 function matchText(plan: Plan): string {
@@ -91,7 +82,7 @@ export function processorText(processor: PlanProcessor): string {
 }
 
 function valueText({ value, aggregate }: PlanProcessor): string {
-  if (value?.conditions) return `${aggregate === "AVG" ? "share" : "count"} of ${conditionsText(value.conditions.all)}`;
+  if (value?.condition_text) return `${aggregate === "AVG" ? "share" : "count"} of ${value.condition_text}`;
   const of = value?.difference ? "duration" : (value?.field ?? "tuples");
   return `${(aggregate ?? "COUNT").toLowerCase()} of ${of}`;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test, vi } from "vitest";
+import { processorText } from "./plan";
 import type { Column } from "./virtual-table";
 import type { PlanProcessor, Row } from "./types";
 import { ProcessorWindows } from "./windows";
@@ -47,4 +48,13 @@ test("processors without details have the columns of their kind", () => {
   expect(of({ ranking: { k: 3 } })).toEqual(["#", "group", "count", "between"]);
   expect(of({ aggregate: "DISTRIBUTION", key: ["url", "status"] })).toEqual(["url · status", "mean", "count", "p50", "p99", "max"]);
   expect(of({ answers: true })).toEqual(["group", "count", "between", "unanswered", "half seen"]);
+});
+
+test("a count has the condition that it counts in its title and in the plan", () => {
+  const plan: PlanProcessor = { name: "top-k", key: ["url"], value: { condition_text: "status >= 500", unit: "count" }, aggregate: "SUM" };
+  expect(titles(card.columnsOf(plan, []))).toContain("count status >= 500");
+  expect(processorText(plan)).toContain("count of status >= 500 by url");
+  const share: PlanProcessor = { ...plan, aggregate: "AVG" };
+  expect(titles(card.columnsOf(share, []))).toContain("share status >= 500");
+  expect(processorText(share)).toContain("share of status >= 500 by url");
 });

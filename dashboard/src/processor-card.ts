@@ -3,7 +3,7 @@ import { DistributionChart, LINE_COLOURS, SeriesChart } from "./charts";
 import { completenessLine } from "./completeness";
 import { fill, h, setText } from "./dom";
 import { clock, counted, duration, number, quantity } from "./format";
-import { conditionsText, processorText } from "./plan";
+import { processorText } from "./plan";
 import type { PlanProcessor } from "./types";
 import { VirtualTable, type Column } from "./virtual-table";
 import { type Detail, type RowSummary, type Snapshot, type SortColumn, USUAL_VIEW, type View } from "./windows";
@@ -266,7 +266,7 @@ function valueUnit({ aggregate, value }: PlanProcessor): string {
 }
 
 function valueTitle({ aggregate, name, value }: PlanProcessor): string {
-  if (value?.conditions) return `${aggregate === "AVG" ? "share" : "count"} ${conditionsText(value.conditions.all)}`;
+  if (value?.condition_text) return `${aggregate === "AVG" ? "share" : "count"} ${value.condition_text}`;
   if (aggregate === "DISTRIBUTION") return "mean";
   if (aggregate === "PERCENTILE") return name;
   return aggregate === "HISTOGRAM" ? "values" : (aggregate ?? "COUNT").toLowerCase();

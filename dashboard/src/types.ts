@@ -48,7 +48,7 @@ export interface PlanProcessor {
   parser?: string;
   join?: { parser: string; fields: string[] };
   key?: string[];
-  value?: { count?: object; field?: string; difference?: object; conditions?: { all: PlanCondition[] }; unit?: string };
+  value?: { count?: object; field?: string; difference?: object; condition_text?: string; unit?: string };
   aggregate?: string;
   ranking?: { k: number; ascending?: boolean };
   window?: { size?: string; slide?: string };
@@ -56,10 +56,9 @@ export interface PlanProcessor {
   answers?: boolean;
 }
 
-export interface PlanCondition {
-  field: string;
-  operator?: string;
-  values?: unknown[];
+export interface PlanFilter {
+  parsers: string[];
+  text: string;
 }
 
 export interface Plan {
@@ -72,7 +71,7 @@ export interface Plan {
   topic?: string;
   monitors?: { id: string; host?: string }[];
   processors: PlanProcessor[];
-  where?: PlanCondition[];
+  filters?: PlanFilter[];
   rules?: { switch_id: string; priority: number; match: string; actions: string[] }[];
 }
 

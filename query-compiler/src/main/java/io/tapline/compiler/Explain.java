@@ -1,7 +1,6 @@
 package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
-import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Note;
@@ -105,9 +104,7 @@ public final class Explain {
   }
 
   private static String filter(TupleFilter filter) {
-    return String.join(", ", filter.getParsersList())
-        + ": "
-        + ConditionPrinter.text(filter.getCondition());
+    return String.join(", ", filter.getParsersList()) + ": " + filter.getText();
   }
 
   private void texts(Plan plan) {
@@ -275,8 +272,7 @@ public final class Explain {
     return switch (value.getKindCase()) {
       case FIELD -> "take    %s of %s%s".formatted(value.getField(), parser, unit);
       case CONDITION ->
-          "ask     whether a tuple of %s meets %s"
-              .formatted(parser, ConditionPrinter.text(value.getCondition()));
+          "ask     whether a tuple of %s meets %s".formatted(parser, value.getConditionText());
       case DIFFERENCE -> "diff    %s%s".formatted(difference(parser, value.getDifference()), unit);
       default -> "take    tuples of " + parser;
     };

@@ -6,9 +6,11 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Span;
 import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.Processor;
@@ -172,7 +174,8 @@ final class GroupConditions {
     }
     Processor.Builder result =
         Operands.aggregating(Aggregates.named(share ? "avg" : "sum"), window)
-            .setValue(Values.of(condition.get(), share ? "" : "count"));
+            .setValue(
+                Values.of(condition.get(), text(read, condition.get()), share ? "" : "count"));
     operands.setKey(result, parser.get(), arguments, "group");
     return Optional.of(result);
   }
@@ -205,6 +208,12 @@ final class GroupConditions {
     String message = "%s is not true or false of a tuple".formatted(read.field().text());
     errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
     return Optional.empty();
+  }
+
+  private static String text(ConditionReader.Read read, ConditionTree condition) {
+    return read.field() == null
+        ? ConditionPrinter.text(condition)
+        : Names.normal(read.field().text());
   }
 
   /** Returns p50, p99.9… as a share. */

@@ -7,6 +7,7 @@ import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import io.tapline.schema.proto.Window;
@@ -117,7 +118,7 @@ record Operands(Fields fields) {
       return Optional.empty();
     }
     String unit = aggregate.name().equals("avg") ? "" : "count";
-    Value value = Values.of(Countable.condition(parser, word), unit);
+    Value value = Values.of(Countable.condition(parser, word), Names.normal(word.text()), unit);
     return Optional.of(new Taken(word.text(), value, true));
   }
 

@@ -20,9 +20,13 @@ final class Values {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
 
-  /** Counts tuples that meet a condition as one, and all others as zero. */
-  static Value of(ConditionTree condition, String unit) {
-    return Value.newBuilder().setCondition(condition).setUnit(unit).build();
+  /**
+   * Counts tuples that meet a condition as one, and all others as zero.
+   *
+   * @param text the condition for people
+   */
+  static Value of(ConditionTree condition, String text, String unit) {
+    return Value.newBuilder().setCondition(condition).setConditionText(text).setUnit(unit).build();
   }
 
   /** Takes the time between start and end. REQUIRES: the parser has one. */

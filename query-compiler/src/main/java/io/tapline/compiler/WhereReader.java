@@ -3,6 +3,7 @@ package io.tapline.compiler;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.QueryError;
@@ -85,13 +86,16 @@ final class WhereReader {
     Map<List<String>, List<ConditionTree>> filters = new LinkedHashMap<>();
     Trees.conjuncts(where.tree()).forEach(each -> reader.addTo(filters, each));
     return filters.entrySet().stream()
-        .map(
-            entry ->
-                TupleFilter.newBuilder()
-                    .addAllParsers(entry.getKey())
-                    .setCondition(Trees.and(entry.getValue()))
-                    .build())
+        .map(entry -> filter(entry.getKey(), Trees.and(entry.getValue())))
         .toList();
+  }
+
+  private static TupleFilter filter(List<String> parsers, ConditionTree condition) {
+    return TupleFilter.newBuilder()
+        .addAllParsers(parsers)
+        .setCondition(condition)
+        .setText(ConditionPrinter.text(condition))
+        .build();
   }
 
   private void addTo(Map<List<String>, List<ConditionTree>> filters, ConditionTree part) {

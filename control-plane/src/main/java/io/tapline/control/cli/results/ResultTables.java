@@ -202,9 +202,9 @@ public final class ResultTables {
               + field)
           .strip();
     }
-    JsonNode conditions = processor.path("value").path("conditions").path("all");
-    if (!conditions.isEmpty()) {
-      return (aggregate.equals("avg") ? "share " : "count ") + TupleConditions.text(conditions);
+    String condition = processor.path("value").path("condition_text").asText("");
+    if (!condition.isEmpty()) {
+      return (aggregate.equals("avg") ? "share " : "count ") + condition;
     }
     return aggregate.equals("count") ? "count" : (aggregate + " " + field).strip();
   }

@@ -88,20 +88,16 @@ class ResultTablesTest {
   }
 
   @Test
-  void countsByConditionsSayThem() throws Exception {
+  void aColumnOfACountHasItsCondition() throws Exception {
     String plan =
         """
         {"processors":[{"name":"top-k","aggregate":"%s","window":{"size":"1s","slide":"1s"},
-         "value":{"conditions":{"all":[%s]}}}]}""";
+         "value":{"condition_text":"status >= 500"}}]}""";
     String rows = "[{\"rank\":1,\"key\":{\"url\":\"/a\"},\"value\":3,\"low\":3,\"high\":3}]";
-    String flag = "{\"field\":\"unanswered\",\"values\":[\"true\"]}";
-    String half =
-        "{\"field\":\"partial\",\"operator\":\"NOT_EQUAL\",\"values\":[\"\"]},"
-            + "{\"field\":\"status\",\"operator\":\"GREATER\",\"values\":[\"500\"]}";
-    assertThat(cells(plan.formatted("SUM", flag), rows).get(0))
-        .isEqualTo("rank | url | count unanswered");
-    assertThat(cells(plan.formatted("AVG", half), rows).get(0))
-        .isEqualTo("rank | url | share partial != \"\" and status > 500");
+    assertThat(cells(plan.formatted("SUM"), rows).get(0))
+        .isEqualTo("rank | url | count status >= 500");
+    assertThat(cells(plan.formatted("AVG"), rows).get(0))
+        .isEqualTo("rank | url | share status >= 500");
   }
 
   /** Lines of the table, their cells parted by bars. */
