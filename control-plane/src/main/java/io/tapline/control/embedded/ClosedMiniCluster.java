@@ -1,10 +1,12 @@
 package io.tapline.control.embedded;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.blob.BlobServer;
@@ -30,15 +32,26 @@ import org.apache.flink.shaded.netty4.io.netty.channel.ChannelInboundHandler;
 import org.apache.flink.util.ConfigurationException;
 
 /**
- * A Flink cluster within this process that no other process can reach: soon after the start it has
+ * A Flink cluster within this process that no other process can reach: once it has started, it has
  * no open port. Its components call each other in memory, its single task manager exchanges data
  * with itself, and the two servers that Flink always starts are closed: REST, which would let any
  * user of this host cancel jobs, and the blob server, which would store anything it is sent.
  */
 final class ClosedMiniCluster extends MiniCluster {
+  private static final Duration CLOSING = Duration.ofSeconds(30);
+
+  private final CompletableFuture<Void> restClosed = new CompletableFuture<>();
+
   /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
   ClosedMiniCluster(MiniClusterConfiguration configuration) {
     super(configuration, () -> FlinkRpc.load(configuration.getConfiguration()));
+  }
+
+  /** Returns when the cluster runs and its ports are closed. */
+  @Override
+  public void start() throws Exception {
+    super.start();
+    restClosed.get(CLOSING.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -49,7 +62,15 @@ final class ClosedMiniCluster extends MiniCluster {
           // The cluster passes the server itself.
           ((BlobServer) blobs).close();
           return new ClosedRest(
-              settings, dispatcher, manager, blobs, executor, metrics, election, onError);
+              settings,
+              dispatcher,
+              manager,
+              blobs,
+              executor,
+              metrics,
+              election,
+              onError,
+              restClosed);
         };
     return new DefaultDispatcherResourceManagerComponentFactory(
         DefaultDispatcherRunnerFactory.createSessionRunner(SessionDispatcherFactory.INSTANCE),
@@ -57,8 +78,10 @@ final class ClosedMiniCluster extends MiniCluster {
         rest);
   }
 
-  /** A REST endpoint without paths. It begins to close its port as soon as the port is bound. */
+  /** A REST endpoint without paths. It closes its port as soon as the port is bound. */
   private static final class ClosedRest extends WebMonitorEndpoint<DispatcherGateway> {
+    private final CompletableFuture<Void> closed;
+
     ClosedRest(
         Configuration settings,
         GatewayRetriever<DispatcherGateway> dispatcher,
@@ -67,7 +90,8 @@ final class ClosedMiniCluster extends MiniCluster {
         ScheduledExecutorService executor,
         MetricFetcher metrics,
         LeaderElection election,
-        FatalErrorHandler onError)
+        FatalErrorHandler onError,
+        CompletableFuture<Void> closed)
         throws IOException, ConfigurationException {
       super(
           dispatcher,
@@ -81,6 +105,7 @@ final class ClosedMiniCluster extends MiniCluster {
           RestEndpointFactory.createExecutionGraphCache(
               RestHandlerConfiguration.fromConfiguration(settings)),
           onError);
+      this.closed = closed;
     }
 
     @Override
@@ -92,7 +117,15 @@ final class ClosedMiniCluster extends MiniCluster {
 
     @Override
     public void startInternal() {
-      closeAsync();
+      closeAsync()
+          .whenComplete(
+              (nothing, error) -> {
+                if (error == null) {
+                  closed.complete(null);
+                } else {
+                  closed.completeExceptionally(error);
+                }
+              });
     }
   }
 }
