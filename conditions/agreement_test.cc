@@ -22,13 +22,13 @@ class Reader {
  public:
   explicit Reader(std::string bytes) : bytes_(std::move(bytes)) {}
   template <typename T>
-  T Number() {
+  T number() {
     T value{};
-    std::memcpy(&value, Take(sizeof value).data(), sizeof value);
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   }
-  std::string_view Text() { return Take(Number<uint32_t>()); }
-  std::string_view Take(size_t count) {
+  std::string_view text() { return take(number<uint32_t>()); }
+  std::string_view take(size_t count) {
     EXPECT_LE(at_ + count, bytes_.size());
     const std::string_view taken(bytes_.data() + at_, count);
     at_ += count;
@@ -41,7 +41,7 @@ class Reader {
   size_t at_ = 0;
 };
 
-std::string File() {
+std::string file() {
   std::ifstream file(TAPLINE_SOURCE_DIR "/conditions/golden/conditions.bin", std::ios::binary);
   EXPECT_TRUE(file);
   std::ostringstream bytes;
@@ -53,71 +53,71 @@ std::string File() {
 constexpr FieldType kTypes[] = {FieldType::kU64,  FieldType::kI64,  FieldType::kF64,
                                 FieldType::kBool, FieldType::kText, FieldType::kAddress};
 
-Schema ReadSchema(Reader* in) {
+Schema read_schema(Reader* in) {
   std::vector<FieldSpec> fields{{.name = "time_ns", .type = FieldType::kTime}};
-  for (auto count = in->Number<uint32_t>(); count > 0; --count) {
-    const FieldType type = kTypes[in->Number<uint8_t>()];
-    fields.push_back({.name = std::string(in->Text()), .type = type, .optional = true});
+  for (auto count = in->number<uint32_t>(); count > 0; --count) {
+    const FieldType type = kTypes[in->number<uint8_t>()];
+    fields.push_back({.name = std::string(in->text()), .type = type, .optional = true});
   }
-  return *Schema::Make(std::move(fields));
+  return *Schema::make(std::move(fields));
 }
 
-std::vector<uint8_t> ReadRow(const Schema& schema, Reader* in) {
+std::vector<uint8_t> read_row(const Schema& schema, Reader* in) {
   RowBuilder row(schema);
   for (size_t i = 1; i < schema.fields().size(); ++i) {
     const FieldSpec& spec = schema.fields()[i].spec;
-    if (in->Number<uint8_t>() == 0) continue;
+    if (in->number<uint8_t>() == 0) continue;
     if (spec.type == FieldType::kText) {
-      const std::string_view text = in->Text();
+      const std::string_view text = in->text();
       const TextRef ref{text.data(), text.size()};
-      row.SetBytes(spec.name, {reinterpret_cast<const char*>(&ref), sizeof ref});
+      row.set_bytes(spec.name, {reinterpret_cast<const char*>(&ref), sizeof ref});
     } else if (spec.type == FieldType::kAddress) {
-      row.SetBytes(spec.name, AddressBytes(in->Text()));
+      row.set_bytes(spec.name, address_bytes(in->text()));
     } else if (spec.type == FieldType::kF64) {
-      row.SetFloat(spec.name, in->Number<double>());
+      row.set_float(spec.name, in->number<double>());
     } else {
-      row.Set(spec.name, in->Number<uint64_t>());
+      row.set(spec.name, in->number<uint64_t>());
     }
   }
   return row.row();
 }
 
 TEST(Agreement, JavaSelectsTheSameRows) {
-  Reader in(File());
-  ASSERT_EQ(in.Take(8), "TLCOND1\n");
-  const Schema schema = ReadSchema(&in);
-  const auto count = in.Number<uint32_t>();
+  Reader in(file());
+  ASSERT_EQ(in.take(8), "TLCOND1\n");
+  const Schema schema = read_schema(&in);
+  const auto count = in.number<uint32_t>();
   ASSERT_EQ(count, 64u);
   std::vector<uint8_t> rows;
   for (uint32_t i = 0; i < count; ++i) {
-    const auto row = ReadRow(schema, &in);
+    const auto row = read_row(schema, &in);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const auto conditions = in.Number<uint32_t>();
+  const auto conditions = in.number<uint32_t>();
   ASSERT_EQ(conditions, 10000u);
   ChunkScratch scratch;
   for (uint32_t number = 0; number < conditions; ++number) {
     Tree tree;
-    ASSERT_TRUE(tree.ParseFromString(std::string(in.Text())));
-    const auto expected = in.Number<uint64_t>();
-    const auto expression = Expression::Compile(tree, schema);
-    ASSERT_TRUE(expression.ok()) << number << ": " << TextOf(tree) << ": " << expression.status().ToString();
-    const auto again = Expression::Compile(expression->text(), schema);
-    ASSERT_TRUE(again.ok()) << number << ": " << expression->text() << ": " << again.status().ToString();
+    ASSERT_TRUE(tree.ParseFromString(std::string(in.text())));
+    const auto expected = in.number<uint64_t>();
+    const auto expression = Expression::compile(tree, schema);
+    ASSERT_TRUE(expression.ok()) << number << ": " << text_of(tree) << ": " << expression.status().to_string();
+    const auto again = Expression::compile(expression->text(), schema);
+    ASSERT_TRUE(again.ok()) << number << ": " << expression->text() << ": " << again.status().to_string();
     uint64_t selected = 0, from_text = 0;
     for (uint32_t i = 0; i < count; ++i) {
       const uint8_t* row = rows.data() + size_t{i} * schema.row_bytes();
-      selected |= uint64_t{expression->Matches(row, schema)} << i;
-      from_text |= uint64_t{again->Matches(row, schema)} << i;
+      selected |= uint64_t{expression->matches(row, schema)} << i;
+      from_text |= uint64_t{again->matches(row, schema)} << i;
     }
-    ASSERT_EQ(selected, expected) << number << ": " << TextOf(tree);
-    ASSERT_EQ(from_text, expected) << number << ": " << TextOf(tree);
+    ASSERT_EQ(selected, expected) << number << ": " << text_of(tree);
+    ASSERT_EQ(from_text, expected) << number << ": " << text_of(tree);
     ChunkProgram program(schema);
-    program.Add(*expression);
-    scratch.Begin(program, rows.data(), schema.row_bytes(), count);
+    program.add(*expression);
+    scratch.begin(program, rows.data(), schema.row_bytes(), count);
     ChunkBits bits;
-    program.Select(0, &scratch, &bits);
-    ASSERT_EQ(bits[0], expected) << number << ": " << TextOf(tree);
+    program.select(0, &scratch, &bits);
+    ASSERT_EQ(bits[0], expected) << number << ": " << text_of(tree);
   }
   EXPECT_TRUE(in.at_end());
 }

@@ -37,94 +37,94 @@ class Monitor {
   Monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
       : config_(config), reporter_(reporter), stop_(stop), page_(page) {}
 
-  Status Run() {
-    if (Status status = LoadQueries(config_, page_, &queries_); !status.ok()) return status;
-    if (Status status = ChooseLayout(config_, queries_, &layout_); !status.ok()) return status;
-    if (Status status = CheckLayout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
-    sources_ = MakeSources(config_, layout_.lanes, reporter_, page_);
+  Status run() {
+    if (Status status = load_queries(config_, page_, &queries_); !status.ok()) return status;
+    if (Status status = choose_layout(config_, queries_, &layout_); !status.ok()) return status;
+    if (Status status = check_layout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
+    sources_ = make_sources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
       tap_ = std::make_unique<HeaderTap>(
           config_.headers_to, config_.hash_keys.flows, taps_,
-          [this](const std::string& message) { reporter_->Warning(message); }, &sources_);
+          [this](const std::string& message) { reporter_->warning(message); }, &sources_);
     }
     if (layout_.workers.empty()) {
-      MakeLanes();
+      make_lanes();
     } else {
-      MakePipeline();
+      make_pipeline();
     }
     for (uint32_t place : SetBits(queries_.taken)) {
       QuerySpec& spec = queries_.specs[place];
-      ResetCredits(place);
+      reset_credits(place);
       spec.lanes = 0;
-      for (const auto& unit : units_) spec.lanes += unit->Serves(place);
+      for (const auto& unit : units_) spec.lanes += unit->serves(place);
     }
     metrics_ = std::make_unique<MonitorMetrics>(&queries_, taps_, lanes_, units_, dispatch_.get());
-    statistics_.Renew(*metrics_);
+    statistics_.renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
     if (!config_.metrics.address.empty()) {
       Status status;
-      metrics_server = MetricsServer::Start(config_.metrics, {{"kafka", config_.broker_certificate}},
-                                            CollectorOf(*metrics_), &status);
+      metrics_server = MetricsServer::start(config_.metrics, {{"kafka", config_.broker_certificate}},
+                                            collector_of(*metrics_), &status);
       if (!status.ok()) return status;
     }
-    if (tap_ != nullptr) tap_->Start();
-    if (Status status = Start(); !status.ok()) return status;
+    if (tap_ != nullptr) tap_->start();
+    if (Status status = start(); !status.ok()) return status;
     for (uint32_t place : SetBits(queries_.taken)) {
       for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->Add(place);
+        if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->add(place);
       }
     }
-    TellReady();
-    Status status = RunLanes();
+    tell_ready();
+    Status status = run_lanes();
     // Stop the port last: the other queues hold packets of its pool.
-    for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->Stop();
-    if (status.ok()) Report();
+    for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->stop();
+    if (status.ok()) report();
     return status;
   }
 
  private:
   // Run to completion: each lane parses what it receives.
-  void MakeLanes() {
+  void make_lanes() {
     for (auto& source : sources_) {
-      ParserUnit& unit = MakeUnit(ParsersFor(config_, queries_), layout_.lanes);
-      MakeLane(source.get(), &unit.stage(), &unit.accounts());
+      ParserUnit& unit = make_unit(parsers_for(config_, queries_), layout_.lanes);
+      make_lane(source.get(), &unit.stage(), &unit.accounts());
     }
   }
 
   // One lane receives, workers parse.
-  void MakePipeline() {
+  void make_pipeline() {
     PacketSource* source = sources_[0].get();
     std::vector<WorkerGroup> groups;
-    for (const WorkerLayout& layout : layout_.Covering(ParsersFor(config_, queries_))) {
+    for (const WorkerLayout& layout : layout_.covering(parsers_for(config_, queries_))) {
       WorkerGroup& group = groups.emplace_back();
       group.parsers = layout.parsers;
       for (uint32_t i = 0; i < layout.threads; ++i) {
-        ParserUnit& unit = MakeUnit(layout.parsers, layout.threads);
+        ParserUnit& unit = make_unit(layout.parsers, layout.threads);
         group.by_flow = unit.follows_flows();
         group.all_views = unit.wants_all_views();
         group.workers.push_back(std::make_unique<Worker>(&unit, source, config_.ring_packets, config_.busy));
       }
     }
     dispatch_ = std::make_unique<DispatchStage>(queries_.specs, std::move(groups), source, &dispatch_accounts_);
-    MakeLane(source, dispatch_.get(), &dispatch_accounts_);
+    make_lane(source, dispatch_.get(), &dispatch_accounts_);
   }
 
-  ParserUnit& MakeUnit(const std::vector<std::string>& parsers, uint32_t sharing) {
+  ParserUnit& make_unit(const std::vector<std::string>& parsers, uint32_t sharing) {
     UnitPage* page = page_ == nullptr ? nullptr : &page_->units[units_.size()];
     BatchLedger* ledger = page == nullptr ? nullptr : &page->ledger;
-    if (ledger != nullptr) Forget(~queries_.taken, ledger);
-    EventRing* events = MakeEventRing();
+    if (ledger != nullptr) forget(~queries_.taken, ledger);
+    EventRing* events = make_event_ring();
     auto make_output = [this, ledger, events](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
-      return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas, accounts,
-                        ledger, events);
+      return tapline::make_output(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas,
+                                  accounts, ledger, events);
     };
-    auto made = MakeParsers(parsers);
-    for (auto& parser : made) parser->set_taps(NamesOf(taps_));
+    auto made = make_parsers(parsers);
+    for (auto& parser : made) parser->set_taps(names_of(taps_));
     // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
-    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
-                                                  EngineOptionsOf(config_, sharing, page), !live_, make_output, page));
+    units_.push_back(std::make_unique<ParserUnit>(
+        queries_.specs, std::move(made), engine_options_of(config_, sharing, page), !live_, make_output, page));
     if (events != nullptr) {
       const Engine& engine = units_.back()->engine();
       event_sources_.push_back({events, {}});
@@ -136,18 +136,18 @@ class Monitor {
   }
 
   // Without a controller there is nobody to tell of events; their tuples go into the output as all others.
-  EventRing* MakeEventRing() {
+  EventRing* make_event_ring() {
     if (!config_.control) return nullptr;
     event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
     return event_rings_.back().get();
   }
 
-  void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
+  void make_lane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
     const LaneOptions options{.busy = config_.busy,
                               .drop_duplicates = config_.duplicates == "drop",
                               .stay = config_.control,
                               .taps = static_cast<uint8_t>(taps_.size()),
-                              .views = ViewOptionsOf(config_, taps_),
+                              .views = view_options_of(config_, taps_),
                               .hash_key = config_.hash_keys.flows,
                               .index = static_cast<uint32_t>(lanes_.size()),
                               .page = page_};
@@ -155,7 +155,7 @@ class Monitor {
   }
 
   // Resumes LIMIT Np where it was.
-  void ResetCredits(uint32_t place) {
+  void reset_credits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
     if (page_ != nullptr && page_->restarted() && spec.limit_leased) granted = page_->granted[place];
@@ -163,71 +163,71 @@ class Monitor {
       page_->granted[place] = granted;
       for (const auto& unit : units_) taken += unit->accounts()[place].packets_out;
     }
-    credits_.Reset(place, granted, std::min(granted, taken));
+    credits_.reset(place, granted, std::min(granted, taken));
   }
 
-  void TellReady() {
+  void tell_ready() {
     if (page_ == nullptr || !page_->restarted()) {
-      reporter_->Ready();
+      reporter_->ready();
     } else {
-      reporter_->Restarted(page_->worker - 1, (MonotonicNs() - page_->died_at_ns) / kNsPerMs);
+      reporter_->restarted(page_->worker - 1, (monotonic_ns() - page_->died_at_ns) / kNsPerMs);
     }
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
   // A port fills its ring from the moment it starts, so the stages it feeds must exist before; errors in a file should
   // be known before waiting for a broker.
-  Status Start() {
-    Status status = live_ ? StartOutputs() : StartSources();
+  Status start() {
+    Status status = live_ ? start_outputs() : start_sources();
     if (!status.ok()) return status;
-    status = live_ ? StartSources() : StartOutputs();
-    if (status.ok() && dispatch_) dispatch_->Start();
+    status = live_ ? start_sources() : start_outputs();
+    if (status.ok() && dispatch_) dispatch_->start();
     return status;
   }
 
-  Status StartSources() {
+  Status start_sources() {
     Status status;
-    for (size_t i = 0; i < sources_.size() && status.ok(); ++i) status = sources_[i]->Start();
+    for (size_t i = 0; i < sources_.size() && status.ok(); ++i) status = sources_[i]->start();
     return status;
   }
 
-  Status StartOutputs() {
+  Status start_outputs() {
     for (auto& unit : units_) {
-      if (Status status = unit->output().Start(); !status.ok()) return status;
+      if (Status status = unit->output().start(); !status.ok()) return status;
       for (uint32_t place : SetBits(queries_.taken)) {
-        if (!unit->Serves(place)) continue;
-        if (Status status = unit->output().Prepare(place); !status.ok()) return status;
+        if (!unit->serves(place)) continue;
+        if (Status status = unit->output().prepare(place); !status.ok()) return status;
       }
     }
     return {};
   }
 
   // Runs the first lane on this thread. The monitor fails with the first failure.
-  Status RunLanes() {
+  Status run_lanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
-    const uint64_t told = live_ && config_.control ? incarnation_ : 0;
-    ProgressThread progress_thread(progress, told, InterfacesOf(config_), reporter_,
-                                   [this] { statistics_.Renew(*metrics_); });
+    const uint64_t reported = live_ && config_.control ? incarnation_ : 0;
+    ProgressThread progress_thread(progress, reported, interfaces_of(config_), reporter_,
+                                   [this] { statistics_.renew(*metrics_); });
     std::vector<Status> ends(lanes_.size());
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
+    for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->run(); });
     std::unique_ptr<ControlChannel> control;
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
-                          [this](const v1::EventBatch& batch) { return reporter_->Events(batch); });
+                          [this](const v1::EventBatch& batch) { return reporter_->events(batch); });
     LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, taps_, &queries_, &credits_, lanes_, units_,
                              page_, &events, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
     }
-    ends[0] = lanes_[0]->Run();
+    ends[0] = lanes_[0]->run();
     for (std::thread& thread : threads) thread.join();
     control.reset();
     auto failed = std::find_if(ends.begin(), ends.end(), [](const Status& status) { return !status.ok(); });
     return failed == ends.end() ? Status() : *failed;
   }
 
-  void Report() {
+  void report() {
     LaneAccounting lanes;
     QueryAccounts accounts(kMostQueries);
     std::vector<TapAccounting> tap_accounts(taps_.size());
@@ -241,20 +241,20 @@ class Monitor {
     // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
-    reporter_->End(AccountingOf(lanes, taps_, tap_accounts, *specs, accounts),
-                   AccountingSummary(lanes, taps_, tap_accounts, *specs, accounts));
+    reporter_->end(accounting_of(lanes, taps_, tap_accounts, *specs, accounts),
+                   accounting_summary(lanes, taps_, tap_accounts, *specs, accounts));
   }
 
   const MonitorConfig& config_;
   MessageReporter* reporter_;
   std::atomic<bool>* stop_;
   MonitorPage* page_;  // null without a supervisor
-  const uint64_t incarnation_ = static_cast<uint64_t>(WallNs());
+  const uint64_t incarnation_ = static_cast<uint64_t>(wall_ns());
   Queries queries_;
   PacketCredits credits_;
   ThreadLayout layout_;
   bool live_ = false;
-  const std::vector<Tap> taps_ = TapsOf(config_);
+  const std::vector<Tap> taps_ = taps_of(config_);
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   EventBell bell_;
@@ -271,16 +271,16 @@ class Monitor {
 
 }  // namespace
 
-Status CheckMonitor(const MonitorConfig& config) {
+Status check_monitor(const MonitorConfig& config) {
   auto queries = std::make_unique<Queries>();
-  Status status = LoadQueries(config, nullptr, queries.get());
+  Status status = load_queries(config, nullptr, queries.get());
   ThreadLayout layout;
-  if (status.ok()) status = ChooseLayout(config, *queries, &layout);
-  return status.ok() ? CheckLayout(config, *queries, layout, !config.plugin.empty()) : status;
+  if (status.ok()) status = choose_layout(config, *queries, &layout);
+  return status.ok() ? check_layout(config, *queries, layout, !config.plugin.empty()) : status;
 }
 
-Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {
-  return std::make_unique<Monitor>(config, reporter, stop, page)->Run();
+Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {
+  return std::make_unique<Monitor>(config, reporter, stop, page)->run();
 }
 
 }  // namespace tapline

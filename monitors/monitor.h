@@ -11,11 +11,11 @@
 namespace tapline {
 
 // Runs the monitor to its end, which comes soon after any thread sets `stop`. With a `page`, resumes from the state
-// that a crashed process left there. REQUIRES: Validate(config) succeeded, and plug-ins are loaded.
-Status RunMonitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop,
-                  MonitorPage* page = nullptr);
+// that a crashed process left there. REQUIRES: validate(config) succeeded, and plug-ins are loaded.
+Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop,
+                   MonitorPage* page = nullptr);
 
-// Reads plans and parsers, which --check does in addition to Validate().
-Status CheckMonitor(const MonitorConfig& config);
+// Reads plans and parsers, which --check does in addition to validate().
+Status check_monitor(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -10,18 +10,18 @@
 namespace tapline {
 namespace {
 
-Status AddParser(const std::string& path, const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
+Status add_parser(const std::string& path, const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
   if (add_parser(name, std::move(make))) return {};
-  return Status::Invalid("plug-in " + path + ": there is a parser '" + name + "' already");
+  return Status::invalid("plug-in " + path + ": there is a parser '" + name + "' already");
 }
 
-Status Load(const std::string& path, uint32_t index, PluginPage* page) {
+Status load(const std::string& path, uint32_t index, PluginPage* page) {
   std::string error;
   auto plugin = Plugin::load(path, index, &error);
-  if (plugin == nullptr) return Status::Invalid("plug-in " + path + ": " + error);
+  if (plugin == nullptr) return Status::invalid("plug-in " + path + ": " + error);
   std::string schemas;
   for (const ParserDescription& parser : plugin->parsers()) {
-    Status added = AddParser(path, parser.schema.name, [parser, index] { return make_plugin_parser(parser, index); });
+    Status added = add_parser(path, parser.schema.name, [parser, index] { return make_plugin_parser(parser, index); });
     if (!added.ok()) return added;
     schemas += schema_to_text(parser.schema) + "\n";
   }
@@ -29,15 +29,15 @@ Status Load(const std::string& path, uint32_t index, PluginPage* page) {
   return {};
 }
 
-Status StandIn(const std::string& path, const PluginPage& page) {
+Status stand_in(const std::string& path, const PluginPage& page) {
   if (page.schema_bytes == 0) {
-    return Status::Invalid("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
+    return Status::invalid("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
   }
   std::istringstream lines{std::string(page.schema_text())};
   for (std::string line; std::getline(lines, line);) {
     auto schema = schema_of_text(line);
-    if (!schema) return Status::Internal("what is known of plug-in " + path + " can't be read");
-    Status added = AddParser(path, schema->name, [schema] { return left_out_parser(*schema); });
+    if (!schema) return Status::internal("what is known of plug-in " + path + " can't be read");
+    Status added = add_parser(path, schema->name, [schema] { return left_out_parser(*schema); });
     if (!added.ok()) return added;
   }
   return {};
@@ -45,12 +45,12 @@ Status StandIn(const std::string& path, const PluginPage& page) {
 
 }  // namespace
 
-Status LoadPlugins(std::span<const std::string> paths, MonitorPage* page) {
-  if (paths.size() > kMostPlugins) return Status::Usage("more than 16 plug-ins");
+Status load_plugins(std::span<const std::string> paths, MonitorPage* page) {
+  if (paths.size() > kMostPlugins) return Status::usage("more than 16 plug-ins");
   for (uint32_t i = 0; i < paths.size(); ++i) {
     PluginPage* plugin = page == nullptr ? nullptr : &page->plugins[i];
     bool left_out = plugin != nullptr && plugin->left_out;
-    Status status = left_out ? StandIn(paths[i], *plugin) : Load(paths[i], i, plugin);
+    Status status = left_out ? stand_in(paths[i], *plugin) : load(paths[i], i, plugin);
     if (!status.ok()) return status;
   }
   return {};

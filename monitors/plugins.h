@@ -13,6 +13,6 @@ namespace tapline {
 // for its parsers count the flows that they would have seen. `page` is null if the process runs without a supervisor.
 //
 // Fails on a file that is not a plug-in, and on a parser whose name is taken. Call it once per process.
-Status LoadPlugins(std::span<const std::string> paths, MonitorPage* page);
+Status load_plugins(std::span<const std::string> paths, MonitorPage* page);
 
 }  // namespace tapline

@@ -22,8 +22,8 @@ ProgressThread::ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t 
       interfaces_(std::move(interfaces)),
       reporter_(reporter),
       renew_(std::move(renew)),
-      packets_before_(Counted().value_or(0)),
-      thread_([this] { Run(); }) {}
+      packets_before_(counted().value_or(0)),
+      thread_([this] { run(); }) {}
 
 ProgressThread::~ProgressThread() {
   {
@@ -34,17 +34,17 @@ ProgressThread::~ProgressThread() {
   thread_.join();
 }
 
-void ProgressThread::Run() {
+void ProgressThread::run() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) {
-    Tell();
-    if (incarnation_ != 0) TellCopies();
+    tell();
+    if (incarnation_ != 0) report_copies();
     renew_();
   }
-  Tell();
+  tell();
 }
 
-void ProgressThread::Tell() const {
+void ProgressThread::tell() const {
   uint64_t packets = 0, bytes = 0;
   for (const LaneProgress* lane : lanes_) {
     packets += lane->packets.load(std::memory_order_relaxed);
@@ -52,13 +52,13 @@ void ProgressThread::Tell() const {
   }
   // Only capture files have an end, and one lane.
   double fraction = lanes_[0]->fraction.load(std::memory_order_relaxed);
-  reporter_->Progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
+  reporter_->progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
 }
 
-std::optional<uint64_t> ProgressThread::Counted() const {
+std::optional<uint64_t> ProgressThread::counted() const {
   uint64_t packets = 0;
   for (const std::string& interface : interfaces_) {
-    const std::optional<uint64_t> here = PacketsOn(interface);
+    const std::optional<uint64_t> here = packets_on(interface);
     if (!here) return std::nullopt;
     packets += *here;
   }
@@ -67,14 +67,14 @@ std::optional<uint64_t> ProgressThread::Counted() const {
 
 // Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
 // how many.
-void ProgressThread::TellCopies() const {
-  LaneProgress::Arrived all = lanes_[0]->arrived.Get();
+void ProgressThread::report_copies() const {
+  LaneProgress::Arrived all = lanes_[0]->arrived.get();
   for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {
-    const LaneProgress::Arrived arrived = lane->arrived.Get();
+    const LaneProgress::Arrived arrived = lane->arrived.get();
     all = {all.packets + arrived.packets, all.not_ip + arrived.not_ip, std::min(all.until_ns, arrived.until_ns)};
   }
-  const uint64_t counted = Counted().value_or(packets_before_) - packets_before_;
-  if (all.until_ns > 0) reporter_->Copies(incarnation_, std::max(all.packets, counted) - all.not_ip, all.until_ns);
+  const uint64_t packets = counted().value_or(packets_before_) - packets_before_;
+  if (all.until_ns > 0) reporter_->copies(incarnation_, std::max(all.packets, packets) - all.not_ip, all.until_ns);
 }
 
 }  // namespace tapline

@@ -26,11 +26,11 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
  private:
-  void Run();
-  void Tell() const;
+  void run();
+  void tell() const;
   // Returns the packets on all interfaces; nothing if there are none, or one of them does not count.
-  std::optional<uint64_t> Counted() const;
-  void TellCopies() const;
+  std::optional<uint64_t> counted() const;
+  void report_copies() const;
 
   std::vector<const LaneProgress*> lanes_;
   const uint64_t incarnation_;

@@ -23,15 +23,15 @@ namespace tapline {
 namespace {
 
 // Restores the queries that a dead process had at its end.
-Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
+Status resume_queries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
   for (uint32_t place = 0; place < kMostQueries; ++place) {
     const std::string_view bytes = page.plans[place].plan();
     if (bytes.empty()) continue;
     queries->taken |= uint64_t{1} << place;
     v1::Plan plan;
     if (!plan.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      return Status::Internal("the plan that the last process left is damaged");
-    Status status = ReadPlan(plan, config.monitor_id, &queries->specs[place]);
+      return Status::internal("the plan that the last process left is damaged");
+    Status status = read_plan(plan, config.monitor_id, &queries->specs[place]);
     if (!status.ok()) return status;
     if (page.pipeline_limits[place] > 0) queries->specs[place].pipeline_limit = page.pipeline_limits[place];
     if (page.copies_confirmed[place]) queries->specs[place].copies_unconfirmed = false;
@@ -39,8 +39,8 @@ Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queri
   return {};
 }
 
-PortOptions PortOptionsOf(const MonitorConfig& config, uint32_t lanes,
-                          const std::function<void(const std::string&)>& warn) {
+PortOptions port_options_of(const MonitorConfig& config, uint32_t lanes,
+                            const std::function<void(const std::string&)>& warn) {
   return {.vdev = config.vdev,
           .pci_address = config.port,
           .queues = static_cast<uint16_t>(lanes),
@@ -49,7 +49,7 @@ PortOptions PortOptionsOf(const MonitorConfig& config, uint32_t lanes,
           .warn = warn};
 }
 
-std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const QuerySpec> queries, bool live) {
+std::unique_ptr<BatchSink> make_sink(const MonitorConfig& config, std::span<const QuerySpec> queries, bool live) {
   if (config.output == "null") return std::make_unique<NullSink>();
   KafkaOptions options;
   options.brokers = config.brokers;
@@ -68,36 +68,36 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
 
 }  // namespace
 
-Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* queries) {
-  if (page != nullptr && page->restarted() && config.parser.empty()) return ResumeQueries(config, *page, queries);
+Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries) {
+  if (page != nullptr && page->restarted() && config.parser.empty()) return resume_queries(config, *page, queries);
   if (!config.parser.empty()) {
     queries->taken = 1;
-    return QueryOfParsers(config.parser, &queries->specs[0]);
+    return query_of_parsers(config.parser, &queries->specs[0]);
   }
   if (config.plan.size() > kMostQueries)
-    return Status::Invalid("more than 64 plans; run a second monitor for the rest");
+    return Status::invalid("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
     QuerySpec& spec = queries->specs[place];
     v1::Plan plan;
-    if (Status status = LoadPlan(path, &plan); !status.ok()) return status;
-    if (Status status = ReadPlan(plan, config.monitor_id, &spec); !status.ok())
+    if (Status status = load_plan(path, &plan); !status.ok()) return status;
+    if (Status status = read_plan(plan, config.monitor_id, &spec); !status.ok())
       return {status.code(), path + ": " + status.message()};
-    if (page != nullptr && !page->plans[place].Set(plan.SerializeAsString()))
-      return Status::Invalid(path + ": is too long a plan");
+    if (page != nullptr && !page->plans[place].set(plan.SerializeAsString()))
+      return Status::invalid(path + ": is too long a plan");
     // There are no confirmations for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;
     if (!names.insert(spec.name).second) {
-      return Status::Invalid(path + ": query '" + spec.name + "' is already in another plan");
+      return Status::invalid(path + ": query '" + spec.name + "' is already in another plan");
     }
   }
   return {};
 }
 
-std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries) {
+std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries) {
   std::vector<std::string> parsers;
   if (config.control) {
     return parser_names();
@@ -110,78 +110,78 @@ std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& 
   return parsers;
 }
 
-std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>& names) {
+std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names) {
   std::vector<std::unique_ptr<Parser>> parsers;
   for (const std::string& name : names) parsers.push_back(make_parser(name));
   return parsers;
 }
 
-std::vector<TapNames> NamesOf(std::span<const Tap> taps) {
+std::vector<TapNames> names_of(std::span<const Tap> taps) {
   std::vector<TapNames> names;
-  for (const Tap& tap : taps) names.push_back({tap.switch_name, tap.port, std::string(NameOf(tap.side))});
+  for (const Tap& tap : taps) names.push_back({tap.switch_name, tap.port, std::string(name_of(tap.side))});
   return names;
 }
 
-Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
+Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
-  if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
+  if (Status status = parse_workers(config.workers, layout); !status.ok()) return Status::usage(status.message());
   if (!layout->is_default()) return {};
   for (uint32_t place : SetBits(queries.taken)) {
     const ThreadLayout& asked = queries.specs[place].threads;
     if (asked.is_default() || asked == *layout) continue;
     if (!layout->is_default()) {
-      return Status::Invalid("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
+      return Status::invalid("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
     }
     *layout = asked;
   }
   return {};
 }
 
-Status CheckLayout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised) {
+Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised) {
   if (supervised && !layout.workers.empty()) {
-    return Status::Invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
+    return Status::invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
   }
   if (supervised && layout.lanes > kMostSupervisedLanes) {
-    return Status::Invalid("a supervised monitor, as one with plug-ins is, has at most " +
+    return Status::invalid("a supervised monitor, as one with plug-ins is, has at most " +
                            std::to_string(kMostSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
-    return Status::Invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
+    return Status::invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
-  if (layout.lanes > 1 && !FilesOf(config).empty()) {
-    return Status::Invalid("capture files are read in order: by one lane");
+  if (layout.lanes > 1 && !files_of(config).empty()) {
+    return Status::invalid("capture files are read in order: by one lane");
   }
-  if (layout.lanes > 1 && InterfacesOf(config).size() > 1) {
-    return Status::Invalid(
+  if (layout.lanes > 1 && interfaces_of(config).size() > 1) {
+    return Status::invalid(
         "several interfaces are merged in the order of time: by one lane; --workers uses more cores");
   }
   if (config.output == "json" && !layout.is_default()) {
-    return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
+    return Status::invalid("--output json is written by one thread: not by several lanes, or workers");
   }
-  const std::vector<Tap> taps = TapsOf(config);
+  const std::vector<Tap> taps = taps_of(config);
   for (uint32_t place : SetBits(queries.taken)) {
-    if (Status status = layout.Check(queries.specs[place].parsers); !status.ok()) return status;
-    if (Status status = CheckTaps(queries.specs[place], taps); !status.ok()) return status;
-    if (Status status = CheckTriggers(queries.specs[place], layout); !status.ok()) return status;
+    if (Status status = layout.check(queries.specs[place].parsers); !status.ok()) return status;
+    if (Status status = check_taps(queries.specs[place], taps); !status.ok()) return status;
+    if (Status status = check_triggers(queries.specs[place], layout); !status.ok()) return status;
   }
   return {};
 }
 
-std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
-                                                       const MonitorPage* page) {
-  auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
+std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
+                                                        const MonitorPage* page) {
+  auto warn = [reporter](const std::string& message) { reporter->warning(message); };
   std::vector<std::unique_ptr<PacketSource>> sources;
   const int64_t bound_ns = config.merge_bound_us * kNsPerUs;
-  if (const auto files = FilesOf(config); !files.empty()) {
+  if (const auto files = files_of(config); !files.empty()) {
     const uint64_t skip_packets = page == nullptr ? 0 : page->lanes[0].polled;
     sources.push_back(
         std::make_unique<FileSource>(FileSourceOptions{files, config.speed == "1x", warn, skip_packets, bound_ns}));
     return sources;
   }
-  PortOptions options = PortOptionsOf(config, lanes, warn);
-  const auto interfaces = InterfacesOf(config);
+  PortOptions options = port_options_of(config, lanes, warn);
+  const auto interfaces = interfaces_of(config);
   if (interfaces.size() > 1) {
-    sources.push_back(MergeInterfaces(std::move(options), interfaces, bound_ns));
+    sources.push_back(merge_interfaces(std::move(options), interfaces, bound_ns));
     return sources;
   }
   if (!interfaces.empty()) options.interface = interfaces[0];
@@ -190,9 +190,9 @@ std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& conf
   return sources;
 }
 
-std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
-                                        uint64_t incarnation, std::span<const Schema* const> schemas,
-                                        QueryAccounts* accounts, BatchLedger* ledger, EventRing* events) {
+std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
+                                         uint64_t incarnation, std::span<const Schema* const> schemas,
+                                         QueryAccounts* accounts, BatchLedger* ledger, EventRing* events) {
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
                                         config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
@@ -211,10 +211,10 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.events = events;
   options.hash_key = config.hash_keys.texts;
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
-                                       MakeSink(config, queries.specs, live));
+                                       make_sink(config, queries.specs, live));
 }
 
-EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {
+EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {
   EngineOptions options;
   options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
   options.max_connections = std::max(1u, config.max_connections / sharing);
@@ -223,7 +223,7 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
   return options;
 }
 
-std::optional<ViewOptions> ViewOptionsOf(const MonitorConfig& config, std::span<const Tap> taps) {
+std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps) {
   const bool known = std::any_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.has_switch(); });
   if (taps.size() < 2 || !known) return std::nullopt;
   return ViewOptions{config.view_horizon_ms * kNsPerMs, config.view_packets, static_cast<uint32_t>(taps.size())};

@@ -21,26 +21,26 @@
 namespace tapline {
 
 // Reads the queries of the flags and plan files or, after a crash, those that the dead process had.
-Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
+Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
 // Every parser that some query names, once; if queries may be added later, every parser there is.
-std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries);
-std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>& names);
+std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
+std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
 // Names of taps as parsers get them.
-std::vector<TapNames> NamesOf(std::span<const Tap> taps);
+std::vector<TapNames> names_of(std::span<const Tap> taps);
 // Takes the layout of the flags, or else that of the plans, which must agree.
-Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
+Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
 // Refuses a layout that the configuration rules out.
-Status CheckLayout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
+Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Makes one source per lane.
-std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
-                                                       const MonitorPage* page);
+std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
+                                                        const MonitorPage* page);
 // Makes the output of the unit with this number.
-std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
-                                        uint64_t incarnation, std::span<const Schema* const> schemas,
-                                        QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
+std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
+                                         uint64_t incarnation, std::span<const Schema* const> schemas,
+                                         QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
 // The options of each of `sharing` engines that share the flows.
-EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
+EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
 // Packets count once where their taps are known to be places in one network.
-std::optional<ViewOptions> ViewOptionsOf(const MonitorConfig& config, std::span<const Tap> taps);
+std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps);
 
 }  // namespace tapline

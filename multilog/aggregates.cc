@@ -11,20 +11,20 @@ constexpr int kReadAttempts = 64;
 }  // namespace
 
 // A snapshot of the same tails that may outlive the other.
-Snapshot MultiLogImpl::Borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
+Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
   Snapshot borrowed;
-  borrowed.pin_ = epochs_.Enter();
+  borrowed.pin_ = epochs_.enter();
   borrowed.views_ = only == nullptr ? snapshot.views_ : std::vector<Snapshot::View>{*only};
   borrowed.frozen_ = snapshot.frozen_;
   return borrowed;
 }
 
 // Folds the rows of the aggregate's filter since the aggregate began, with times in [low, high].
-void MultiLogImpl::Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
+void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
                         const Snapshot::View* only, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
                         uint64_t* unreadable) const {
   auto expression = std::make_shared<const Expression>(aggregate.filter->expression);
-  auto plan = MakePlan(options_.schema, std::move(expression), low, high, {}, {});
+  auto plan = make_plan(options_.schema, std::move(expression), low, high, {}, {});
   if (!plan.ok()) return;
   if (!aggregate.filter->everything) (*plan)->stored = aggregate.filter;
   (*plan)->from.assign(kMaxWriters, kNotYet);
@@ -32,61 +32,61 @@ void MultiLogImpl::Fold(const tapline::multilog::Aggregate& aggregate, const Sna
     if (const auto* mine = aggregate.per_writer[i].load(std::memory_order_acquire))
       (*plan)->from[i] = mine->covered_from.load(std::memory_order_acquire);
   }
-  Cursor cursor(Borrow(snapshot, only), std::move(*plan));
-  for (auto rows = cursor.Next(); !rows.empty(); rows = cursor.Next())
-    aggregate.function->Add(Cells(state->data()), rows);
+  Cursor cursor(borrow(snapshot, only), std::move(*plan));
+  for (auto rows = cursor.next(); !rows.empty(); rows = cursor.next())
+    aggregate.function->add(Cells(state->data()), rows);
   *unreadable += cursor.statistics().unreadable;
 }
 
 // Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
 // if the ring turned meanwhile.
-bool MultiLogImpl::ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
-                              uint64_t high, std::vector<uint64_t>* state,
-                              std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
+bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
+                               uint64_t high, std::vector<uint64_t>* state,
+                               std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
   (void)snapshot;
   const auto* mine = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
   if (mine == nullptr || mine->covered_from.load(std::memory_order_acquire) >= view.tail) return true;
   const Buckets& buckets = *mine->buckets;
   const uint64_t width = buckets.width_ns();
   Buckets::Copy evicted, copy;
-  if (!buckets.Read(buckets.slots(), &evicted) || evicted.version > view.tail) return false;
+  if (!buckets.read(buckets.slots(), &evicted) || evicted.version > view.tail) return false;
   if (evicted.used) {
     if (low != 0 || high != kAllTime) return false;
-    aggregate.function->Merge(Cells(state->data()), Cells(evicted.state.data()));
+    aggregate.function->merge(Cells(state->data()), Cells(evicted.state.data()));
   }
   for (uint32_t slot = 0; slot < buckets.slots(); ++slot) {
-    if (!buckets.Read(slot, &copy)) return false;
+    if (!buckets.read(slot, &copy)) return false;
     if (!copy.used) continue;
     const uint64_t begin = copy.bucket * width, end = begin + (width - 1);
     if (end < low || begin > high) continue;
     if (copy.version > view.tail || begin < low || end > high)
       rest->emplace_back(std::max(begin, low), std::min(end, high));
     else
-      aggregate.function->Merge(Cells(state->data()), Cells(copy.state.data()));
+      aggregate.function->merge(Cells(state->data()), Cells(copy.state.data()));
   }
   // Had a bucket left the ring in between, it would be counted twice, or not at all.
-  return buckets.Version(buckets.slots()) == evicted.version;
+  return buckets.version(buckets.slots()) == evicted.version;
 }
 
-AggregateValue MultiLogImpl::ValueOf(const tapline::multilog::Aggregate& aggregate,
-                                     std::vector<uint64_t>* state) const {
+AggregateValue MultiLogImpl::value_of(const tapline::multilog::Aggregate& aggregate,
+                                      std::vector<uint64_t>* state) const {
   AggregateValue value;
   value.names = aggregate.outputs;
-  value.values = aggregate.function->Outputs(Cells(state->data()));
-  if (aggregate.grouped != nullptr) value.groups = aggregate.grouped->Groups(Cells(state->data()));
+  value.values = aggregate.function->outputs(Cells(state->data()));
+  if (aggregate.grouped != nullptr) value.groups = aggregate.grouped->groups(Cells(state->data()));
   return value;
 }
 
-Result<AggregateValue> MultiLogImpl::ReadAggregate(const std::string& name, uint64_t low, uint64_t high) const {
-  return ReadAggregate(name, TakeSnapshot(), low, high);
+Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, uint64_t low, uint64_t high) const {
+  return read_aggregate(name, take_snapshot(), low, high);
 }
 
-Result<AggregateValue> MultiLogImpl::ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t low,
-                                                   uint64_t high) const {
+Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, const Snapshot& snapshot, uint64_t low,
+                                                    uint64_t high) const {
   std::shared_ptr<tapline::multilog::Aggregate> aggregate;
   {
     const std::lock_guard lock(control_);
-    aggregate = FindAggregate(name);
+    aggregate = find_aggregate(name);
   }
   if (aggregate == nullptr) return Status(Code::kNotFound, "no aggregate " + name);
   if (low > high) return Status(Code::kInvalid, "the time ends before it begins");
@@ -99,20 +99,20 @@ Result<AggregateValue> MultiLogImpl::ReadAggregate(const std::string& name, cons
     for (int attempt = 0; attempt < kReadAttempts && !cached; ++attempt) {
       state.assign(total.size(), 0);
       rest.clear();
-      cached = ReadCached(*aggregate, snapshot, low, high, &state, &rest, view);
+      cached = read_cached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
       // It is pointless to retry buckets that are ahead of this snapshot, or left the ring.
-      if (!cached && (mine->buckets->Version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
+      if (!cached && (mine->buckets->version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }
     if (!cached) {
       state.assign(total.size(), 0);
       rest.assign(1, {low, high});
     }
-    for (const auto& [from, to] : rest) Fold(*aggregate, snapshot, &view, from, to, &state, &unreadable);
-    aggregate->function->Merge(Cells(total.data()), Cells(state.data()));
+    for (const auto& [from, to] : rest) fold(*aggregate, snapshot, &view, from, to, &state, &unreadable);
+    aggregate->function->merge(Cells(total.data()), Cells(state.data()));
   }
-  AggregateValue value = ValueOf(*aggregate, &total);
+  AggregateValue value = value_of(*aggregate, &total);
   value.unreadable = unreadable;
   return value;
 }

@@ -14,22 +14,22 @@ constexpr int64_t kLateNs = 100000;
 }  // namespace
 
 // Zone maps show which segments may hold such a time; those that span `time` are searched, unless they are archived.
-uint64_t MultiLogImpl::NextTime(const Snapshot& snapshot, uint64_t time) const {
+uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
     for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
-      const Segment* segment = view.log->SegmentAt(at);
+      const Segment* segment = view.log->segment_at(at);
       if (segment == nullptr || segment->greatest_time() < time || segment->least_time() >= next) continue;
       const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - segment->first()));
       for (uint32_t zone = 0; zone * kChunkRows < end; ++zone) {
-        if (segment->ZoneHigh(zone) < time || segment->ZoneLow(zone) >= next) continue;
-        if (segment->ZoneLow(zone) >= time || segment->source != nullptr) {
-          next = std::max(time, segment->ZoneLow(zone));
+        if (segment->zone_high(zone) < time || segment->zone_low(zone) >= next) continue;
+        if (segment->zone_low(zone) >= time || segment->source != nullptr) {
+          next = std::max(time, segment->zone_low(zone));
           continue;
         }
         for (uint32_t row = zone * kChunkRows; row < std::min(end, (zone + 1) * kChunkRows); ++row) {
-          const uint64_t of_row = TimeOf(options_.schema, segment->row(row));
+          const uint64_t of_row = time_of(options_.schema, segment->row(row));
           if (of_row >= time && of_row < next) next = of_row;
         }
       }
@@ -38,12 +38,12 @@ uint64_t MultiLogImpl::NextTime(const Snapshot& snapshot, uint64_t time) const {
   return next;
 }
 
-void MultiLogImpl::OnAlert(std::function<void(const Alert&)> callback) {
+void MultiLogImpl::on_alert(std::function<void(const Alert&)> callback) {
   const std::lock_guard lock(alert_mutex_);
   on_alert_ = std::move(callback);
 }
 
-void MultiLogImpl::Push(const Alert& alert) {
+void MultiLogImpl::push(const Alert& alert) {
   const std::lock_guard lock(alert_mutex_);
   if (on_alert_) on_alert_(alert);
   if (alerts_.size() == kKeptAlerts) {
@@ -53,7 +53,7 @@ void MultiLogImpl::Push(const Alert& alert) {
   alerts_.push_back(alert);
 }
 
-std::vector<Alert> MultiLogImpl::TakeAlerts() {
+std::vector<Alert> MultiLogImpl::take_alerts() {
   const std::lock_guard lock(alert_mutex_);
   std::vector<Alert> alerts(alerts_.begin(), alerts_.end());
   alerts_.clear();
@@ -61,14 +61,14 @@ std::vector<Alert> MultiLogImpl::TakeAlerts() {
 }
 
 // Sleeps until a trigger is due; without triggers, until one is added.
-void MultiLogImpl::RunTriggers() {
+void MultiLogImpl::run_triggers() {
   while (!stop_.load(std::memory_order_acquire)) {
-    const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())),
+    const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->evaluate(static_cast<uint64_t>(monotonic_ns())),
                                                              std::numeric_limits<int64_t>::max()));
-    trigger_cpu_ns_.store(static_cast<uint64_t>(ThreadCpuNs()), std::memory_order_relaxed);
-    if (trigger_work_.WaitUntil(due)) continue;
+    trigger_cpu_ns_.store(static_cast<uint64_t>(thread_cpu_ns()), std::memory_order_relaxed);
+    if (trigger_work_.wait_until(due)) continue;
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (MonotonicNs() > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (monotonic_ns() > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

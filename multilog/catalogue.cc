@@ -8,7 +8,7 @@ namespace tapline::multilog {
 namespace {
 
 // Percent-escapes a word of a catalogue line, so that it has no spaces.
-std::string Escaped(const std::string& text) {
+std::string escaped(const std::string& text) {
   std::string out;
   char code[4];
   for (const char c : text) {
@@ -21,7 +21,7 @@ std::string Escaped(const std::string& text) {
   }
   return out.empty() ? "%" : out;
 }
-std::string Unescaped(const std::string& text) {
+std::string unescaped(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%')
@@ -31,19 +31,19 @@ std::string Unescaped(const std::string& text) {
   }
   return out;
 }
-std::string Joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) {
     if (!out.empty()) out += ';';
-    out += Escaped(word);
+    out += escaped(word);
   }
   return out.empty() ? "%" : out;
 }
-std::vector<std::string> Split(const std::string& text) {
+std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;
   if (text == "%") return words;
   std::istringstream in(text);
-  for (std::string word; std::getline(in, word, ';');) words.push_back(Unescaped(word));
+  for (std::string word; std::getline(in, word, ';');) words.push_back(unescaped(word));
   return words;
 }
 
@@ -56,31 +56,31 @@ MultiLogImpl::Definitions MultiLogImpl::definitions() const {
     if (!filter->name.empty()) definitions.filters.emplace_back(filter->name, filter->expression.text());
   }
   for (const auto& aggregate : aggregates_) definitions.aggregates.push_back(aggregate_specs_.at(aggregate->name));
-  definitions.triggers = triggers_->List();
+  definitions.triggers = triggers_->list();
   return definitions;
 }
 
-std::string MultiLogImpl::CatalogueText() const {
+std::string MultiLogImpl::catalogue_text() const {
   std::ostringstream out;
   for (const Index& index : indexes_) {
-    if (index.part == 0) out << index.id << " index " << Escaped(index.field) << '\n';
+    if (index.part == 0) out << index.id << " index " << escaped(index.field) << '\n';
   }
   for (const auto& filter : filters_) {
     if (!filter->name.empty())
-      out << filter->id << " filter " << Escaped(filter->name) << ' ' << Escaped(filter->expression.text()) << '\n';
+      out << filter->id << " filter " << escaped(filter->name) << ' ' << escaped(filter->expression.text()) << '\n';
   }
   for (const auto& aggregate : aggregates_) {
     const AggregateSpec& spec = aggregate_specs_.at(aggregate->name);
-    out << aggregate->id << " aggregate " << Escaped(spec.name) << ' ' << Escaped(spec.filter) << ' '
-        << Escaped(spec.function.function) << ' ' << Escaped(spec.function.field) << ' '
-        << Joined(spec.function.group_by) << ' ' << spec.function.max_groups << ' ' << spec.bucket_ns << ' '
-        << spec.buckets << ' ' << Joined(spec.outputs);
+    out << aggregate->id << " aggregate " << escaped(spec.name) << ' ' << escaped(spec.filter) << ' '
+        << escaped(spec.function.function) << ' ' << escaped(spec.function.field) << ' '
+        << joined(spec.function.group_by) << ' ' << spec.function.max_groups << ' ' << spec.bucket_ns << ' '
+        << spec.buckets << ' ' << joined(spec.outputs);
     for (const double quantile : spec.function.quantiles) out << ' ' << quantile;
     out << '\n';
   }
-  for (const TriggerSpec& spec : triggers_->List()) {
-    out << ~uint64_t{0} << " trigger " << Escaped(spec.name) << ' ' << Escaped(spec.aggregate) << ' '
-        << Escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
+  for (const TriggerSpec& spec : triggers_->list()) {
+    out << ~uint64_t{0} << " trigger " << escaped(spec.name) << ' ' << escaped(spec.aggregate) << ' '
+        << escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
         << static_cast<int>(spec.severity) << ' ' << spec.cooldown_ns << '\n';
   }
   // A filter may compare with an aggregate of another filter, so definitions are listed by id.
@@ -96,50 +96,50 @@ std::string MultiLogImpl::CatalogueText() const {
   return text;
 }
 
-Status MultiLogImpl::SaveCatalogue() {
+Status MultiLogImpl::save_catalogue() {
   if (storage_ == nullptr || loading_) return {};
-  return storage_->WriteCatalogue(CatalogueText());
+  return storage_->write_catalogue(catalogue_text());
 }
 
-Status MultiLogImpl::LoadDefinition(const std::string& line) {
+Status MultiLogImpl::load_definition(const std::string& line) {
   std::istringstream words(line);
   std::string kind, name, a, b, c, d, e;
   words >> kind >> name;
-  name = Unescaped(name);
-  if (kind == "index") return AddIndexLocked(name, false);
-  if (kind == "filter") return words >> a, AddFilterLocked(name, Compiled(Unescaped(a)));
+  name = unescaped(name);
+  if (kind == "index") return add_index_locked(name, false);
+  if (kind == "filter") return words >> a, add_filter_locked(name, compile(unescaped(a)));
   if (kind == "aggregate") {
     AggregateSpec spec;
     spec.name = name;
     words >> a >> b >> c >> d >> spec.function.max_groups >> spec.bucket_ns >> spec.buckets >> e;
-    spec.filter = Unescaped(a);
-    spec.function.function = Unescaped(b);
-    spec.function.field = Unescaped(c);
-    spec.function.group_by = Split(d);
-    spec.outputs = Split(e);
+    spec.filter = unescaped(a);
+    spec.function.function = unescaped(b);
+    spec.function.field = unescaped(c);
+    spec.function.group_by = split(d);
+    spec.outputs = split(e);
     spec.function.quantiles.clear();
     for (double quantile; words >> quantile;) spec.function.quantiles.push_back(quantile);
-    return AddAggregateLocked(spec);
+    return add_aggregate_locked(spec);
   }
   if (kind != "trigger") return {Code::kCorrupt, "unknown definition"};
   TriggerSpec spec;
   int severity = 1;
   words >> a >> b >> spec.window_ns >> spec.period_ns >> severity >> spec.cooldown_ns;
   spec.name = name;
-  spec.aggregate = Unescaped(a);
-  spec.condition = Unescaped(b);
+  spec.aggregate = unescaped(a);
+  spec.condition = unescaped(b);
   spec.severity = static_cast<Severity>(std::clamp(severity, 0, 2));
-  return AddTriggerLocked(spec);
+  return add_trigger_locked(spec);
 }
 
 // Each definition that can't be recreated is reported as a separate problem.
-Status MultiLogImpl::LoadCatalogue(const std::string& text) {
+Status MultiLogImpl::load_catalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (Status status = LoadDefinition(line); !status.ok())
+    if (Status status = load_definition(line); !status.ok())
       recovery_.problems.push_back({status.code(), "catalogue: " + line + ": " + status.message()});
   }
-  Rebuild();
+  rebuild();
   return {};
 }
 

@@ -14,19 +14,19 @@ namespace {
 
 constexpr uint64_t kBucketNs = 1000000;
 
-std::unique_ptr<MultiLog> Opened(size_t memory_bytes, bool threads, uint32_t segment_rows = 1024) {
-  Options options(PaperSchema());
+std::unique_ptr<MultiLog> opened(size_t memory_bytes, bool threads, uint32_t segment_rows = 1024) {
+  Options options(paper_schema());
   options.segment_rows = segment_rows;
   options.memory_bytes = memory_bytes;
   options.background_threads = threads;
-  auto opened = MultiLog::Open(std::move(options));
+  auto opened = MultiLog::open(std::move(options));
   EXPECT_TRUE(opened.ok());
   return std::move(*opened);
 }
 
 // ack: the writer; seq: the number of the row; bytes: always 100, of flags 1 for every fourth row.
-PaperRow NumberedRow(uint32_t writer, uint64_t number) {
-  PaperRow row = MakePaperRow(number, 1000000000 + number * 10000);
+PaperRow numbered_row(uint32_t writer, uint64_t number) {
+  PaperRow row = make_paper_row(number, 1000000000 + number * 10000);
   row.ack = writer;
   row.seq = static_cast<uint32_t>(number);
   row.bytes = 100;
@@ -34,38 +34,38 @@ PaperRow NumberedRow(uint32_t writer, uint64_t number) {
   return row;
 }
 
-void AppendNumbered(Writer* writer, uint64_t* next, uint64_t count) {
+void append_numbered(Writer* writer, uint64_t* next, uint64_t count) {
   std::vector<PaperRow> rows;
-  for (uint64_t i = 0; i < count; ++i) rows.push_back(NumberedRow(writer->number(), (*next)++));
-  const AppendResult result = writer->Append(Bytes(rows.data()), rows.size());
+  for (uint64_t i = 0; i < count; ++i) rows.push_back(numbered_row(writer->number(), (*next)++));
+  const AppendResult result = writer->append(bytes_of(rows.data()), rows.size());
   EXPECT_EQ(result.dropped, 0u);
 }
 
 // Everything that one snapshot shows must be the same rows: raw, by filter, by index, by aggregate.
-void CheckSnapshot(const MultiLog& log) {
-  const Snapshot snapshot = log.TakeSnapshot();
+void check_snapshot(const MultiLog& log) {
+  const Snapshot snapshot = log.take_snapshot();
   uint64_t expected = 0, expected_quarter = 0;
   for (const auto& view : snapshot.views()) {
     expected += view.tail;
     expected_quarter += (view.tail + 3) / 4;
     EXPECT_EQ(view.first, 0u);
   }
-  const auto sum = log.ReadAggregate("sum", snapshot);
+  const auto sum = log.read_aggregate("sum", snapshot);
   ASSERT_TRUE(sum.ok());
   EXPECT_EQ(static_cast<uint64_t>(sum->values[0].whole), expected_quarter * 100);
   const auto count_of = [&](const QuerySpec& spec) {
-    Snapshot again = log.TakeSnapshot();
-    auto cursor = log.Query(spec, std::move(again));
+    Snapshot again = log.take_snapshot();
+    auto cursor = log.query(spec, std::move(again));
     uint64_t count = 0, wanted = 0;
     for (const auto& view : cursor->snapshot().views())
       wanted += spec.filter.empty() && spec.expression == "ack < 100" ? view.tail : (view.tail + 3) / 4;
     std::vector<uint64_t> next(8, 0);
-    for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+    for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
       for (size_t i = 0; i < rows.size(); ++i, ++count) {
-        const PaperRow row = RowAt(rows[i]);
+        const PaperRow row = row_at(rows[i]);
         // In order, without holes, and whole.
         EXPECT_EQ(row.seq, next[row.ack]);
-        EXPECT_EQ(std::memcmp(rows[i] + 34, NumberedRow(row.ack, row.seq).rest, 20), 0);
+        EXPECT_EQ(std::memcmp(rows[i] + 34, numbered_row(row.ack, row.seq).rest, 20), 0);
         next[row.ack] += spec.expression == "ack < 100" ? 1 : 4;
       }
     }
@@ -77,45 +77,45 @@ void CheckSnapshot(const MultiLog& log) {
 }
 
 TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
-  const auto log = Opened(size_t{96} << 20, true);
-  std::vector<Writer*> writers{*log->AddWriter(), *log->AddWriter()};
-  ASSERT_TRUE(log->AddFilter("quarter", "flags == 1").ok());
-  ASSERT_TRUE(log->AddIndex("flags").ok());
-  ASSERT_TRUE(log->AddAggregate({.name = "sum",
-                                 .filter = "quarter",
-                                 .function = {.function = "SUM", .field = "bytes"},
-                                 .bucket_ns = kBucketNs,
-                                 .buckets = 64})
+  const auto log = opened(size_t{96} << 20, true);
+  std::vector<Writer*> writers{*log->add_writer(), *log->add_writer()};
+  ASSERT_TRUE(log->add_filter("quarter", "flags == 1").ok());
+  ASSERT_TRUE(log->add_index("flags").ok());
+  ASSERT_TRUE(log->add_aggregate({.name = "sum",
+                                  .filter = "quarter",
+                                  .function = {.function = "SUM", .field = "bytes"},
+                                  .bucket_ns = kBucketNs,
+                                  .buckets = 64})
                   .ok());
-  ASSERT_TRUE(log->AddTrigger({.name = "t", .aggregate = "sum", .condition = "SUM > 100", .period_ns = 500000}).ok());
+  ASSERT_TRUE(log->add_trigger({.name = "t", .aggregate = "sum", .condition = "SUM > 100", .period_ns = 500000}).ok());
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (Writer* writer : writers) {
     threads.emplace_back([writer] {
       std::mt19937 random(writer->number());
-      for (uint64_t next = 0; next < 200000;) AppendNumbered(writer, &next, 1 + random() % 1500);
+      for (uint64_t next = 0; next < 200000;) append_numbered(writer, &next, 1 + random() % 1500);
     });
   }
   threads.emplace_back([&] {
     for (int i = 0; !stop.load(); ++i) {
       const std::string name = "f" + std::to_string(i);
-      EXPECT_TRUE(log->AddFilter(name, "dst_port == 443 && bytes > 3").ok());
-      EXPECT_TRUE(log->AddIndex("dst_port").ok());
-      EXPECT_TRUE(log->RemoveIndex("dst_port").ok());
-      EXPECT_TRUE(log->RemoveFilter(name).ok());
-      const auto token = log->Freeze(1000000);
-      if (token.ok()) (void)log->Unfreeze(token->id).ok();
+      EXPECT_TRUE(log->add_filter(name, "dst_port == 443 && bytes > 3").ok());
+      EXPECT_TRUE(log->add_index("dst_port").ok());
+      EXPECT_TRUE(log->remove_index("dst_port").ok());
+      EXPECT_TRUE(log->remove_filter(name).ok());
+      const auto token = log->freeze(1000000);
+      if (token.ok()) (void)log->unfreeze(token->id).ok();
     }
   });
   std::thread reader([&] {
-    while (!stop.load()) CheckSnapshot(*log);
+    while (!stop.load()) check_snapshot(*log);
   });
   threads[0].join();
   threads[1].join();
   stop.store(true);
   threads[2].join();
   reader.join();
-  CheckSnapshot(*log);
+  check_snapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
   // The trigger thread will get its turn eventually.
   for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
@@ -126,8 +126,8 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
 // Two writers append a row each; two readers read twice. Whatever a reader saw, it still sees; and no other outcomes
 // exist.
 TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
-  const auto log = Opened(size_t{8} << 20, false, 64);
-  Writer *a = *log->AddWriter(), *b = *log->AddWriter();
+  const auto log = opened(size_t{8} << 20, false, 64);
+  Writer *a = *log->add_writer(), *b = *log->add_writer();
   std::set<std::string> seen;
   const std::set<std::string> acceptable = {"00 00", "00 10", "00 01", "00 11", "10 10",
                                             "10 11", "01 01", "01 11", "11 11"};
@@ -137,12 +137,14 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
       ready.fetch_add(1);
       while (ready.load() < 3) std::this_thread::yield();
     };
-    std::thread first([&] { together(), a->Append(Bytes(std::vector<PaperRow>{NumberedRow(0, round)}.data()), 1); });
-    std::thread second([&] { together(), b->Append(Bytes(std::vector<PaperRow>{NumberedRow(1, round)}.data()), 1); });
+    std::thread first(
+        [&] { together(), a->append(bytes_of(std::vector<PaperRow>{numbered_row(0, round)}.data()), 1); });
+    std::thread second(
+        [&] { together(), b->append(bytes_of(std::vector<PaperRow>{numbered_row(1, round)}.data()), 1); });
     std::string outcome;
     together();
     for (int look = 0; look < 2; ++look) {
-      const Snapshot snapshot = log->TakeSnapshot();
+      const Snapshot snapshot = log->take_snapshot();
       for (const auto& view : snapshot.views()) outcome += view.tail > round ? '1' : '0';
       outcome += look == 0 ? " " : "";
     }
@@ -160,12 +162,12 @@ TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
     std::vector<uint8_t> arena(size_t{1} << 20);
     Segment segment(0, kMaxSegmentRows, 8, arena.data(), arena.size(), nullptr);
-    FilterPostings* postings = segment.OpenPostings(1, 0);
+    FilterPostings* postings = segment.open_postings(1, 0);
     std::thread writer([&] {
       std::vector<uint32_t> offsets(kBatch);
       for (uint32_t at = 0; at < kMaxSegmentRows; at += kBatch) {
         for (uint32_t i = 0; i < kBatch; ++i) offsets[i] = at + i;
-        EXPECT_TRUE(segment.AppendPostings(postings, offsets.data(), kBatch));
+        EXPECT_TRUE(segment.append_postings(postings, offsets.data(), kBatch));
       }
     });
     for (uint32_t count = 0; count < kMaxSegmentRows && !HasFailure();) {
@@ -180,64 +182,64 @@ TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
 // A writer stopped in the middle of an append: here inside the filter's user function, after rows and before the tail.
 TEST(Concurrency, AStoppedWriterStallsNobody) {
   std::atomic<bool> stopped{false}, go_on{false};
-  Options options(PaperSchema());
+  Options options(paper_schema());
   options.segment_rows = 1024;
   options.memory_bytes = size_t{32} << 20;
   options.background_threads = false;
   UserFunction stop;
   stop.outputs = {"N"};
   stop.add = [&](Cells state, const Schema&, const uint8_t* row) {
-    state.Set(0, state.Get(0) + 1);
-    if (RowAt(row).seq != 7 || RowAt(row).ack != 0 || go_on.load()) return;
+    state.set(0, state.get(0) + 1);
+    if (row_at(row).seq != 7 || row_at(row).ack != 0 || go_on.load()) return;
     stopped.store(true);
     while (!go_on.load()) std::this_thread::yield();
   };
-  stop.merge = [](Cells into, Cells from) { into.Set(0, into.Get(0) + from.Get(0)); };
-  stop.values = [](Cells state) { return std::vector<Number>{Number::Whole(state.Get(0))}; };
+  stop.merge = [](Cells into, Cells from) { into.set(0, into.get(0) + from.get(0)); };
+  stop.values = [](Cells state) { return std::vector<Number>{Number::of_whole(state.get(0))}; };
   options.user_functions = {{"STOP", stop}};
-  auto log = std::move(*MultiLog::Open(std::move(options)));
-  Writer *a = *log->AddWriter(), *b = *log->AddWriter();
-  ASSERT_TRUE(log->AddAggregate({.name = "n", .function = {.function = "STOP"}}).ok());
+  auto log = std::move(*MultiLog::open(std::move(options)));
+  Writer *a = *log->add_writer(), *b = *log->add_writer();
+  ASSERT_TRUE(log->add_aggregate({.name = "n", .function = {.function = "STOP"}}).ok());
   std::thread stalled([&] {
     uint64_t next = 0;
-    AppendNumbered(a, &next, 5);
-    AppendNumbered(a, &next, 5);
+    append_numbered(a, &next, 5);
+    append_numbered(a, &next, 5);
   });
   while (!stopped.load()) std::this_thread::yield();
   uint64_t next = 0;
-  AppendNumbered(b, &next, 3000);
+  append_numbered(b, &next, 3000);
   EXPECT_EQ(b->tail(), 3000u);
-  const Snapshot snapshot = log->TakeSnapshot();
+  const Snapshot snapshot = log->take_snapshot();
   EXPECT_EQ(snapshot.views()[0].tail, 5u);
   EXPECT_EQ(snapshot.views()[1].tail, 3000u);
   // The aggregate's bucket is just being changed: readers fold the prefix themselves. (go_on would let them pass the
   // row 7.)
-  const auto value = log->ReadAggregate("n", snapshot);
+  const auto value = log->read_aggregate("n", snapshot);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), 3005u);
   go_on.store(true);
   stalled.join();
-  EXPECT_EQ(static_cast<uint64_t>(log->ReadAggregate("n")->values[0].whole), 3010u);
+  EXPECT_EQ(static_cast<uint64_t>(log->read_aggregate("n")->values[0].whole), 3010u);
 }
 
 TEST(Concurrency, MemoryRunsOutWhileReadersHoldOn) {
-  const auto log = Opened(size_t{4} << 20, true);
-  Writer* writer = *log->AddWriter();
+  const auto log = opened(size_t{4} << 20, true);
+  Writer* writer = *log->add_writer();
   std::atomic<bool> stop{false};
   std::thread reader([&] {
     while (!stop.load()) {
-      auto cursor = log->Query({.expression = "bytes == 100"});
+      auto cursor = log->query({.expression = "bytes == 100"});
       uint64_t count = 0, wanted = 0;
       for (const auto& view : cursor->snapshot().views()) wanted += view.tail - view.first;
-      for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) count += rows.size();
+      for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) count += rows.size();
       EXPECT_EQ(count, wanted);
     }
   });
   uint64_t given = 0;
   for (int i = 0; i < 600; ++i) {
     std::vector<PaperRow> rows;
-    for (int j = 0; j < 500; ++j) rows.push_back(NumberedRow(0, given++));
-    writer->Append(Bytes(rows.data()), rows.size());
+    for (int j = 0; j < 500; ++j) rows.push_back(numbered_row(0, given++));
+    writer->append(bytes_of(rows.data()), rows.size());
   }
   stop.store(true);
   reader.join();
@@ -248,43 +250,44 @@ TEST(Concurrency, MemoryRunsOutWhileReadersHoldOn) {
 
 // Threads that have nothing to do sleep; work wakes them.
 TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
-  const auto log = Opened(size_t{16} << 20, true);
-  Writer* writer = *log->AddWriter();
+  const auto log = opened(size_t{16} << 20, true);
+  Writer* writer = *log->add_writer();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(log->statistics().wakeups, 0u);
-  ASSERT_TRUE(log->AddAggregate({.name = "sum", .filter = "", .function = {.function = "SUM", .field = "bytes"}}).ok());
-  ASSERT_TRUE(log->AddTrigger({.name = "any", .aggregate = "sum", .condition = "SUM > 0"}).ok());
+  ASSERT_TRUE(
+      log->add_aggregate({.name = "sum", .filter = "", .function = {.function = "SUM", .field = "bytes"}}).ok());
+  ASSERT_TRUE(log->add_trigger({.name = "any", .aggregate = "sum", .condition = "SUM > 0"}).ok());
   // Until memory is full and the oldest rows go.
   for (uint64_t number = 0; log->statistics().removed == 0; ++number) {
-    const PaperRow row = NumberedRow(0, number);
-    writer->Append(Bytes(&row), 1);
+    const PaperRow row = numbered_row(0, number);
+    writer->append(bytes_of(&row), 1);
   }
-  while (log->TakeAlerts().empty()) std::this_thread::yield();
+  while (log->take_alerts().empty()) std::this_thread::yield();
   EXPECT_GT(log->statistics().wakeups, 0u);
 }
 
 TEST(Freezing, ExpiryIsToldByUnfreeze) {
-  const auto log = Opened(size_t{8} << 20, false);
-  Writer* writer = *log->AddWriter();
+  const auto log = opened(size_t{8} << 20, false);
+  Writer* writer = *log->add_writer();
   uint64_t next = 0;
-  AppendNumbered(writer, &next, 10);
-  const auto token = log->Freeze(uint64_t{60} * 1000000000);
+  append_numbered(writer, &next, 10);
+  const auto token = log->freeze(uint64_t{60} * 1000000000);
   ASSERT_TRUE(token.ok());
   EXPECT_EQ(token->tails, std::vector<uint64_t>{10});
-  EXPECT_EQ(log->Freeze(1).status().code(), Code::kFrozen);
-  AppendNumbered(writer, &next, 10);
-  EXPECT_EQ(log->TakeSnapshot().rows(), 10u);
+  EXPECT_EQ(log->freeze(1).status().code(), Code::kFrozen);
+  append_numbered(writer, &next, 10);
+  EXPECT_EQ(log->take_snapshot().rows(), 10u);
   EXPECT_EQ(writer->tail(), 20u);
-  EXPECT_TRUE(*log->Unfreeze(token->id));
-  EXPECT_EQ(log->TakeSnapshot().rows(), 20u);
-  EXPECT_FALSE(*log->Unfreeze(token->id));
+  EXPECT_TRUE(*log->unfreeze(token->id));
+  EXPECT_EQ(log->take_snapshot().rows(), 20u);
+  EXPECT_FALSE(*log->unfreeze(token->id));
   // When a freeze expires, rows become visible automatically, and the coordinator learns that its snapshot is void.
-  const auto brief = log->Freeze(1);
+  const auto brief = log->freeze(1);
   ASSERT_TRUE(brief.ok());
-  AppendNumbered(writer, &next, 5);
-  EXPECT_EQ(log->TakeSnapshot().rows(), 25u);
-  EXPECT_FALSE(*log->Unfreeze(brief->id));
-  EXPECT_FALSE(log->Unfreeze(99).ok());
+  append_numbered(writer, &next, 5);
+  EXPECT_EQ(log->take_snapshot().rows(), 25u);
+  EXPECT_FALSE(*log->unfreeze(brief->id));
+  EXPECT_FALSE(log->unfreeze(99).ok());
 }
 
 }  // namespace

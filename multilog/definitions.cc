@@ -6,7 +6,7 @@
 namespace tapline::multilog {
 namespace {
 
-Status CheckName(const std::string& name) {
+Status check_name(const std::string& name) {
   const bool sound =
       !name.empty() && name.size() <= 128 && !(name[0] >= '0' && name[0] <= '9') &&
       std::all_of(name.begin(), name.end(), [](char c) {
@@ -17,21 +17,21 @@ Status CheckName(const std::string& name) {
 
 }  // namespace
 
-void MultiLogImpl::MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer) {
+void MultiLogImpl::make_per_writer(tapline::multilog::Aggregate* aggregate, uint32_t writer) {
   auto mine = std::make_unique<tapline::multilog::Aggregate::PerWriter>();
   mine->buckets = std::make_unique<Buckets>(aggregate->function, aggregate->bucket_ns, aggregate->slots);
   aggregate->per_writer[writer].store(mine.get(), std::memory_order_release);
   aggregate->owned.push_back(std::move(mine));
 }
 
-std::shared_ptr<tapline::multilog::Aggregate> MultiLogImpl::FindAggregate(std::string_view name) const {
+std::shared_ptr<tapline::multilog::Aggregate> MultiLogImpl::find_aggregate(std::string_view name) const {
   for (const auto& aggregate : aggregates_) {
     if (aggregate->name == name) return aggregate;
   }
   return nullptr;
 }
 
-std::shared_ptr<Filter> MultiLogImpl::FindFilter(std::string_view name) const {
+std::shared_ptr<Filter> MultiLogImpl::find_filter(std::string_view name) const {
   for (const auto& filter : filters_) {
     if (filter->name == name && !name.empty()) return filter;
   }
@@ -39,7 +39,7 @@ std::shared_ptr<Filter> MultiLogImpl::FindFilter(std::string_view name) const {
 }
 
 // name.OUTPUT, the name alone for its first output, or an output's own name.
-std::optional<AggregateRef> MultiLogImpl::Resolve(std::string_view name) const {
+std::optional<AggregateRef> MultiLogImpl::resolve(std::string_view name) const {
   for (const auto& aggregate : aggregates_) {
     for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
       const std::string& output = aggregate->outputs[i];
@@ -50,7 +50,7 @@ std::optional<AggregateRef> MultiLogImpl::Resolve(std::string_view name) const {
   return std::nullopt;
 }
 
-bool MultiLogImpl::IsReferenced(const tapline::multilog::Aggregate& aggregate) const {
+bool MultiLogImpl::is_referenced(const tapline::multilog::Aggregate& aggregate) const {
   return std::any_of(filters_.begin(), filters_.end(), [&](const auto& filter) {
     const auto references = filter->expression.aggregates();
     return std::any_of(references.begin(), references.end(),
@@ -60,40 +60,40 @@ bool MultiLogImpl::IsReferenced(const tapline::multilog::Aggregate& aggregate) c
 
 // Builds a new pipeline from the definitions; writers take it at their next piece, and the old one is freed after the
 // last of them.
-void MultiLogImpl::Rebuild() {
+void MultiLogImpl::rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;
-  pipeline->time_column = pipeline->program.AddColumn(options_.schema.time());
-  for (const Index& index : indexes_) pipeline->indexes.push_back({index, pipeline->program.AddColumn(index.column)});
+  pipeline->time_column = pipeline->program.add_column(options_.schema.time());
+  for (const Index& index : indexes_) pipeline->indexes.push_back({index, pipeline->program.add_column(index.column)});
   for (const auto& filter : filters_) {
     Pipeline::Stage stage;
     stage.filter = filter;
-    stage.number = pipeline->program.Add(filter->expression);
+    stage.number = pipeline->program.add(filter->expression);
     stage.dependent = filter->expression.depends_on_aggregate();
     pipeline->has_dependent = pipeline->has_dependent || stage.dependent;
     const auto place = static_cast<uint32_t>(pipeline->stages.size());
-    pipeline->dispatch.Add(place, filter->expression);
-    stage.is_set = RowDispatch::IsSet(filter->expression);
-    if (stage.is_set) pipeline->sets.Add(place, filter->expression);
+    pipeline->dispatch.add(place, filter->expression);
+    stage.is_set = RowDispatch::is_set(filter->expression);
+    if (stage.is_set) pipeline->sets.add(place, filter->expression);
     for (const auto& aggregate : aggregates_) {
       if (aggregate->filter != filter) continue;
       stage.aggregates.push_back(aggregate);
-      if (!IsReferenced(*aggregate)) continue;
+      if (!is_referenced(*aggregate)) continue;
       stage.live.push_back(aggregate);
       if (pipeline->references.size() <= aggregate->id) pipeline->references.resize(aggregate->id + 1);
       pipeline->references[aggregate->id] = aggregate;
     }
     pipeline->stages.push_back(std::move(stage));
   }
-  pipeline->dispatch.Finish();
-  pipeline->sets.Finish();
+  pipeline->dispatch.finish();
+  pipeline->sets.finish();
   const Pipeline* old = pipeline_.exchange(pipeline.release(), std::memory_order_seq_cst);
-  if (old != nullptr) epochs_.Retire([old] { delete old; });
-  epochs_.Collect();
+  if (old != nullptr) epochs_.retire([old] { delete old; });
+  epochs_.collect();
 }
 
-Status MultiLogImpl::AddFilterLocked(const std::string& name, Result<Expression> compiled) {
-  if (FindFilter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
+Status MultiLogImpl::add_filter_locked(const std::string& name, Result<Expression> compiled) {
+  if (find_filter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
   if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
   if (!compiled.ok()) return compiled.status();
   auto filter = std::make_shared<Filter>();
@@ -109,40 +109,40 @@ Status MultiLogImpl::AddFilterLocked(const std::string& name, Result<Expression>
   return {};
 }
 
-Status MultiLogImpl::AddFilter(const std::string& name, const std::string& expression) {
-  if (Status status = CheckName(name); !status.ok()) return status;
+Status MultiLogImpl::add_filter(const std::string& name, const std::string& expression) {
+  if (Status status = check_name(name); !status.ok()) return status;
   const std::lock_guard lock(control_);
-  if (Status status = AddFilterLocked(name, Compiled(expression)); !status.ok()) return status;
-  Rebuild();
-  return SaveCatalogue();
+  if (Status status = add_filter_locked(name, compile(expression)); !status.ok()) return status;
+  rebuild();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::AddFilter(const std::string& name, const Tree& condition) {
-  if (Status status = CheckName(name); !status.ok()) return status;
+Status MultiLogImpl::add_filter(const std::string& name, const Tree& condition) {
+  if (Status status = check_name(name); !status.ok()) return status;
   const std::lock_guard lock(control_);
-  if (Status status = AddFilterLocked(name, Compiled(condition)); !status.ok()) return status;
-  Rebuild();
-  return SaveCatalogue();
+  if (Status status = add_filter_locked(name, compile(condition)); !status.ok()) return status;
+  rebuild();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::RemoveFilter(const std::string& name) {
+Status MultiLogImpl::remove_filter(const std::string& name) {
   const std::lock_guard lock(control_);
-  const auto filter = FindFilter(name);
+  const auto filter = find_filter(name);
   if (filter == nullptr) return {Code::kNotFound, "no filter " + name};
   for (const auto& aggregate : aggregates_) {
     if (aggregate->filter == filter) return {Code::kInUse, "aggregate " + aggregate->name + " is of filter " + name};
   }
   std::erase(filters_, filter);
-  Rebuild();
-  return SaveCatalogue();
+  rebuild();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
-  if (FindAggregate(spec.name) != nullptr || options_.schema.Find(spec.name) != nullptr)
+Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
+  if (find_aggregate(spec.name) != nullptr || options_.schema.find(spec.name) != nullptr)
     return {Code::kExists, "there is an aggregate or field " + spec.name};
   if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket is at least 1 ns"};
   if (spec.buckets < 2 || spec.buckets > (1u << 20)) return {Code::kInvalid, "2 to 1048576 buckets"};
-  auto function = MakeFunction(spec.function, options_.schema, options_.user_functions);
+  auto function = make_function(spec.function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
   auto aggregate = std::make_shared<tapline::multilog::Aggregate>();
   aggregate->outputs = spec.outputs.empty() ? (*function)->output_names() : spec.outputs;
@@ -153,7 +153,7 @@ Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
   if (aggregate_bytes_ + bytes > options_.aggregate_bytes)
     return {Code::kMemoryFull,
             "aggregate " + spec.name + " takes " + std::to_string(bytes) + " bytes; fewer buckets or groups?"};
-  aggregate->filter = FindFilter(spec.filter);
+  aggregate->filter = find_filter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
     // All rows: an unnamed filter, created once.
@@ -161,7 +161,7 @@ Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
       if (filter->name.empty()) aggregate->filter = filter;
     }
     if (aggregate->filter == nullptr) {
-      if (Status status = AddFilterLocked("", Compiled(std::string())); !status.ok()) return status;
+      if (Status status = add_filter_locked("", compile(std::string())); !status.ok()) return status;
       aggregate->filter = filters_.back();
     }
   }
@@ -172,53 +172,53 @@ Status MultiLogImpl::AddAggregateLocked(const AggregateSpec& spec) {
   aggregate->grouped = dynamic_cast<const GroupedFunction*>(function->get());
   aggregate->bucket_ns = spec.bucket_ns;
   aggregate->slots = spec.buckets;
-  for (uint32_t writer = 0; writer < writers(); ++writer) MakePerWriter(aggregate.get(), writer);
+  for (uint32_t writer = 0; writer < writers(); ++writer) make_per_writer(aggregate.get(), writer);
   aggregate_bytes_ += bytes;
   aggregates_.push_back(std::move(aggregate));
   aggregate_specs_[spec.name] = spec;
   return {};
 }
 
-Status MultiLogImpl::AddAggregate(const AggregateSpec& spec) {
-  if (Status status = CheckName(spec.name); !status.ok()) return status;
+Status MultiLogImpl::add_aggregate(const AggregateSpec& spec) {
+  if (Status status = check_name(spec.name); !status.ok()) return status;
   const std::lock_guard lock(control_);
-  if (Status status = AddAggregateLocked(spec); !status.ok()) return status;
-  Rebuild();
-  return SaveCatalogue();
+  if (Status status = add_aggregate_locked(spec); !status.ok()) return status;
+  rebuild();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::RemoveAggregate(const std::string& name) {
+Status MultiLogImpl::remove_aggregate(const std::string& name) {
   const std::lock_guard lock(control_);
-  const auto aggregate = FindAggregate(name);
+  const auto aggregate = find_aggregate(name);
   if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + name};
-  if (IsReferenced(*aggregate)) return {Code::kInUse, "a filter compares with aggregate " + name};
-  if (triggers_->Uses(name)) return {Code::kInUse, "a trigger watches aggregate " + name};
+  if (is_referenced(*aggregate)) return {Code::kInUse, "a filter compares with aggregate " + name};
+  if (triggers_->uses(name)) return {Code::kInUse, "a trigger watches aggregate " + name};
   aggregate_bytes_ -= std::min(aggregate_bytes_, 8 * (aggregate->function->words() + 3) *
                                                      (aggregate->slots + size_t{1}) * aggregate->owned.size());
   std::erase(aggregates_, aggregate);
   aggregate_specs_.erase(name);
-  Rebuild();
-  return SaveCatalogue();
+  rebuild();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::AddTriggerLocked(const TriggerSpec& spec) {
-  const auto aggregate = FindAggregate(spec.aggregate);
+Status MultiLogImpl::add_trigger_locked(const TriggerSpec& spec) {
+  const auto aggregate = find_aggregate(spec.aggregate);
   if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + spec.aggregate};
-  return triggers_->Add(spec, aggregate);
+  return triggers_->add(spec, aggregate);
 }
 
-Status MultiLogImpl::AddTrigger(const TriggerSpec& spec) {
-  if (Status status = CheckName(spec.name); !status.ok()) return status;
+Status MultiLogImpl::add_trigger(const TriggerSpec& spec) {
+  if (Status status = check_name(spec.name); !status.ok()) return status;
   const std::lock_guard lock(control_);
-  if (Status status = AddTriggerLocked(spec); !status.ok()) return status;
-  trigger_work_.Ring();
-  return SaveCatalogue();
+  if (Status status = add_trigger_locked(spec); !status.ok()) return status;
+  trigger_work_.ring();
+  return save_catalogue();
 }
 
-Status MultiLogImpl::RemoveTrigger(const std::string& name) {
+Status MultiLogImpl::remove_trigger(const std::string& name) {
   const std::lock_guard lock(control_);
-  if (Status status = triggers_->Remove(name); !status.ok()) return status;
-  return SaveCatalogue();
+  if (Status status = triggers_->remove(name); !status.ok()) return status;
+  return save_catalogue();
 }
 
 std::vector<std::string> MultiLogImpl::filters() const {

@@ -5,9 +5,9 @@
 
 namespace tapline::multilog {
 
-Status MultiLogImpl::AddIndexLocked(const std::string& name, bool backfill) {
+Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
   const size_t bracket = name.find('[');
-  const Field* field = options_.schema.Find(name.substr(0, bracket));
+  const Field* field = options_.schema.find(name.substr(0, bracket));
   if (field == nullptr) return {Code::kInvalid, "unknown field '" + name + "'"};
   const uint32_t element =
       bracket == std::string::npos ? 0 : static_cast<uint32_t>(std::strtoul(name.c_str() + bracket + 1, nullptr, 10));
@@ -20,15 +20,15 @@ Status MultiLogImpl::AddIndexLocked(const std::string& name, bool backfill) {
   if (indexes_.size() + column.parts() > kMaxIndexes)
     return {Code::kInvalid, "at most 64 indexes; a field of over 8 bytes takes one for each 8"};
   const size_t first = indexes_.size();
-  for (uint32_t part = 0; part < column.parts(); ++part) AddPart({0, name, part, column.part(part)});
+  for (uint32_t part = 0; part < column.parts(); ++part) add_part({0, name, part, column.part(part)});
   if (!backfill) return {};
-  Rebuild();
-  for (size_t i = first; i < indexes_.size(); ++i) Backfill(indexes_[i]);
+  rebuild();
+  for (size_t i = first; i < indexes_.size(); ++i) backfill_index(indexes_[i]);
   return {};
 }
 
 // Postings are kept by id modulo kMaxIndexes: no two indexes may share a slot at the same time.
-void MultiLogImpl::AddPart(Index index) {
+void MultiLogImpl::add_part(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),
                        [&](const Index& other) { return other.id % kMaxIndexes == id % kMaxIndexes; });
@@ -38,38 +38,38 @@ void MultiLogImpl::AddPart(Index index) {
   indexes_.push_back(std::move(index));
 }
 
-Status MultiLogImpl::AddIndex(const std::string& field) {
+Status MultiLogImpl::add_index(const std::string& field) {
   const std::lock_guard lock(control_);
-  if (Status status = AddIndexLocked(field, true); !status.ok()) return status;
-  return SaveCatalogue();
+  if (Status status = add_index_locked(field, true); !status.ok()) return status;
+  return save_catalogue();
 }
 
-Status MultiLogImpl::RemoveIndex(const std::string& field) {
+Status MultiLogImpl::remove_index(const std::string& field) {
   const std::lock_guard lock(control_);
   if (std::erase_if(indexes_, [&](const Index& index) { return index.field == field; }) == 0)
     return {Code::kNotFound, "no index on " + field};
-  Rebuild();
-  return SaveCatalogue();
+  rebuild();
+  return save_catalogue();
 }
 
 // Full segments get their postings now; writers add them to later segments.
-void MultiLogImpl::Backfill(const Index& index) {
-  const Snapshot snapshot = TakeSnapshot();
+void MultiLogImpl::backfill_index(const Index& index) {
+  const Snapshot snapshot = take_snapshot();
   PostingsBuilder builder;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
     for (uint64_t at = view.first; at + size <= view.tail; at += size) {
-      Segment* segment = view.log->SegmentAt(at);
-      if (segment == nullptr || segment->IndexOf(index.id) != nullptr) continue;
+      Segment* segment = view.log->segment_at(at);
+      if (segment == nullptr || segment->index_of(index.id) != nullptr) continue;
       std::shared_ptr<const uint8_t> keep;
       const uint8_t* rows = segment->rows();
       if (segment->source != nullptr) {
-        keep = segment->source->Rows(~uint64_t{0} >> (64 - segment->zones()));
+        keep = segment->source->rows(~uint64_t{0} >> (64 - segment->zones()));
         rows = keep.get();
       }
       if (rows == nullptr) continue;
-      const Postings* postings = BuildPostings(options_.schema, index, rows, size, nullptr, &builder, segment);
-      if (postings != nullptr) segment->SetIndex(postings);
+      const Postings* postings = build_postings(options_.schema, index, rows, size, nullptr, &builder, segment);
+      if (postings != nullptr) segment->set_index(postings);
     }
   }
 }

@@ -8,33 +8,33 @@ namespace tapline::multilog {
 
 // Sleeps until a writer takes memory or rows are due on disk. If memory is short because readers still hold what was to
 // be freed, it checks again soon.
-void MultiLogImpl::RunStorage() {
+void MultiLogImpl::run_storage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
   const int64_t interval = journal ? static_cast<int64_t>(options_.storage.interval_ns) : kIdleNs;
   int64_t flushed = 0;
   while (!stop_.load(std::memory_order_acquire)) {
-    const int64_t now = MonotonicNs();
+    const int64_t now = monotonic_ns();
     if (journal && now - flushed >= interval) {
       flushed = now;
-      (void)Maintain().ok();
+      (void)maintain().ok();
     } else {
       const std::lock_guard lock(maintain_);
-      (void)FreeMemory().ok();
+      (void)free_memory().ok();
     }
     // Prevents writers that take segments fast from waking it for each.
-    SleepUntil(now + kRestNs);
-    if (FreeArenas() >= WantedArenas()) (void)storage_work_.WaitUntil(journal ? flushed + interval : now + interval);
+    sleep_until(now + kRestNs);
+    if (free_arenas() >= wanted_arenas()) (void)storage_work_.wait_until(journal ? flushed + interval : now + interval);
   }
 }
 
-Status MultiLogImpl::Maintain() {
+Status MultiLogImpl::maintain() {
   const std::lock_guard lock(maintain_);
   Status status;
   if (storage_ != nullptr && options_.storage.durability != Durability::kMemory) {
-    for (uint32_t i = 0; i < writers() && status.ok(); ++i) status = storage_->Flush(*logs_[i]);
+    for (uint32_t i = 0; i < writers() && status.ok(); ++i) status = storage_->flush(*logs_[i]);
   }
-  const Status memory = FreeMemory();
+  const Status memory = free_memory();
   {
     const std::lock_guard control(alert_mutex_);
     storage_status_ = status.ok() ? memory : status;
@@ -48,26 +48,26 @@ Status MultiLogImpl::storage_status() const {
 }
 
 // Arenas available for segments besides those taken and the heap.
-size_t MultiLogImpl::FreeArenas() const {
+size_t MultiLogImpl::free_arenas() const {
   const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
   return used < most ? most - used : 0;
 }
 
 // Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
-Status MultiLogImpl::FreeMemory() {
-  epochs_.Collect();
-  const size_t wanted_free = WantedArenas();
+Status MultiLogImpl::free_memory() {
+  epochs_.collect();
+  const size_t wanted_free = wanted_arenas();
   Status status;
   // Memory that readers still hold is freed later; releasing more meanwhile would not help.
-  while (FreeArenas() < wanted_free && epochs_.Collect() == 0) {
+  while (free_arenas() < wanted_free && epochs_.collect() == 0) {
     WriterLog* oldest = nullptr;
     Segment* segment = nullptr;
     for (uint32_t i = 0; i < writers(); ++i) {
       Segment* candidate = nullptr;
       for (uint64_t at = logs_[i]->first(); at < logs_[i]->tail() && candidate == nullptr;
            at = (at / options_.segment_rows + 1) * options_.segment_rows) {
-        Segment* present = logs_[i]->SegmentAt(at);
+        Segment* present = logs_[i]->segment_at(at);
         if (present != nullptr && present->source == nullptr) candidate = present;
       }
       if (candidate == nullptr || !candidate->complete.load(std::memory_order_acquire)) continue;
@@ -77,20 +77,20 @@ Status MultiLogImpl::FreeMemory() {
     if (segment == nullptr) break;
     Status archived(Code::kStopped, "no directory");
     if (storage_ != nullptr) {
-      archived = storage_->Archive(oldest, segment, indexes_copy());
+      archived = storage_->archive(oldest, segment, indexes_copy());
       if (!archived.ok()) status = archived;
     }
     if (!archived.ok()) {
       if (options_.when_full == Options::WhenFull::kRefuse) break;
       const uint64_t end = segment->first() + segment->capacity();
       removed_.fetch_add(end - oldest->first(), std::memory_order_relaxed);
-      oldest->RemoveBefore(end);
+      oldest->remove_before(end);
     }
-    epochs_.Collect();
+    epochs_.collect();
   }
   // Provisions ahead of need, a few at a time.
-  if (options_.background_threads && !loading_) arenas_->Provision(std::min<size_t>(wanted_free, 4));
-  if (storage_ != nullptr && status.ok() && !loading_) status = Retain();
+  if (options_.background_threads && !loading_) arenas_->provision(std::min<size_t>(wanted_free, 4));
+  if (storage_ != nullptr && status.ok() && !loading_) status = retain();
   return status;
 }
 
@@ -100,7 +100,7 @@ std::vector<Index> MultiLogImpl::indexes_copy() const {
   return indexes_;
 }
 
-Status MultiLogImpl::Retain() {
+Status MultiLogImpl::retain() {
   uint64_t newest = 0;
   for (uint32_t i = 0; i < writers(); ++i) newest = std::max(newest, logs_[i]->newest_time());
   const StorageOptions& options = storage_->options();
@@ -108,7 +108,7 @@ Status MultiLogImpl::Retain() {
     const uint64_t over = options.retain_bytes != 0 && storage_->archived_bytes() > options.retain_bytes
                               ? storage_->archived_bytes() - options.retain_bytes
                               : 0;
-    const auto removed = storage_->Retain(logs_[i].get(), newest, over);
+    const auto removed = storage_->retain(logs_[i].get(), newest, over);
     if (!removed.ok()) return removed.status();
     removed_.fetch_add(*removed, std::memory_order_relaxed);
   }

@@ -22,7 +22,7 @@ struct Condition {
   Predicate holds;
 };
 
-Condition RandomLeaf(std::mt19937& random) {
+Condition random_leaf(std::mt19937& random) {
   const uint32_t ip = kPaperNet + random() % 256;
   const std::string last = std::to_string(ip & 255);
   const uint16_t port = kPaperPorts[random() % 10];
@@ -52,11 +52,11 @@ Condition RandomLeaf(std::mt19937& random) {
   }
 }
 
-Condition RandomCondition(std::mt19937& random, int depth = 0) {
-  if (depth == 3 || random() % 3 == 0) return RandomLeaf(random);
-  const Condition a = RandomCondition(random, depth + 1);
+Condition random_condition(std::mt19937& random, int depth = 0) {
+  if (depth == 3 || random() % 3 == 0) return random_leaf(random);
+  const Condition a = random_condition(random, depth + 1);
   if (random() % 4 == 0) return {"!(" + a.text + ")", [=](const PaperRow& r) { return !a.holds(r); }};
-  const Condition b = RandomCondition(random, depth + 1);
+  const Condition b = random_condition(random, depth + 1);
   if (random() % 2 == 0)
     return {"(" + a.text + " && " + b.text + ")", [=](const PaperRow& r) { return a.holds(r) && b.holds(r); }};
   return {"(" + a.text + " or " + b.text + ")", [=](const PaperRow& r) { return a.holds(r) || b.holds(r); }};
@@ -66,22 +66,22 @@ struct ModelRow {
   uint32_t writer;
   uint64_t position;
   PaperRow row;
-  auto Key() const { return std::make_pair(writer, position); }
+  auto key() const { return std::make_pair(writer, position); }
 };
 
 class Model {
  public:
-  void Append(uint32_t writer, const PaperRow& row) {
+  void append(uint32_t writer, const PaperRow& row) {
     const std::lock_guard lock(mutex_);
     writers_.resize(std::max<size_t>(writers_.size(), writer + 1));
     writers_[writer].push_back(row);
   }
-  void CutTo(uint32_t writer, uint64_t rows) {
+  void cut_to(uint32_t writer, uint64_t rows) {
     const std::lock_guard lock(mutex_);
     writers_[writer].resize(rows);
   }
   // Rows from `from` to below `tails`, that hold, within the time.
-  std::vector<ModelRow> Rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
+  std::vector<ModelRow> rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
                              const std::map<uint32_t, uint64_t>& from = {}) {
     const std::lock_guard lock(mutex_);
     std::vector<ModelRow> result;
@@ -113,77 +113,78 @@ struct Known {
 class Schedule {
  public:
   explicit Schedule(uint32_t seed) : random_(seed) {
-    Options options(PaperSchema());
+    Options options(paper_schema());
     options.segment_rows = kSegmentRows;
     options.memory_bytes = size_t{48} * 32768;
     options.background_threads = false;
-    options.user_functions = {{"PROBE", Probe()}};
-    auto opened = MultiLog::Open(std::move(options));
-    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    options.user_functions = {{"PROBE", probe()}};
+    auto opened = MultiLog::open(std::move(options));
+    EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     log_ = std::move(*opened);
-    for (int i = 0; i < 3; ++i) writers_.push_back(*log_->AddWriter());
+    for (int i = 0; i < 3; ++i) writers_.push_back(*log_->add_writer());
     published_.resize(writers_.size());
     // Over all rows, so that there is always one.
     EXPECT_TRUE(
-        log_->AddAggregate({.name = "all", .function = {.function = "PROBE"}, .bucket_ns = 50000, .buckets = 16}).ok());
+        log_->add_aggregate({.name = "all", .function = {.function = "PROBE"}, .bucket_ns = 50000, .buckets = 16})
+            .ok());
   }
 
-  void Step() {
+  void step() {
     switch (random_() % 16) {
       case 0:
-        AddFilter();
+        add_filter();
         break;
       case 1:
-        RemoveFilter();
+        remove_filter();
         break;
       case 2:
-        AddOrRemoveIndex();
+        add_or_remove_index();
         break;
       case 3:
-        FreezeOrUnfreeze();
+        freeze_or_unfreeze();
         break;
       case 4:
-        ASSERT_TRUE(log_->Maintain().ok());
+        ASSERT_TRUE(log_->maintain().ok());
         break;
       case 5:
-        held_.push_back(log_->TakeSnapshot());
+        held_.push_back(log_->take_snapshot());
         break;
       case 6:
         held_.clear();
         break;
       default:
-        Append();
+        append();
         break;
     }
-    Ask();
+    ask();
   }
 
   uint64_t probes() const { return probes_; }
 
  private:
   // The sum of bytes, which interrupts the writer now and then while the sum is being changed.
-  UserFunction Probe() {
+  UserFunction probe() {
     UserFunction probe;
     probe.outputs = {"SUM"};
     probe.add = [this](Cells state, const Schema&, const uint8_t* bytes) {
-      const PaperRow row = RowAt(bytes);
-      state.Set(0, state.Get(0) + row.bytes);
-      if (appending_ && probes_left_ > 0 && random_() % 4 == 0) Interrupt(row.seq);
+      const PaperRow row = row_at(bytes);
+      state.set(0, state.get(0) + row.bytes);
+      if (appending_ && probes_left_ > 0 && random_() % 4 == 0) interrupt(row.seq);
     };
     probe.merge = [this](Cells into, Cells from) {
-      into.Set(0, into.Get(0) + from.Get(0));
+      into.set(0, into.get(0) + from.get(0));
       if (!reading_ || random_() % 8 != 0) return;
       // The ring of buckets turns while it is being read.
       reading_ = false;
-      Append(0);
+      append(0);
       reading_ = true;
     };
-    probe.values = [](Cells state) { return std::vector<Number>{Number::Whole(state.Get(0))}; };
+    probe.values = [](Cells state) { return std::vector<Number>{Number::of_whole(state.get(0))}; };
     return probe;
   }
 
   // Within Append, at the row with this number. Rows are published in pieces that end where segments do.
-  void Interrupt(uint64_t number) {
+  void interrupt(uint64_t number) {
     appending_ = false;
     interrupted_ = true;
     --probes_left_;
@@ -192,27 +193,27 @@ class Schedule {
     published_[appender_] = std::max(published, at / kSegmentRows * kSegmentRows);
     switch (random_() % 8) {
       case 0:
-        RemoveFilter();
+        remove_filter();
         break;
       case 1:
-        AddOrRemoveIndex();
+        add_or_remove_index();
         break;
       case 2:
-        FreezeOrUnfreeze();
+        freeze_or_unfreeze();
         break;
       case 3:
-        ASSERT_TRUE(log_->Maintain().ok());
+        ASSERT_TRUE(log_->maintain().ok());
         break;
       default:
         break;
     }
-    Ask();
+    ask();
     published_[appender_] = published;
     interrupted_ = false;
     appending_ = true;
   }
 
-  void Append(uint64_t interruptions = 4) {
+  void append(uint64_t interruptions = 4) {
     const uint32_t writer = random_() % writers_.size();
     appender_ = writer;
     first_number_ = next_;
@@ -220,70 +221,70 @@ class Schedule {
     for (PaperRow& row : rows) {
       time_ += random_() % 3000;
       const uint64_t late = random_() % 50 == 0 ? random_() % 3000000 : 0;
-      row = MakePaperRow(next_++, time_ - std::min(late, time_));
+      row = make_paper_row(next_++, time_ - std::min(late, time_));
     }
-    for (const PaperRow& row : rows) model_.Append(writer, row);
+    for (const PaperRow& row : rows) model_.append(writer, row);
     probes_left_ = interruptions;
     appending_ = true;
-    const AppendResult result = writers_[writer]->Append(Bytes(rows.data()), rows.size());
+    const AppendResult result = writers_[writer]->append(bytes_of(rows.data()), rows.size());
     appending_ = false;
     EXPECT_EQ(result.accepted + result.dropped, rows.size());
     published_[writer] += result.accepted;
     EXPECT_EQ(writers_[writer]->tail(), published_[writer]);
-    model_.CutTo(writer, published_[writer]);
+    model_.cut_to(writer, published_[writer]);
   }
 
-  void AddFilter() {
+  void add_filter() {
     if (filters_.size() >= 8) return;
     const std::string name = "f" + std::to_string(names_++);
-    Known known{RandomCondition(random_), {}, random_() % 2 == 0};
+    Known known{random_condition(random_), {}, random_() % 2 == 0};
     for (const Writer* writer : writers_) known.from[writer->number()] = published_[writer->number()];
-    ASSERT_TRUE(log_->AddFilter(name, known.condition.text).ok()) << known.condition.text;
+    ASSERT_TRUE(log_->add_filter(name, known.condition.text).ok()) << known.condition.text;
     if (known.has_aggregate) {
       FunctionSpec sum{.function = "SUM", .field = "bytes"};
       if (random_() % 2 == 0) sum = {.function = "PROBE"};
       ASSERT_TRUE(
-          log_->AddAggregate({.name = "a" + name, .filter = name, .function = sum, .bucket_ns = 50000, .buckets = 16})
+          log_->add_aggregate({.name = "a" + name, .filter = name, .function = sum, .bucket_ns = 50000, .buckets = 16})
               .ok());
     }
     filters_[name] = std::move(known);
   }
 
-  void RemoveFilter() {
+  void remove_filter() {
     if (filters_.empty()) return;
     const auto found = std::next(filters_.begin(), random_() % filters_.size());
     if (found->second.has_aggregate) {
-      EXPECT_EQ(log_->RemoveFilter(found->first).code(), Code::kInUse);
-      ASSERT_TRUE(log_->RemoveAggregate("a" + found->first).ok());
+      EXPECT_EQ(log_->remove_filter(found->first).code(), Code::kInUse);
+      ASSERT_TRUE(log_->remove_aggregate("a" + found->first).ok());
     }
-    ASSERT_TRUE(log_->RemoveFilter(found->first).ok());
+    ASSERT_TRUE(log_->remove_filter(found->first).ok());
     filters_.erase(found);
   }
 
-  void AddOrRemoveIndex() {
+  void add_or_remove_index() {
     constexpr const char* kFields[] = {"src_ip", "dst_port", "bytes", "flags", "time_ns", "seq"};
     const std::string field = kFields[random_() % 6];
     const auto present = log_->indexes();
     const bool there = std::find(present.begin(), present.end(), field) != present.end();
-    ASSERT_TRUE((there ? log_->RemoveIndex(field) : log_->AddIndex(field)).ok());
+    ASSERT_TRUE((there ? log_->remove_index(field) : log_->add_index(field)).ok());
   }
 
-  void FreezeOrUnfreeze() {
+  void freeze_or_unfreeze() {
     if (frozen_ != 0) {
-      const auto in_time = log_->Unfreeze(frozen_);
+      const auto in_time = log_->unfreeze(frozen_);
       ASSERT_TRUE(in_time.ok() && *in_time);
       frozen_ = 0;
       return;
     }
-    const auto token = log_->Freeze(uint64_t{3600} * 1000000000);
+    const auto token = log_->freeze(uint64_t{3600} * 1000000000);
     ASSERT_TRUE(token.ok());
     frozen_ = token->id;
     EXPECT_EQ(token->tails, published_);
     frozen_tails_ = token->tails;
   }
 
-  Snapshot PickSnapshot() {
-    Snapshot snapshot = log_->TakeSnapshot();
+  Snapshot pick_snapshot() {
+    Snapshot snapshot = log_->take_snapshot();
     EXPECT_EQ(snapshot.frozen(), frozen_ != 0);
     for (size_t i = 0; i < snapshot.views().size(); ++i) {
       const uint64_t tail = frozen_ != 0 ? frozen_tails_[i] : published_[i];
@@ -292,25 +293,25 @@ class Schedule {
     return snapshot;
   }
 
-  void Ask() {
+  void ask() {
     const uint64_t low = random_() % 2 == 0 ? 0 : random_() % (time_ + 1);
     const uint64_t high = random_() % 2 == 0 ? kAllTime : low + random_() % 3000000;
-    Snapshot snapshot = PickSnapshot();
+    Snapshot snapshot = pick_snapshot();
     if (!held_.empty() && random_() % 2 == 0) {
       snapshot = std::move(held_.back());
       held_.pop_back();
     }
-    if (!filters_.empty() && random_() % 2 == 0) return AskStored(std::move(snapshot), low, high);
-    const Condition condition = RandomCondition(random_);
-    Compare({.expression = condition.text, .time_low = low, .time_high = high}, std::move(snapshot), condition.holds,
+    if (!filters_.empty() && random_() % 2 == 0) return ask_stored(std::move(snapshot), low, high);
+    const Condition condition = random_condition(random_);
+    compare({.expression = condition.text, .time_low = low, .time_high = high}, std::move(snapshot), condition.holds,
             low, high);
   }
 
-  void AskStored(Snapshot snapshot, uint64_t low, uint64_t high) {
+  void ask_stored(Snapshot snapshot, uint64_t low, uint64_t high) {
     const auto& [name, known] = *std::next(filters_.begin(), random_() % filters_.size());
     if (known.has_aggregate) {
       reading_ = !interrupted_;
-      const auto value = log_->ReadAggregate("a" + name, snapshot, low, high);
+      const auto value = log_->read_aggregate("a" + name, snapshot, low, high);
       reading_ = false;
       ASSERT_TRUE(value.ok());
       // Rows that memory had no room for any more are in what was aggregated before, but in no recount.
@@ -319,27 +320,27 @@ class Schedule {
         all_there = all_there && view.first <= known.from.at(view.log->number());
       if (all_there) {
         uint64_t sum = 0;
-        for (const ModelRow& row : model_.Rows(snapshot, known.condition.holds, low, high, known.from))
+        for (const ModelRow& row : model_.rows(snapshot, known.condition.holds, low, high, known.from))
           sum += row.row.bytes;
         EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), sum) << known.condition.text;
       }
     }
     const Condition extra =
-        random_() % 2 == 0 ? Condition{"", [](const PaperRow&) { return true; }} : RandomLeaf(random_);
-    Compare(
+        random_() % 2 == 0 ? Condition{"", [](const PaperRow&) { return true; }} : random_leaf(random_);
+    compare(
         {.expression = extra.text, .filter = name, .time_low = low, .time_high = high}, std::move(snapshot),
         [&](const PaperRow& row) { return known.condition.holds(row) && extra.holds(row); }, low, high);
   }
 
-  void Compare(const QuerySpec& spec, Snapshot snapshot, const Predicate& holds, uint64_t low, uint64_t high) {
-    const std::vector<ModelRow> expected = model_.Rows(snapshot, holds, low, high);
-    auto cursor = log_->Query(spec, std::move(snapshot));
-    ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+  void compare(const QuerySpec& spec, Snapshot snapshot, const Predicate& holds, uint64_t low, uint64_t high) {
+    const std::vector<ModelRow> expected = model_.rows(snapshot, holds, low, high);
+    auto cursor = log_->query(spec, std::move(snapshot));
+    ASSERT_TRUE(cursor.ok()) << cursor.status().to_string();
     size_t found = 0;
-    for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+    for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
       for (size_t i = 0; i < rows.size(); ++i, ++found) {
         ASSERT_LT(found, expected.size()) << spec.filter << " " << spec.expression;
-        ASSERT_EQ(std::make_pair(cursor->writer(), cursor->position(i)), expected[found].Key())
+        ASSERT_EQ(std::make_pair(cursor->writer(), cursor->position(i)), expected[found].key())
             << spec.filter << " " << spec.expression;
         ASSERT_EQ(std::memcmp(rows[i], &expected[found].row, sizeof(PaperRow)), 0);
       }
@@ -367,7 +368,7 @@ class ModelTest : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(ModelTest, AnswersAsTheModelDoes) {
   Schedule schedule(GetParam());
-  for (int step = 0; step < 250 && !testing::Test::HasFatalFailure(); ++step) schedule.Step();
+  for (int step = 0; step < 250 && !testing::Test::HasFatalFailure(); ++step) schedule.step();
   EXPECT_GT(schedule.probes(), 10u);
 }
 

@@ -11,10 +11,10 @@ const Number& AggregateValue::operator[](std::string_view name) const {
   return found == names.end() ? none : values[static_cast<size_t>(found - names.begin())];
 }
 
-Status Writer::Commit() {
+Status Writer::commit() {
   const uint64_t wanted = tail();
   while (durable() < wanted) {
-    if (Status status = owner_->Maintain(); !status.ok()) return status;
+    if (Status status = owner_->maintain(); !status.ok()) return status;
     if (owner_->options_.storage.durability == Durability::kMemory || owner_->storage_ == nullptr) return {};
   }
   return {};
@@ -22,7 +22,7 @@ Status Writer::Commit() {
 
 uint64_t Writer::durable() const { return owner_->storage_ == nullptr ? 0 : owner_->storage_->durable(log_->number()); }
 
-Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
+Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
   if (options.segment_rows < 64 || options.segment_rows > kMaxSegmentRows || options.segment_rows % 64 != 0)
     return Status(Code::kInvalid, "segment_rows is 64 to 65536, a multiple of 64");
   for (const Field& field : options.schema.fields()) {
@@ -31,11 +31,11 @@ Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
       return Status(Code::kInvalid, "field " + field.spec.name + " is a text, which can't be stored");
   }
   auto log = std::make_unique<MultiLogImpl>(std::move(options));
-  if (Status status = log->Start(); !status.ok()) return status;
+  if (Status status = log->start(); !status.ok()) return status;
   return std::unique_ptr<MultiLog>(std::move(log));
 }
 
-Status MultiLogImpl::Start() {
+Status MultiLogImpl::start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
   // Postings take a sixth more; the part that doesn't fit goes to the heap.
   ArenaPool probe(rows + rows / 6, 1);
@@ -43,33 +43,33 @@ Status MultiLogImpl::Start() {
   if (arenas < 2)
     return {Code::kInvalid, "memory_bytes must hold two segments: " + std::to_string(2 * probe.arena_bytes())};
   arenas_ = std::make_unique<ArenaPool>(probe.arena_bytes(), arenas);
-  arenas_->Provision(options_.preallocate_bytes / probe.arena_bytes());
-  Rebuild();
+  arenas_->provision(options_.preallocate_bytes / probe.arena_bytes());
+  rebuild();
   triggers_ = std::make_unique<TriggerEngine>(
-      TriggerEngine::Log{[this] { return TakeSnapshot(); },
+      TriggerEngine::Log{[this] { return take_snapshot(); },
                          [this](const Snapshot& snapshot, const tapline::multilog::Aggregate& aggregate, uint64_t begin,
                                 uint64_t end) {
                            std::vector<uint64_t> state(aggregate.function->words());
                            uint64_t unreadable = 0;
-                           Fold(aggregate, snapshot, nullptr, begin, end - 1, &state, &unreadable);
+                           fold(aggregate, snapshot, nullptr, begin, end - 1, &state, &unreadable);
                            return state;
                          },
-                         [this](const Snapshot& snapshot, uint64_t time) { return NextTime(snapshot, time); }},
-      [this](const Alert& alert) { Push(alert); });
+                         [this](const Snapshot& snapshot, uint64_t time) { return next_time(snapshot, time); }},
+      [this](const Alert& alert) { push(alert); });
   if (!options_.storage.directory.empty()) {
     storage_ = std::make_unique<Storage>(options_.storage, options_.schema, options_.segment_rows);
-    if (Status status = storage_->Open(); !status.ok()) return status;
-    const auto catalogue = storage_->ReadCatalogue();
+    if (Status status = storage_->open(); !status.ok()) return status;
+    const auto catalogue = storage_->read_catalogue();
     if (!catalogue.ok()) return catalogue.status();
     loading_ = true;
-    if (Status status = LoadCatalogue(*catalogue); !status.ok()) recovery_.problems.push_back(status);
-    storage_->Load({[this](uint32_t, uint64_t first) { return AddLog(first); },
+    if (Status status = load_catalogue(*catalogue); !status.ok()) recovery_.problems.push_back(status);
+    storage_->load({[this](uint32_t, uint64_t first) { return add_log(first); },
                     [this](WriterLog* log, const uint8_t* journal, uint64_t count) -> Status {
                       while (count > 0) {
-                        const AppendResult result = log->Append(journal, count);
+                        const AppendResult result = log->append(journal, count);
                         journal += result.accepted * options_.schema.row_bytes();
                         count -= result.accepted;
-                        if (result.dropped > 0 && !FreeMemory().ok())
+                        if (result.dropped > 0 && !free_memory().ok())
                           return {Code::kMemoryFull, "the journal doesn't fit memory"};
                       }
                       return {};
@@ -79,47 +79,47 @@ Status MultiLogImpl::Start() {
     loading_ = false;
   }
   if (options_.background_threads) {
-    trigger_thread_ = std::thread([this] { RunTriggers(); });
-    storage_thread_ = std::thread([this] { RunStorage(); });
+    trigger_thread_ = std::thread([this] { run_triggers(); });
+    storage_thread_ = std::thread([this] { run_storage(); });
   }
   return {};
 }
 
-Status MultiLogImpl::Close() {
+Status MultiLogImpl::close() {
   if (std::exchange(closed_, true)) return {};
   stop_.store(true, std::memory_order_release);
-  trigger_work_.Ring();
-  storage_work_.Ring();
+  trigger_work_.ring();
+  storage_work_.ring();
   if (trigger_thread_.joinable()) trigger_thread_.join();
   if (storage_thread_.joinable()) storage_thread_.join();
-  return Maintain();
+  return maintain();
 }
 
 MultiLogImpl::~MultiLogImpl() {
-  (void)Close().ok();
-  epochs_.Collect();
+  (void)close().ok();
+  epochs_.collect();
   delete pipeline_.load();
   delete freeze_.load();
 }
 
-WriterLog* MultiLogImpl::AddLog(uint64_t first) {
+WriterLog* MultiLogImpl::add_log(uint64_t first) {
   const uint32_t number = writer_count_.load(std::memory_order_relaxed);
   if (number >= kMaxWriters) return nullptr;
   logs_[number] = std::make_unique<WriterLog>(WriterLog::Shared{&options_.schema, arenas_.get(), &epochs_, &pipeline_,
                                                                 options_.segment_rows, &heap_bytes_, &storage_work_},
                                               number, first);
   writers_[number] = std::unique_ptr<Writer>(new Writer(this, logs_[number].get()));
-  for (const auto& aggregate : aggregates_) MakePerWriter(aggregate.get(), number);
+  for (const auto& aggregate : aggregates_) make_per_writer(aggregate.get(), number);
   writer_count_.store(number + 1, std::memory_order_release);
   return logs_[number].get();
 }
 
-Result<Writer*> MultiLogImpl::AddWriter() {
+Result<Writer*> MultiLogImpl::add_writer() {
   const std::lock_guard lock(control_);
   if (writer_count_.load() >= kMaxWriters) return Status(Code::kInvalid, "at most 64 writers");
   for (const auto& aggregate : aggregates_)
     aggregate_bytes_ += 8 * (aggregate->function->words() + 3) * (aggregate->slots + size_t{1});
-  AddLog(0);
+  add_log(0);
   return writers_[writer_count_.load() - 1].get();
 }
 
@@ -139,7 +139,7 @@ MultiLogImpl::Statistics MultiLogImpl::statistics() const {
   statistics.trigger_cpu_ns = trigger_cpu_ns_.load(std::memory_order_relaxed);
   statistics.freezes = freezes_.load(std::memory_order_relaxed);
   statistics.frozen_ns = frozen_ns_.load(std::memory_order_relaxed);
-  statistics.frozen = IsFrozen();
+  statistics.frozen = is_frozen();
   const std::lock_guard lock(control_);
   statistics.aggregate_bytes = aggregate_bytes_;
   return statistics;

@@ -8,11 +8,11 @@
 // filters and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
 //
 //   auto log = MultiLog::Open(options);                   // on the heap; Close or destruction stops its threads
-//   Writer* writer = *log->AddWriter();                   // one per thread
-//   writer->Append(rows, count);
-//   log->AddFilter("web", "dst_port in {80, 443}");
-//   log->AddAggregate({.name = "bytes", .filter = "web", .function = {.function = "SUM", .field = "bytes"}});
-//   log->AddTrigger({.name = "burst", .aggregate = "bytes", .condition = "SUM > 1MB", .window_ns = 10'000'000});
+//   Writer* writer = *log->add_writer();                   // one per thread
+//   writer->append(rows, count);
+//   log->add_filter("web", "dst_port in {80, 443}");
+//   log->add_aggregate({.name = "bytes", .filter = "web", .function = {.function = "SUM", .field = "bytes"}});
+//   log->add_trigger({.name = "burst", .aggregate = "bytes", .condition = "SUM > 1MB", .window_ns = 10'000'000});
 //   Cursor rows = *log->Query({.expression = "src_ip in 10.1.3.0/24", .time_low = t, .time_high = t + 1'000'000});
 //
 // Any thread may call any function, but a Writer belongs to one thread at a time, and so does a Cursor.
@@ -102,14 +102,14 @@ class MultiLogImpl;
 class Writer {
  public:
   // Appends rows packed back to back, of schema.row_bytes() each.
-  AppendResult Append(const uint8_t* rows, uint64_t count) { return log_->Append(rows, count); }
+  AppendResult append(const uint8_t* rows, uint64_t count) { return log_->append(rows, count); }
   // The number of rows this writer ever appended, which is the position of the next.
   uint64_t tail() const { return log_->tail(); }
   uint64_t dropped() const { return log_->dropped(); }
   uint32_t number() const { return log_->number(); }
   // Waits until all rows appended so far are as durable as the mode promises (group commit: synced). Returns an error
   // if they can't be.
-  Status Commit();
+  Status commit();
   // Rows that survive a machine crash.
   uint64_t durable() const;
 
@@ -123,27 +123,27 @@ class Writer {
 class MultiLog {
  public:
   // Loads the directory's content if one is given. recovery() reports what was found and what was missing.
-  static Result<std::unique_ptr<MultiLog>> Open(Options options);
+  static Result<std::unique_ptr<MultiLog>> open(Options options);
   virtual ~MultiLog() = default;
   // Stops the threads; with durability, first makes everything published durable. Idempotent.
-  virtual Status Close() = 0;
+  virtual Status close() = 0;
 
   // At most kMaxWriters. A loaded log's writers come first, by number, and must not be added again: use writer(0)….
-  virtual Result<Writer*> AddWriter() = 0;
+  virtual Result<Writer*> add_writer() = 0;
   virtual Writer* writer(uint32_t number) = 0;
   virtual uint32_t writers() const = 0;
 
-  virtual Status AddFilter(const std::string& name, const std::string& expression) = 0;
-  virtual Status AddFilter(const std::string& name, const Tree& condition) = 0;
-  virtual Status RemoveFilter(const std::string& name) = 0;
-  virtual Status AddAggregate(const AggregateSpec& spec) = 0;
-  virtual Status RemoveAggregate(const std::string& name) = 0;
-  virtual Status AddTrigger(const TriggerSpec& spec) = 0;
-  virtual Status RemoveTrigger(const std::string& name) = 0;
+  virtual Status add_filter(const std::string& name, const std::string& expression) = 0;
+  virtual Status add_filter(const std::string& name, const Tree& condition) = 0;
+  virtual Status remove_filter(const std::string& name) = 0;
+  virtual Status add_aggregate(const AggregateSpec& spec) = 0;
+  virtual Status remove_aggregate(const std::string& name) = 0;
+  virtual Status add_trigger(const TriggerSpec& spec) = 0;
+  virtual Status remove_trigger(const std::string& name) = 0;
   // Indexes a field of any width, or the elements of a list. Backfills before it returns; queries are correct before,
   // during and after.
-  virtual Status AddIndex(const std::string& field) = 0;
-  virtual Status RemoveIndex(const std::string& field) = 0;
+  virtual Status add_index(const std::string& field) = 0;
+  virtual Status remove_index(const std::string& field) = 0;
   virtual std::vector<std::string> filters() const = 0;
   // All named definitions, each kind in the order of addition.
   struct Definitions {
@@ -155,39 +155,39 @@ class MultiLog {
   virtual std::vector<std::string> indexes() const = 0;
 
   // A consistent state to read, at the frozen tails if they are frozen.
-  virtual Snapshot TakeSnapshot() const = 0;
-  Result<Cursor> Query(const QuerySpec& spec) const { return Query(spec, TakeSnapshot()); }
-  virtual Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const = 0;
-  virtual Result<std::string> Explain(const QuerySpec& spec) const = 0;
+  virtual Snapshot take_snapshot() const = 0;
+  Result<Cursor> query(const QuerySpec& spec) const { return query(spec, take_snapshot()); }
+  virtual Result<Cursor> query(const QuerySpec& spec, Snapshot snapshot) const = 0;
+  virtual Result<std::string> explain(const QuerySpec& spec) const = 0;
   // Computes an aggregate from the rows of the query.
-  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
-    return Aggregate(spec, function, TakeSnapshot());
+  Result<AggregateValue> aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
+    return aggregate(spec, function, take_snapshot());
   }
-  virtual Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
+  virtual Result<AggregateValue> aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
                                            bool with_states = false) const = 0;
   // Reads a stored aggregate over rows with times in [low, high], since it was added.
-  virtual Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low = 0,
-                                               uint64_t time_high = kAllTime) const = 0;
-  virtual Result<AggregateValue> ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low = 0,
-                                               uint64_t time_high = kAllTime) const = 0;
+  virtual Result<AggregateValue> read_aggregate(const std::string& name, uint64_t time_low = 0,
+                                                uint64_t time_high = kAllTime) const = 0;
+  virtual Result<AggregateValue> read_aggregate(const std::string& name, const Snapshot& snapshot,
+                                                uint64_t time_low = 0, uint64_t time_high = kAllTime) const = 0;
 
   // Freezes the tails that readers see, in one step, for at most `expiry_ns` (Algorithm 1, host side); writers
   // continue. Returns kFrozen if they are already frozen. Unfreeze returns whether they stayed frozen until then: false
   // means that rows may have become visible in between, and the coordinator's snapshot is void.
-  virtual Result<FreezeToken> Freeze(uint64_t expiry_ns) = 0;
-  virtual Result<bool> Unfreeze(uint64_t token) = 0;
+  virtual Result<FreezeToken> freeze(uint64_t expiry_ns) = 0;
+  virtual Result<bool> unfreeze(uint64_t token) = 0;
 
   // Pushes alerts from the trigger thread; the callback must not call back into triggers. The last 1024 are also kept.
-  virtual void OnAlert(std::function<void(const Alert&)> callback) = 0;
-  virtual std::vector<Alert> TakeAlerts() = 0;
+  virtual void on_alert(std::function<void(const Alert&)> callback) = 0;
+  virtual std::vector<Alert> take_alerts() = 0;
   virtual uint64_t lost_alerts() const = 0;
   virtual TriggerStatistics trigger_statistics() = 0;
 
   // For use without background threads. Evaluates triggers and returns when the next one is due (wall clock, as
   // `now_ns`).
-  virtual uint64_t EvaluateTriggers(uint64_t now_ns) = 0;
+  virtual uint64_t evaluate_triggers(uint64_t now_ns) = 0;
   // Runs one turn of the storage thread: memory, disk and retention.
-  virtual Status Maintain() = 0;
+  virtual Status maintain() = 0;
 
   struct Statistics {
     uint64_t appended = 0, dropped = 0;

@@ -23,44 +23,44 @@ class MultiLogImpl final : public MultiLog {
   explicit MultiLogImpl(Options options) : options_(std::move(options)) {}
   ~MultiLogImpl() override;
   // Starts the threads, and loads the directory's content if one is given.
-  Status Start();
+  Status start();
 
-  using MultiLog::Aggregate;
-  using MultiLog::Query;
-  Status Close() override;
-  Result<Writer*> AddWriter() override;
+  using MultiLog::aggregate;
+  using MultiLog::query;
+  Status close() override;
+  Result<Writer*> add_writer() override;
   Writer* writer(uint32_t number) override;
-  Status AddFilter(const std::string& name, const std::string& expression) override;
-  Status AddFilter(const std::string& name, const Tree& condition) override;
-  Status RemoveFilter(const std::string& name) override;
-  Status AddAggregate(const AggregateSpec& spec) override;
-  Status RemoveAggregate(const std::string& name) override;
-  Status AddTrigger(const TriggerSpec& spec) override;
-  Status RemoveTrigger(const std::string& name) override;
-  Status AddIndex(const std::string& field) override;
-  Status RemoveIndex(const std::string& field) override;
+  Status add_filter(const std::string& name, const std::string& expression) override;
+  Status add_filter(const std::string& name, const Tree& condition) override;
+  Status remove_filter(const std::string& name) override;
+  Status add_aggregate(const AggregateSpec& spec) override;
+  Status remove_aggregate(const std::string& name) override;
+  Status add_trigger(const TriggerSpec& spec) override;
+  Status remove_trigger(const std::string& name) override;
+  Status add_index(const std::string& field) override;
+  Status remove_index(const std::string& field) override;
   std::vector<std::string> filters() const override;
   Definitions definitions() const override;
   std::vector<std::string> indexes() const override;
-  Snapshot TakeSnapshot() const override;
-  Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const override;
-  Result<std::string> Explain(const QuerySpec& spec) const override;
-  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
+  Snapshot take_snapshot() const override;
+  Result<Cursor> query(const QuerySpec& spec, Snapshot snapshot) const override;
+  Result<std::string> explain(const QuerySpec& spec) const override;
+  Result<AggregateValue> aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
                                    bool with_states) const override;
-  Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low, uint64_t time_high) const override;
-  Result<AggregateValue> ReadAggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low,
-                                       uint64_t time_high) const override;
-  Result<FreezeToken> Freeze(uint64_t expiry_ns) override;
-  Result<bool> Unfreeze(uint64_t token) override;
-  void OnAlert(std::function<void(const Alert&)> callback) override;
-  std::vector<Alert> TakeAlerts() override;
-  Status Maintain() override;
+  Result<AggregateValue> read_aggregate(const std::string& name, uint64_t time_low, uint64_t time_high) const override;
+  Result<AggregateValue> read_aggregate(const std::string& name, const Snapshot& snapshot, uint64_t time_low,
+                                        uint64_t time_high) const override;
+  Result<FreezeToken> freeze(uint64_t expiry_ns) override;
+  Result<bool> unfreeze(uint64_t token) override;
+  void on_alert(std::function<void(const Alert&)> callback) override;
+  std::vector<Alert> take_alerts() override;
+  Status maintain() override;
   Statistics statistics() const override;
   Status storage_status() const override;
   uint32_t writers() const override { return writer_count_.load(std::memory_order_acquire); }
   uint64_t lost_alerts() const override { return lost_alerts_.load(std::memory_order_relaxed); }
   TriggerStatistics trigger_statistics() override { return triggers_->statistics(); }
-  uint64_t EvaluateTriggers(uint64_t now_ns) override { return triggers_->Evaluate(now_ns); }
+  uint64_t evaluate_triggers(uint64_t now_ns) override { return triggers_->evaluate(now_ns); }
   const RecoveryReport& recovery() const override { return recovery_; }
   const Schema& schema() const override { return options_.schema; }
 
@@ -73,59 +73,59 @@ class MultiLogImpl final : public MultiLog {
     ~FreezeRecord() { delete tails.load(std::memory_order_relaxed); }
   };
 
-  WriterLog* AddLog(uint64_t first);
-  void Rebuild();
-  // As Expression::Compile, with the aggregates that there are.
+  WriterLog* add_log(uint64_t first);
+  void rebuild();
+  // As Expression::compile, with the aggregates that there are.
   template <typename Condition>
-  Result<Expression> Compiled(const Condition& condition) const {
-    return Expression::Compile(condition, options_.schema, [this](std::string_view name) { return Resolve(name); });
+  Result<Expression> compile(const Condition& condition) const {
+    return Expression::compile(condition, options_.schema, [this](std::string_view name) { return resolve(name); });
   }
   // The conditions of a query without its stored filter. Each part is compiled by itself first, so that errors have
   // positions in the text as written.
-  Result<Tree> ConditionOf(const QuerySpec& spec) const;
+  Result<Tree> condition_of(const QuerySpec& spec) const;
   struct Selection {
     std::shared_ptr<const Expression> expression = {};
     std::shared_ptr<Filter> stored = {};
     // The conditions besides the stored filter; null if there are none.
     std::shared_ptr<const Expression> residual = {};
   };
-  Result<Selection> SelectionOf(const QuerySpec& spec) const;
-  Status AddFilterLocked(const std::string& name, Result<Expression> compiled);
-  Status AddAggregateLocked(const AggregateSpec& spec);
-  Status AddTriggerLocked(const TriggerSpec& spec);
-  Status AddIndexLocked(const std::string& field, bool backfill);
-  std::optional<AggregateRef> Resolve(std::string_view name) const;
-  std::shared_ptr<tapline::multilog::Aggregate> FindAggregate(std::string_view name) const;
-  std::shared_ptr<Filter> FindFilter(std::string_view name) const;
-  bool IsReferenced(const tapline::multilog::Aggregate& aggregate) const;
-  void MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer);
-  void AddPart(Index index);
-  void Backfill(const Index& index);
-  Result<std::shared_ptr<QueryPlan>> Plan(const QuerySpec& spec) const;
-  std::vector<uint64_t> ReadTails() const;
-  bool IsFrozen() const;
-  const std::vector<uint64_t>* FrozenTails(FreezeRecord* record) const;
-  bool EndFreeze(FreezeRecord* record, int64_t now_ns) const;
-  bool ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
-                  std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
-                  const Snapshot::View& view) const;
-  void Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
+  Result<Selection> selection_of(const QuerySpec& spec) const;
+  Status add_filter_locked(const std::string& name, Result<Expression> compiled);
+  Status add_aggregate_locked(const AggregateSpec& spec);
+  Status add_trigger_locked(const TriggerSpec& spec);
+  Status add_index_locked(const std::string& field, bool backfill);
+  std::optional<AggregateRef> resolve(std::string_view name) const;
+  std::shared_ptr<tapline::multilog::Aggregate> find_aggregate(std::string_view name) const;
+  std::shared_ptr<Filter> find_filter(std::string_view name) const;
+  bool is_referenced(const tapline::multilog::Aggregate& aggregate) const;
+  void make_per_writer(tapline::multilog::Aggregate* aggregate, uint32_t writer);
+  void add_part(Index index);
+  void backfill_index(const Index& index);
+  Result<std::shared_ptr<QueryPlan>> plan_of(const QuerySpec& spec) const;
+  std::vector<uint64_t> read_tails() const;
+  bool is_frozen() const;
+  const std::vector<uint64_t>* frozen_tails(FreezeRecord* record) const;
+  bool end_freeze(FreezeRecord* record, int64_t now_ns) const;
+  bool read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
+                   std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
+                   const Snapshot::View& view) const;
+  void fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
             uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const;
-  Snapshot Borrow(const Snapshot& snapshot, const Snapshot::View* only) const;
-  AggregateValue ValueOf(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const;
-  uint64_t NextTime(const Snapshot& snapshot, uint64_t time) const;
-  void Push(const Alert& alert);
-  void RunTriggers();
-  void RunStorage();
-  Status FreeMemory();
-  size_t FreeArenas() const;
-  size_t WantedArenas() const { return std::max<size_t>(1, arenas_->max_arenas() / 8); }
-  Status SaveCatalogue();
-  Status LoadCatalogue(const std::string& text);
-  Status LoadDefinition(const std::string& line);
-  Status Retain();
+  Snapshot borrow(const Snapshot& snapshot, const Snapshot::View* only) const;
+  AggregateValue value_of(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const;
+  uint64_t next_time(const Snapshot& snapshot, uint64_t time) const;
+  void push(const Alert& alert);
+  void run_triggers();
+  void run_storage();
+  Status free_memory();
+  size_t free_arenas() const;
+  size_t wanted_arenas() const { return std::max<size_t>(1, arenas_->max_arenas() / 8); }
+  Status save_catalogue();
+  Status load_catalogue(const std::string& text);
+  Status load_definition(const std::string& line);
+  Status retain();
   std::vector<Index> indexes_copy() const;
-  std::string CatalogueText() const;
+  std::string catalogue_text() const;
 
   Options options_;
   mutable Epochs epochs_;

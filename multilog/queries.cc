@@ -3,51 +3,51 @@
 
 namespace tapline::multilog {
 
-Result<Tree> MultiLogImpl::ConditionOf(const QuerySpec& spec) const {
+Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
   std::vector<Tree> parts;
   std::vector<const std::string*> texts{&spec.expression};
   for (const std::string& inner : spec.within) texts.push_back(&inner);
   for (const std::string* text : texts) {
     if (text->empty()) continue;
-    auto compiled = Compiled(*text);
+    auto compiled = compile(*text);
     if (!compiled.ok()) return compiled.status();
     parts.push_back(compiled->tree());
   }
   const bool sees_all = spec.scope.nodes_size() == 0;
-  auto condition = sees_all ? Compiled(spec.condition) : Expression::Compile(spec.condition, options_.schema);
+  auto condition = sees_all ? compile(spec.condition) : Expression::compile(spec.condition, options_.schema);
   if (!condition.ok()) return condition.status();
-  if (auto scope = Expression::Compile(spec.scope, options_.schema); !scope.ok()) return scope.status();
+  if (auto scope = Expression::compile(spec.scope, options_.schema); !scope.ok()) return scope.status();
   parts.push_back(spec.condition);
   parts.push_back(spec.scope);
-  return And(parts);
+  return conjunction(parts);
 }
 
 // The usual queries, a text or a stored filter alone, skip the trees: planning takes longer than finding few rows.
-Result<MultiLogImpl::Selection> MultiLogImpl::SelectionOf(const QuerySpec& spec) const {
+Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
-  const std::shared_ptr<Filter> stored = FindFilter(spec.filter);
+  const std::shared_ptr<Filter> stored = find_filter(spec.filter);
   if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
   if (stored != nullptr && !has_trees && spec.expression.empty())
     return Selection{.expression = {stored, &stored->expression}, .stored = stored};
   Tree extra;
   if (stored != nullptr || has_trees) {
-    auto condition = ConditionOf(spec);
+    auto condition = condition_of(spec);
     if (!condition.ok()) return condition.status();
     extra = std::move(*condition);
   }
-  auto compiled = stored != nullptr ? Compiled(And({stored->expression.tree(), extra}))
-                  : has_trees       ? Compiled(extra)
-                                    : Compiled(spec.expression);
+  auto compiled = stored != nullptr ? compile(conjunction({stored->expression.tree(), extra}))
+                  : has_trees       ? compile(extra)
+                                    : compile(spec.expression);
   if (!compiled.ok()) return compiled.status();
   Selection selection{.expression = std::make_shared<const Expression>(std::move(*compiled)), .stored = stored};
   if (stored != nullptr && extra.nodes_size() > 0)
-    selection.residual = std::make_shared<const Expression>(*Compiled(extra));
+    selection.residual = std::make_shared<const Expression>(*compile(extra));
   return selection;
 }
 
-Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
+Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
-  const auto selection = SelectionOf(spec);
+  const auto selection = selection_of(spec);
   if (!selection.ok()) return selection.status();
   const auto& [expression, stored, residual] = *selection;
   Expression::Values values;
@@ -59,20 +59,20 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) con
         if (aggregate->id != reference.aggregate) continue;
         std::vector<uint64_t> state(aggregate->function->words());
         uint64_t unreadable = 0;
-        Fold(*aggregate, TakeSnapshot(), nullptr, 0, kAllTime, &state, &unreadable);
-        const auto outputs = aggregate->function->Outputs(Cells(state.data()));
+        fold(*aggregate, take_snapshot(), nullptr, 0, kAllTime, &state, &unreadable);
+        const auto outputs = aggregate->function->outputs(Cells(state.data()));
         (*now)[{reference.aggregate, reference.output}] = outputs[reference.output];
       }
     }
     values = [now](const AggregateRef& reference) { return (*now)[{reference.aggregate, reference.output}]; };
   }
-  auto plan = MakePlan(options_.schema, expression, spec.time_low, spec.time_high, indexes_, values);
+  auto plan = make_plan(options_.schema, expression, spec.time_low, spec.time_high, indexes_, values);
   if (!plan.ok()) return plan.status();
   if (stored == nullptr && (*plan)->clauses) {
     for (const auto& filter : filters_) {
       const auto clauses =
-          filter->everything || filter->expression.depends_on_aggregate() ? std::nullopt : filter->expression.Dnf();
-      if (clauses && SameClauses(*clauses, *(*plan)->clauses)) (*plan)->stored = filter;
+          filter->everything || filter->expression.depends_on_aggregate() ? std::nullopt : filter->expression.dnf();
+      if (clauses && same_clauses(*clauses, *(*plan)->clauses)) (*plan)->stored = filter;
     }
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
@@ -83,31 +83,31 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) con
   return plan;
 }
 
-Result<Cursor> MultiLogImpl::Query(const QuerySpec& spec, Snapshot snapshot) const {
-  auto plan = Plan(spec);
+Result<Cursor> MultiLogImpl::query(const QuerySpec& spec, Snapshot snapshot) const {
+  auto plan = plan_of(spec);
   if (!plan.ok()) return plan.status();
   return Cursor(std::move(snapshot), std::move(*plan));
 }
 
-Result<std::string> MultiLogImpl::Explain(const QuerySpec& spec) const {
-  auto plan = Plan(spec);
+Result<std::string> MultiLogImpl::explain(const QuerySpec& spec) const {
+  auto plan = plan_of(spec);
   if (!plan.ok()) return plan.status();
-  return tapline::multilog::Explain(TakeSnapshot(), *plan);
+  return tapline::multilog::explain(take_snapshot(), *plan);
 }
 
-Result<AggregateValue> MultiLogImpl::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
+Result<AggregateValue> MultiLogImpl::aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
                                                Snapshot snapshot, bool with_states) const {
-  auto function = MakeFunction(spec_of_function, options_.schema, options_.user_functions);
+  auto function = make_function(spec_of_function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
-  auto cursor = Query(spec, std::move(snapshot));
+  auto cursor = query(spec, std::move(snapshot));
   if (!cursor.ok()) return cursor.status();
   std::vector<uint64_t> state((*function)->words());
-  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) (*function)->Add(Cells(state.data()), rows);
+  for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) (*function)->add(Cells(state.data()), rows);
   AggregateValue value;
   value.names = (*function)->output_names();
-  value.values = (*function)->Outputs(Cells(state.data()));
+  value.values = (*function)->outputs(Cells(state.data()));
   if (const auto* grouped = dynamic_cast<const GroupedFunction*>(function->get()))
-    value.groups = grouped->Groups(Cells(state.data()), with_states);
+    value.groups = grouped->groups(Cells(state.data()), with_states);
   else if (with_states)
     value.state = state;
   value.unreadable = cursor->statistics().unreadable;

@@ -4,43 +4,43 @@
 
 namespace tapline::multilog {
 
-std::vector<uint64_t> MultiLogImpl::ReadTails() const {
+std::vector<uint64_t> MultiLogImpl::read_tails() const {
   std::vector<uint64_t> tails(writers());
   for (size_t i = 0; i < tails.size(); ++i) tails[i] = logs_[i]->tail();
   return tails;
 }
 
 // The tails of a freeze are read after it was announced, by the first readers to come; one set of them wins.
-const std::vector<uint64_t>* MultiLogImpl::FrozenTails(FreezeRecord* record) const {
+const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
-  auto mine = std::make_unique<const std::vector<uint64_t>>(ReadTails());
+  auto mine = std::make_unique<const std::vector<uint64_t>>(read_tails());
   if (record->tails.compare_exchange_strong(tails, mine.get(), std::memory_order_acq_rel)) return mine.release();
   return tails;
 }
 
 // The first thread to notice that it is over ends it; returns false to all others.
-bool MultiLogImpl::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
+bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
   frozen_ns_.fetch_add(static_cast<uint64_t>(std::min(now_ns, record->expires_ns) - record->begin_ns),
                        std::memory_order_relaxed);
-  epochs_.Retire([record] { delete record; });
+  epochs_.retire([record] { delete record; });
   return true;
 }
 
 // Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
 // hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Readers never wait for the
 // freezer.
-Snapshot MultiLogImpl::TakeSnapshot() const {
+Snapshot MultiLogImpl::take_snapshot() const {
   Snapshot snapshot;
-  snapshot.pin_ = epochs_.Enter();
+  snapshot.pin_ = epochs_.enter();
   while (true) {
     FreezeRecord* record = freeze_.load(std::memory_order_seq_cst);
     if (record != nullptr) {
-      const int64_t now_ns = MonotonicNs();
+      const int64_t now_ns = monotonic_ns();
       if (now_ns >= record->expires_ns) {
-        (void)EndFreeze(record, now_ns);
+        (void)end_freeze(record, now_ns);
         continue;
       }
     }
@@ -48,7 +48,7 @@ Snapshot MultiLogImpl::TakeSnapshot() const {
     snapshot.views_.clear();
     const uint32_t count = writers();
     for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});
-    const std::vector<uint64_t> now = record == nullptr ? ReadTails() : *FrozenTails(record);
+    const std::vector<uint64_t> now = record == nullptr ? read_tails() : *frozen_tails(record);
     if (record == nullptr && freeze_.load(std::memory_order_seq_cst) != nullptr) continue;
     snapshot.frozen_ = record != nullptr;
     snapshot.views_.resize(std::min(snapshot.views_.size(), now.size()));
@@ -60,38 +60,38 @@ Snapshot MultiLogImpl::TakeSnapshot() const {
   }
 }
 
-bool MultiLogImpl::IsFrozen() const {
-  const auto pin = epochs_.Enter();
+bool MultiLogImpl::is_frozen() const {
+  const auto pin = epochs_.enter();
   const FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
-  return present != nullptr && MonotonicNs() < present->expires_ns;
+  return present != nullptr && monotonic_ns() < present->expires_ns;
 }
 
-Result<FreezeToken> MultiLogImpl::Freeze(uint64_t expiry_ns) {
-  const auto pin = epochs_.Enter();
+Result<FreezeToken> MultiLogImpl::freeze(uint64_t expiry_ns) {
+  const auto pin = epochs_.enter();
   auto record = std::make_unique<FreezeRecord>();
   record->id = freezes_.fetch_add(1) + 1;
-  record->begin_ns = MonotonicNs();
+  record->begin_ns = monotonic_ns();
   record->expires_ns =
       record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * kNsPerSecond));
   FreezeRecord* present = nullptr;
   while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
     if (present == nullptr) continue;
-    const int64_t now_ns = MonotonicNs(), rest = present->expires_ns - now_ns;
+    const int64_t now_ns = monotonic_ns(), rest = present->expires_ns - now_ns;
     if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
-    (void)EndFreeze(present, now_ns);
+    (void)end_freeze(present, now_ns);
     present = nullptr;
   }
   FreezeRecord* mine = record.release();
-  return FreezeToken{mine->id, *FrozenTails(mine)};
+  return FreezeToken{mine->id, *frozen_tails(mine)};
 }
 
-Result<bool> MultiLogImpl::Unfreeze(uint64_t token) {
-  const auto pin = epochs_.Enter();
+Result<bool> MultiLogImpl::unfreeze(uint64_t token) {
+  const auto pin = epochs_.enter();
   if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   if (present == nullptr || present->id != token) return false;
-  const int64_t now_ns = MonotonicNs();
-  return EndFreeze(present, now_ns) && now_ns < present->expires_ns;
+  const int64_t now_ns = monotonic_ns();
+  return end_freeze(present, now_ns) && now_ns < present->expires_ns;
 }
 
 }  // namespace tapline::multilog

@@ -24,13 +24,13 @@ constexpr uint32_t kLogs = 6;
 constexpr uint32_t kChains = 2;
 constexpr uint64_t kForEver = 60'000'000'000;
 
-uint64_t Snapshots() {
+uint64_t snapshots() {
   const char* text = std::getenv("TAPLINE_SNAPSHOTS");
   return text == nullptr ? 2'000 : std::strtoull(text, nullptr, 10);
 }
 
 // Which log the n-th mark of a chain is on.
-uint32_t LogOf(uint32_t chain, uint64_t mark) {
+uint32_t log_of(uint32_t chain, uint64_t mark) {
   uint64_t x = (mark + 1) * 0x9e3779b97f4a7c15 + chain * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 30)) * 0x94d049bb133111eb;
   return static_cast<uint32_t>((x >> 33) % kLogs);
@@ -40,13 +40,13 @@ class Nodes {
  public:
   Nodes() {
     for (auto& log : logs_) {
-      Options options(*Schema::Make({{.name = "time", .type = FieldType::kTime}}));
+      Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
       options.memory_bytes = size_t{256} << 20;
       options.background_threads = false;
-      log = std::move(*MultiLog::Open(std::move(options)));
-      for (uint32_t chain = 0; chain < kChains; ++chain) writers_.push_back(*log->AddWriter());
+      log = std::move(*MultiLog::open(std::move(options)));
+      for (uint32_t chain = 0; chain < kChains; ++chain) writers_.push_back(*log->add_writer());
     }
-    for (uint32_t chain = 0; chain < kChains; ++chain) threads_.emplace_back([this, chain] { Write(chain); });
+    for (uint32_t chain = 0; chain < kChains; ++chain) threads_.emplace_back([this, chain] { write(chain); });
   }
   ~Nodes() {
     stop_ = true;
@@ -54,27 +54,27 @@ class Nodes {
   }
 
   // Algorithm 1.
-  std::vector<std::vector<uint64_t>> Snapshot(std::mt19937* random) {
+  std::vector<std::vector<uint64_t>> snapshot(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     std::array<FreezeToken, kLogs> tokens;
     for (uint32_t i = 0; i < kLogs; ++i) {
-      Delay(random);
-      tokens[i] = *logs_[i]->Freeze(kForEver);
+      delay(random);
+      tokens[i] = *logs_[i]->freeze(kForEver);
       tails[i] = tokens[i].tails;
     }
     for (uint32_t i = 0; i < kLogs; ++i) {
-      Delay(random);
-      EXPECT_TRUE(*logs_[i]->Unfreeze(tokens[i].id));
+      delay(random);
+      EXPECT_TRUE(*logs_[i]->unfreeze(tokens[i].id));
     }
     return tails;
   }
 
   // One read tail after the other.
-  std::vector<std::vector<uint64_t>> Naive(std::mt19937* random) {
+  std::vector<std::vector<uint64_t>> naive(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     for (uint32_t i = 0; i < kLogs; ++i) {
-      Delay(random);
-      const tapline::multilog::Snapshot snapshot = logs_[i]->TakeSnapshot();
+      delay(random);
+      const tapline::multilog::Snapshot snapshot = logs_[i]->take_snapshot();
       for (const auto& view : snapshot.views()) tails[i].push_back(view.tail);
     }
     return tails;
@@ -82,13 +82,13 @@ class Nodes {
 
   // Returns true if, for each chain, the tails hold just its marks up to some one. Marks that were found right are not
   // checked again.
-  bool IsAtomic(const std::vector<std::vector<uint64_t>>& tails) {
+  bool is_atomic(const std::vector<std::vector<uint64_t>>& tails) {
     for (uint32_t chain = 0; chain < kChains; ++chain) {
       uint64_t marks = 0;
       for (uint32_t log = 0; log < kLogs; ++log) marks += tails[log][chain];
       Counted& counted = counted_[chain];
       if (marks < counted.marks) return false;
-      for (; counted.marks < marks; ++counted.marks) ++counted.on[LogOf(chain, counted.marks)];
+      for (; counted.marks < marks; ++counted.marks) ++counted.on[log_of(chain, counted.marks)];
       for (uint32_t log = 0; log < kLogs; ++log) {
         if (tails[log][chain] != counted.on[log]) return false;
       }
@@ -104,29 +104,29 @@ class Nodes {
     std::array<uint64_t, kLogs> on = {};
   };
 
-  static void Delay(std::mt19937* random) {
+  static void delay(std::mt19937* random) {
     const uint32_t what = (*random)() % 64;
     if (what == 0) std::this_thread::sleep_for(std::chrono::microseconds((*random)() % 50));
     if (what < 16) std::this_thread::yield();
   }
 
-  bool IsVisible(uint32_t log, uint32_t chain, uint64_t position) const {
-    return logs_[log]->TakeSnapshot().views()[chain].tail > position;
+  bool is_visible(uint32_t log, uint32_t chain, uint64_t position) const {
+    return logs_[log]->take_snapshot().views()[chain].tail > position;
   }
 
-  void Write(uint32_t chain) {
+  void write(uint32_t chain) {
     std::mt19937 random(chain);
     std::array<uint64_t, kLogs> written = {};
     for (uint64_t mark = 0; !stop_.load(std::memory_order_relaxed); ++mark) {
-      const uint32_t log = LogOf(chain, mark);
+      const uint32_t log = log_of(chain, mark);
       const uint64_t time = mark;
-      writers_[log * kChains + chain]->Append(reinterpret_cast<const uint8_t*>(&time), 1);
+      writers_[log * kChains + chain]->append(reinterpret_cast<const uint8_t*>(&time), 1);
       marks_.fetch_add(1, std::memory_order_relaxed);
       // Dropped rows would make a chain that can't be checked.
       ASSERT_EQ(writers_[log * kChains + chain]->dropped(), 0u);
-      while (!IsVisible(log, chain, written[log]) && !stop_.load(std::memory_order_relaxed)) std::this_thread::yield();
+      while (!is_visible(log, chain, written[log]) && !stop_.load(std::memory_order_relaxed)) std::this_thread::yield();
       ++written[log];
-      Delay(&random);
+      delay(&random);
     }
   }
 
@@ -141,8 +141,8 @@ class Nodes {
 TEST(Snapshots, NoEffectWithoutItsCause) {
   Nodes nodes;
   std::mt19937 random(7);
-  const uint64_t wanted = Snapshots();
-  for (uint64_t i = 0; i < wanted; ++i) ASSERT_TRUE(nodes.IsAtomic(nodes.Snapshot(&random))) << "snapshot " << i;
+  const uint64_t wanted = snapshots();
+  for (uint64_t i = 0; i < wanted; ++i) ASSERT_TRUE(nodes.is_atomic(nodes.snapshot(&random))) << "snapshot " << i;
   EXPECT_GT(nodes.marks(), wanted / 4) << "the writers got on meanwhile";
 }
 
@@ -151,50 +151,50 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   Nodes nodes;
   std::mt19937 random(7);
   uint64_t wrong = 0;
-  for (uint64_t i = 0; i < 200'000 && wrong == 0; ++i) wrong += !nodes.IsAtomic(nodes.Naive(&random));
+  for (uint64_t i = 0; i < 200'000 && wrong == 0; ++i) wrong += !nodes.is_atomic(nodes.naive(&random));
   EXPECT_GT(wrong, 0u);
 }
 
 // A coordinator whose freeze was over before it came back must learn so: rows may have become visible meanwhile.
 TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
-  Options options(*Schema::Make({{.name = "time", .type = FieldType::kTime}}));
+  Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;
-  const auto log = std::move(*MultiLog::Open(std::move(options)));
-  Writer* writer = *log->AddWriter();
-  const auto append = [&](uint64_t time) { writer->Append(reinterpret_cast<const uint8_t*>(&time), 1); };
-  const auto visible = [&] { return log->TakeSnapshot().views()[0].tail; };
+  const auto log = std::move(*MultiLog::open(std::move(options)));
+  Writer* writer = *log->add_writer();
+  const auto append = [&](uint64_t time) { writer->append(reinterpret_cast<const uint8_t*>(&time), 1); };
+  const auto visible = [&] { return log->take_snapshot().views()[0].tail; };
   const auto wait = [] {
-    const int64_t begin_ns = MonotonicNs();
-    while (MonotonicNs() < begin_ns + 1000) std::this_thread::yield();
+    const int64_t begin_ns = monotonic_ns();
+    while (monotonic_ns() < begin_ns + 1000) std::this_thread::yield();
   };
   append(1);
-  const FreezeToken kept = *log->Freeze(kForEver);
+  const FreezeToken kept = *log->freeze(kForEver);
   append(2);
   EXPECT_EQ(visible(), 1u);
-  EXPECT_EQ(log->Freeze(kForEver).status().code(), Code::kFrozen);
-  EXPECT_TRUE(*log->Unfreeze(kept.id));
-  EXPECT_FALSE(*log->Unfreeze(kept.id));
+  EXPECT_EQ(log->freeze(kForEver).status().code(), Code::kFrozen);
+  EXPECT_TRUE(*log->unfreeze(kept.id));
+  EXPECT_FALSE(*log->unfreeze(kept.id));
   EXPECT_EQ(visible(), 2u);
 
   // Only Unfreeze notices that the first is over; a reader notices the second, and another's Freeze the third.
-  const FreezeToken unnoticed = *log->Freeze(1);
+  const FreezeToken unnoticed = *log->freeze(1);
   wait();
-  EXPECT_FALSE(*log->Unfreeze(unnoticed.id));
+  EXPECT_FALSE(*log->unfreeze(unnoticed.id));
 
-  const FreezeToken expired = *log->Freeze(1);
+  const FreezeToken expired = *log->freeze(1);
   append(3);
-  const int64_t patience_end_ns = MonotonicNs() + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(MonotonicNs(), patience_end_ns) << "it holds readers for ever";
-  EXPECT_FALSE(*log->Unfreeze(expired.id));
+  const int64_t patience_end_ns = monotonic_ns() + 10'000'000'000;
+  while (visible() < 3) ASSERT_LT(monotonic_ns(), patience_end_ns) << "it holds readers for ever";
+  EXPECT_FALSE(*log->unfreeze(expired.id));
 
-  const FreezeToken replaced = *log->Freeze(1);
+  const FreezeToken replaced = *log->freeze(1);
   wait();
-  const FreezeToken next = *log->Freeze(kForEver);
-  EXPECT_FALSE(*log->Unfreeze(replaced.id));
+  const FreezeToken next = *log->freeze(kForEver);
+  EXPECT_FALSE(*log->unfreeze(replaced.id));
   append(4);
   EXPECT_EQ(visible(), 3u);
-  EXPECT_TRUE(*log->Unfreeze(next.id));
-  EXPECT_FALSE(log->Unfreeze(next.id + 1).ok());
+  EXPECT_TRUE(*log->unfreeze(next.id));
+  EXPECT_FALSE(log->unfreeze(next.id + 1).ok());
 }
 
 }  // namespace

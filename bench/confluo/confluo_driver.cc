@@ -28,7 +28,7 @@ namespace {
 
 using tapline::multilog::kPaperNet;
 using tapline::multilog::kPaperPorts;
-using tapline::multilog::MakePaperRow;
+using tapline::multilog::make_paper_row;
 using tapline::multilog::PaperRow;
 
 constexpr uint64_t kBatch = 1024;
@@ -41,13 +41,13 @@ struct Arguments {
   bool queries = false, untouched = false;
 };
 
-uint64_t Now(clockid_t id) {
+uint64_t clock_ns(clockid_t id) {
   timespec now;
   clock_gettime(id, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-std::vector<confluo::column_t> Columns() {
+std::vector<confluo::column_t> columns() {
   using Types = confluo::primitive_types;
   confluo::schema_builder builder;
   builder.add_column(Types::ULONG_TYPE(), "timestamp");
@@ -69,20 +69,20 @@ std::vector<confluo::column_t> Columns() {
 class Log : public confluo::atomic_multilog {
  public:
   Log(const std::string& folder, task_pool& pool)
-      : atomic_multilog("log", Columns(), folder, confluo::storage::IN_MEMORY, ::confluo::archival::archival_mode::OFF,
+      : atomic_multilog("log", columns(), folder, confluo::storage::IN_MEMORY, ::confluo::archival::archival_mode::OFF,
                         pool) {}
 
   // Calls `take` with each row of the expression.
   template <typename Take>
-  void Query(const std::string& text, Take take) {
+  void query(const std::string& text, Take take) {
     const auto parsed = confluo::parser::parse_expression(text);
     const auto expression = confluo::parser::compile_expression(parsed, schema_);
     auto plan = planner_.plan(expression);
-    Drain(plan.execute(rt_.get()).get(), take);
+    drain(plan.execute(rt_.get()).get(), take);
   }
 
   template <typename Take>
-  void StoredFilter(const std::string& name, Take take) {
+  void stored_filter(const std::string& name, Take take) {
     static const confluo::parser::compiled_expression all;
     size_t id = 0;
     filter_map_.get(name, id);
@@ -91,17 +91,17 @@ class Log : public confluo::atomic_multilog {
         new confluo::offset_iterator_cursor<confluo::monitor::filter::range_result::iterator>(found.begin(),
                                                                                               found.end(), rt_.get()));
     confluo::filter_record_cursor cursor(std::move(offsets), &data_log_, &schema_, all);
-    Drain(&cursor, take);
+    drain(&cursor, take);
   }
 
  private:
   template <typename Take>
-  static void Drain(confluo::record_cursor* cursor, Take take) {
+  static void drain(confluo::record_cursor* cursor, Take take) {
     for (; cursor->has_more(); cursor->advance()) take(static_cast<const uint8_t*>(cursor->get().data()));
   }
 };
 
-void Define(Log* log, const Arguments& arguments) {
+void define(Log* log, const Arguments& arguments) {
   for (uint64_t i = 0; i < arguments.indexes; ++i) log->add_index(kIndexes[i]);
   for (uint64_t i = 0; i < arguments.filters; ++i) {
     log->add_filter("f" + std::to_string(i), "src_ip==" + std::to_string(kPaperNet + i * 37 % 256) +
@@ -112,19 +112,19 @@ void Define(Log* log, const Arguments& arguments) {
 }
 
 // Batches that are offered in turn, prepared beforehand; only the times of their rows are rewritten.
-std::vector<confluo::record_batch> MakeRing(uint64_t seed) {
+std::vector<confluo::record_batch> make_ring(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {
     std::vector<PaperRow> rows;
-    for (uint64_t j = 0; j < kBatch; ++j) rows.push_back(MakePaperRow(i * kBatch + j, 0, seed));
+    for (uint64_t j = 0; j < kBatch; ++j) rows.push_back(make_paper_row(i * kBatch + j, 0, seed));
     ring[i].nrecords = kBatch;
     ring[i].blocks = {{0, std::string(reinterpret_cast<const char*>(rows.data()), kBatch * sizeof(PaperRow)), kBatch}};
   }
   return ring;
 }
 
-void Append(Log* log, confluo::record_batch* batch, uint64_t count) {
-  const uint64_t now = Now(CLOCK_REALTIME);
+void append(Log* log, confluo::record_batch* batch, uint64_t count) {
+  const uint64_t now = clock_ns(CLOCK_REALTIME);
   confluo::record_block& block = batch->blocks[0];
   auto* rows = reinterpret_cast<PaperRow*>(&block.data[0]);
   for (uint64_t j = 0; j < count; ++j) rows[j].time_ns = now;
@@ -137,7 +137,7 @@ void Append(Log* log, confluo::record_batch* batch, uint64_t count) {
 }
 
 // Covers rows, 8 bytes a row for each index, and a margin for Confluo's buckets, which double in size.
-void TouchMemory(const Arguments& arguments) {
+void touch_memory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
   std::vector<char*> pieces;
@@ -152,45 +152,45 @@ struct Ingested {
   double wall_s, cpu_s;
 };
 
-Ingested Ingest(Log* log, const Arguments& arguments) {
+Ingested ingest(Log* log, const Arguments& arguments) {
   std::atomic<uint64_t> ready{0};
   std::atomic<bool> go{false};
   std::vector<std::thread> threads;
   for (uint64_t i = 0; i < arguments.writers; ++i) {
     threads.emplace_back([&, i] {
       confluo::thread_manager::register_thread();
-      std::vector<confluo::record_batch> ring = MakeRing(i);
+      std::vector<confluo::record_batch> ring = make_ring(i);
       ready.fetch_add(1);
       while (!go.load()) {
       }
       uint64_t done = 0;
       for (size_t turn = 0; done < arguments.records / arguments.writers; ++turn, done += arguments.batch)
-        Append(log, &ring[turn % kBatches], arguments.batch);
+        append(log, &ring[turn % kBatches], arguments.batch);
       confluo::thread_manager::deregister_thread();
     });
   }
   while (ready.load() < arguments.writers) {
   }
-  const uint64_t wall = Now(CLOCK_MONOTONIC), cpu = Now(CLOCK_PROCESS_CPUTIME_ID);
+  const uint64_t wall = clock_ns(CLOCK_MONOTONIC), cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   go.store(true);
   for (auto& thread : threads) thread.join();
-  return {static_cast<double>(Now(CLOCK_MONOTONIC) - wall) / 1e9,
-          static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / 1e9};
+  return {static_cast<double>(clock_ns(CLOCK_MONOTONIC) - wall) / 1e9,
+          static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / 1e9};
 }
 
-double Median(std::vector<double> values) {
+double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
 // Reads the first and last 8 bytes of each row, as bench_multilog does.
 template <typename Run>
-void MeasureQuery(const char* name, uint64_t records, uint64_t* sum, Run run) {
+void measure_query(const char* name, uint64_t records, uint64_t* sum, Run run) {
   std::vector<double> times, cpu;
   uint64_t rows = 0;
   for (int i = 0; i < kRounds; ++i) {
     rows = 0;
-    const uint64_t begin = Now(CLOCK_MONOTONIC), used = Now(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     run([&](const uint8_t* row) {
       uint64_t first, last;
       std::memcpy(&first, row, 8);
@@ -198,41 +198,41 @@ void MeasureQuery(const char* name, uint64_t records, uint64_t* sum, Run run) {
       *sum += first + last;
       ++rows;
     });
-    times.push_back(static_cast<double>(Now(CLOCK_MONOTONIC) - begin) / 1e6);
-    cpu.push_back(static_cast<double>(Now(CLOCK_THREAD_CPUTIME_ID) - used) / 1e6);
+    times.push_back(static_cast<double>(clock_ns(CLOCK_MONOTONIC) - begin) / 1e6);
+    cpu.push_back(static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) / 1e6);
   }
   std::printf("{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"cpu_ms\": %.4g}\n", name,
-              static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), Median(times),
-              Median(cpu));
+              static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), median(times),
+              median(cpu));
 }
 
-std::string Equals(const char* field, uint64_t value) { return std::string(field) + "==" + std::to_string(value); }
+std::string equals(const char* field, uint64_t value) { return std::string(field) + "==" + std::to_string(value); }
 
-void RunQueries(Log* log, const Arguments& arguments) {
+void run_queries(Log* log, const Arguments& arguments) {
   const uint32_t seven = kPaperNet + 7, nine = kPaperNet + 9;
-  const std::string from = Equals("src_ip", seven), or_sign = "||", and_sign = "&&";
+  const std::string from = equals("src_ip", seven), or_sign = "||", and_sign = "&&";
   const std::pair<const char*, std::string> queries[] = {
       {"one field", from},
       {"two fields",
        from + "&&dst_ip>=" + std::to_string(kPaperNet + 8) + "&&dst_ip<=" + std::to_string(kPaperNet + 11)},
-      {"two fields, many", Equals("src_port", 80) + and_sign + Equals("dst_port", 443)},
-      {"or", from + or_sign + Equals("dst_ip", nine)},
+      {"two fields, many", equals("src_port", 80) + and_sign + equals("dst_port", 443)},
+      {"or", from + or_sign + equals("dst_ip", nine)},
       {"two unindexed", "bytes>=100&&bytes<=199&&window<=655"},
-      {"no match", Equals("src_ip", 0x0a090909)},
-      {"q1", from + and_sign + Equals("dst_ip", nine)},
-      {"q2", Equals("dst_ip", seven)},
-      {"q3", from + and_sign + Equals("dst_port", 443)},
-      {"q4", from + and_sign + Equals("src_port", 80) + and_sign + Equals("dst_ip", nine) + and_sign +
-                 Equals("dst_port", 443)},
-      {"q5", from + or_sign + Equals("dst_ip", seven)}};
+      {"no match", equals("src_ip", 0x0a090909)},
+      {"q1", from + and_sign + equals("dst_ip", nine)},
+      {"q2", equals("dst_ip", seven)},
+      {"q3", from + and_sign + equals("dst_port", 443)},
+      {"q4", from + and_sign + equals("src_port", 80) + and_sign + equals("dst_ip", nine) + and_sign +
+                 equals("dst_port", 443)},
+      {"q5", from + or_sign + equals("dst_ip", seven)}};
   uint64_t sum = 0;
   for (const auto& [name, text] : queries)
-    MeasureQuery(name, arguments.records, &sum, [&, &text = text](auto take) { log->Query(text, take); });
-  MeasureQuery("stored filter", arguments.records, &sum, [&](auto take) { log->StoredFilter("f0", take); });
+    measure_query(name, arguments.records, &sum, [&, &text = text](auto take) { log->query(text, take); });
+  measure_query("stored filter", arguments.records, &sum, [&](auto take) { log->stored_filter("f0", take); });
   std::fprintf(stderr, "checksum %llu\n", static_cast<unsigned long long>(sum % 1000));
 }
 
-Arguments Parse(int count, char** values) {
+Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
@@ -264,7 +264,7 @@ Arguments Parse(int count, char** values) {
 }
 
 // Confluo reads its memory limit, 1 GB by default, from a file that CONFLUO_CONF names.
-void LiftMemoryLimit(const std::string& folder) {
+void lift_memory_limit(const std::string& folder) {
   std::ofstream(folder + "/confluo.conf") << "max_memory: " << (uint64_t{64} << 30) << "\n";
   setenv("CONFLUO_CONF", (folder + "/confluo.conf").c_str(), 1);
 }
@@ -272,21 +272,21 @@ void LiftMemoryLimit(const std::string& folder) {
 }  // namespace
 
 int main(int count, char** values) {
-  const Arguments arguments = Parse(count, values);
+  const Arguments arguments = parse(count, values);
   char folder[] = "/tmp/confluo-driver-XXXXXX";
   if (mkdtemp(folder) == nullptr) {
     std::perror("mkdtemp");
     return 1;
   }
-  LiftMemoryLimit(folder);
-  if (!arguments.untouched) TouchMemory(arguments);
+  lift_memory_limit(folder);
+  if (!arguments.untouched) touch_memory(arguments);
   task_pool pool;
   auto* log = new Log(folder, pool);  // Not destroyed: freeing its buckets takes long, and the process ends.
-  Define(log, arguments);
-  const Ingested ingested = Ingest(log, arguments);
+  define(log, arguments);
+  const Ingested ingested = ingest(log, arguments);
   const double records = static_cast<double>(arguments.records) / 1e6;
   if (arguments.queries) {
-    RunQueries(log, arguments);
+    run_queries(log, arguments);
   } else {
     std::printf(
         "{\"writers\": %llu, \"indexes\": %llu, \"filters\": %llu, \"aggregates\": %llu, \"batch\": %llu, "

@@ -10,7 +10,7 @@
 
 namespace {
 
-double Seconds(const timeval& time) {
+double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
@@ -38,7 +38,7 @@ int main(int count, char** values) {
     std::perror(values[1]);
     return 1;
   }
-  std::fprintf(report, "%.6f %lld\n", Seconds(usage.ru_utime) + Seconds(usage.ru_stime),
+  std::fprintf(report, "%.6f %lld\n", seconds(usage.ru_utime) + seconds(usage.ru_stime),
                static_cast<long long>(usage.ru_maxrss) * 1024);
   std::fclose(report);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -19,7 +19,7 @@ constexpr size_t kFileHeader = 24, kRecordHeader = 16, kEthernetHeader = 14;
 constexpr uint32_t kLittleEndianMicroseconds = 0xa1b2c3d4;
 constexpr uint8_t kTcp = 6;
 
-uint16_t Load16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] << 8 | bytes[1]); }
+uint16_t load16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] << 8 | bytes[1]); }
 
 struct Segment {
   uint64_t from = 0, to = 0;  // address and port of each end
@@ -27,10 +27,10 @@ struct Segment {
 };
 
 // Returns false if the frame is not TCP over IPv4.
-bool Decode(const uint8_t* frame, size_t bytes, Segment* segment) {
-  if (bytes < kEthernetHeader + 40 || Load16(frame + 12) != 0x0800 || frame[kEthernetHeader + 9] != kTcp) return false;
+bool decode(const uint8_t* frame, size_t bytes, Segment* segment) {
+  if (bytes < kEthernetHeader + 40 || load16(frame + 12) != 0x0800 || frame[kEthernetHeader + 9] != kTcp) return false;
   const uint8_t* ip = frame + kEthernetHeader;
-  const size_t ip_header = (ip[0] & 15u) * 4, ip_total = Load16(ip + 2);
+  const size_t ip_header = (ip[0] & 15u) * 4, ip_total = load16(ip + 2);
   const uint8_t* tcp = ip + ip_header;
   if (ip_total > bytes - kEthernetHeader || ip_header + 20 > ip_total) return false;
   const size_t headers = ip_header + (static_cast<unsigned>(tcp[12]) >> 4) * 4;
@@ -38,8 +38,8 @@ bool Decode(const uint8_t* frame, size_t bytes, Segment* segment) {
   uint32_t source, destination;
   std::memcpy(&source, ip + 12, 4);
   std::memcpy(&destination, ip + 16, 4);
-  *segment = {uint64_t{source} << 16 | Load16(tcp),
-              uint64_t{destination} << 16 | Load16(tcp + 2),
+  *segment = {uint64_t{source} << 16 | load16(tcp),
+              uint64_t{destination} << 16 | load16(tcp + 2),
 
               {reinterpret_cast<const char*>(ip) + headers, ip_total - headers}};
   return true;
@@ -47,19 +47,19 @@ bool Decode(const uint8_t* frame, size_t bytes, Segment* segment) {
 
 class Matcher {
  public:
-  void Add(const Segment& segment) {
+  void add(const Segment& segment) {
     if (segment.payload.starts_with("GET "))
-      open_[Connection(segment.from, segment.to)] = Word(segment.payload.substr(4));
+      open_[connection(segment.from, segment.to)] = word(segment.payload.substr(4));
     else if (segment.payload.starts_with("HTTP/1.") && segment.payload.size() >= 12)
-      Answer(Connection(segment.to, segment.from), segment.payload.substr(9, 3));
+      answer(connection(segment.to, segment.from), segment.payload.substr(9, 3));
   }
 
  private:
-  static std::string_view Word(std::string_view text) { return text.substr(0, text.find(' ')); }
+  static std::string_view word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-  static uint64_t Connection(uint64_t client, uint64_t server) { return client * 0x9e3779b97f4a7c15 ^ server; }
+  static uint64_t connection(uint64_t client, uint64_t server) { return client * 0x9e3779b97f4a7c15 ^ server; }
 
-  void Answer(uint64_t connection, std::string_view status) {
+  void answer(uint64_t connection, std::string_view status) {
     std::string& url = open_[connection];
     if (!url.empty()) std::printf("%s\t%.3s\n", url.c_str(), status.data());
     url.clear();
@@ -69,7 +69,7 @@ class Matcher {
       open_;  // the URL of each connection's last request, empty once it was answered
 };
 
-bool Read(std::FILE* file, uint8_t* to, size_t bytes) { return std::fread(to, 1, bytes, file) == bytes; }
+bool read(std::FILE* file, uint8_t* to, size_t bytes) { return std::fread(to, 1, bytes, file) == bytes; }
 
 }  // namespace
 
@@ -77,19 +77,19 @@ int main(int count, char** values) {
   std::FILE* file = count == 2 ? std::fopen(values[1], "rb") : nullptr;
   std::vector<uint8_t> frame(1 << 18);
   uint32_t magic = 0;
-  if (file != nullptr && Read(file, frame.data(), kFileHeader)) std::memcpy(&magic, frame.data(), 4);
+  if (file != nullptr && read(file, frame.data(), kFileHeader)) std::memcpy(&magic, frame.data(), 4);
   if (magic != kLittleEndianMicroseconds) {
     std::fprintf(stderr, "usage: packet_matcher FILE.pcap (classic, little-endian, microseconds)\n");
     return 2;
   }
   Matcher matcher;
   uint8_t header[kRecordHeader];
-  while (Read(file, header, sizeof header)) {
+  while (read(file, header, sizeof header)) {
     uint32_t captured;
     std::memcpy(&captured, header + 8, 4);
-    if (captured > frame.size() || !Read(file, frame.data(), captured)) break;
+    if (captured > frame.size() || !read(file, frame.data(), captured)) break;
     Segment segment;
-    if (Decode(frame.data(), captured, &segment)) matcher.Add(segment);
+    if (decode(frame.data(), captured, &segment)) matcher.add(segment);
   }
   std::fclose(file);
 }

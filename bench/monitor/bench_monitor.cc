@@ -59,10 +59,10 @@ constexpr Mode kOtherModes[] = {{"run-to-completion", 2, 2, false}, {"pipeline",
 constexpr Target kTargets[] = {
     {"tcp_flow_key", 64, 100}, {"tcp_conn_time", 64, 45}, {"tcp_pkt_size", 64, 100}, {"http_get", 256, 300}};
 
-double LinePackets(uint32_t bytes) { return kTenGigabit / 8 / (bytes + kGapBytes); }
-double Rounded(double value) { return std::round(value * 10) / 10; }
+double line_packets(uint32_t bytes) { return kTenGigabit / 8 / (bytes + kGapBytes); }
+double rounded(double value) { return std::round(value * 10) / 10; }
 
-TrafficOptions TrafficFor(const std::string& parser, uint32_t bytes, uint32_t flows) {
+TrafficOptions traffic_for(const std::string& parser, uint32_t bytes, uint32_t flows) {
   return {.kind = parser == "http_get" ? TrafficKind::kHttpGet : TrafficKind::kTcp,
           .frame_bytes = bytes - kChecksumBytes,
           .flows = flows};
@@ -71,70 +71,70 @@ TrafficOptions TrafficFor(const std::string& parser, uint32_t bytes, uint32_t fl
 class Bench {
  public:
   explicit Bench(const Arguments& arguments) : arguments_(arguments) {
-    hugepages_ = ProvideHugepages();
+    hugepages_ = provide_hugepages();
     if (!hugepages_) std::fprintf(stderr, "warning: no hugepages: ordinary memory is slower\n");
   }
 
-  void Figure5() {
+  void figure5() {
     for (uint32_t flows : {1000u, 1'000'000u}) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
-        if (!Wanted(bytes, flows)) continue;
-        if (flows == 1000) figure5_.push_back(Baseline(Subject::kTestpmd, "testpmd rxonly", bytes, flows));
+        if (!wanted(bytes, flows)) continue;
+        if (flows == 1000) figure5_.push_back(baseline(Subject::kTestpmd, "testpmd rxonly", bytes, flows));
         for (const Target& target : kTargets) {
-          if (Wanted(target.parser)) figure5_.push_back(OneParser(target.parser, bytes, flows));
+          if (wanted(target.parser)) figure5_.push_back(one_parser(target.parser, bytes, flows));
         }
       }
     }
   }
 
   // If two threads share a core, or a collector forwards packets, wall-clock time counts, not CPU time.
-  void Modes() {
+  void modes() {
     for (const Mode& mode : kOtherModes) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
         for (const Target& target : kTargets) {
-          if (Wanted(bytes, 1000) && Wanted(target.parser)) figure5_.push_back(InMode(mode, target.parser, bytes));
+          if (wanted(bytes, 1000) && wanted(target.parser)) figure5_.push_back(in_mode(mode, target.parser, bytes));
         }
       }
     }
   }
 
   // With a query that has TO: each packet is decoded and matched, none is absorbed.
-  void Matched() {
+  void matched() {
     for (const Target& target : kTargets) {
-      if (!Wanted(target.parser) || !Wanted(target.bytes, 1000)) continue;
-      matched_.push_back(OneParser(target.parser, target.bytes, 1000, true));
+      if (!wanted(target.parser) || !wanted(target.bytes, 1000)) continue;
+      matched_.push_back(one_parser(target.parser, target.bytes, 1000, true));
     }
   }
 
-  void Flows() {
+  void flows() {
     for (const Target& target : kTargets) {
       for (uint32_t flows : {100u, 1000u, 10'000u, 100'000u, 300'000u, 1'000'000u}) {
-        if (Wanted(target.parser) && Wanted(target.bytes, flows)) {
-          flows_.push_back(OneParser(target.parser, target.bytes, flows));
+        if (wanted(target.parser) && wanted(target.bytes, flows)) {
+          flows_.push_back(one_parser(target.parser, target.bytes, flows));
         }
       }
     }
   }
 
-  void Time() {
+  void time() {
     for (const Target& target : kTargets) {
-      if (Wanted(target.parser) && Wanted(target.bytes, 1000)) time_.push_back(OverTime(target));
+      if (wanted(target.parser) && wanted(target.bytes, 1000)) time_.push_back(over_time(target));
     }
   }
 
-  ordered_json Json() const {
-    return {{"tsc_hz", TscHz()}, {"hugepages", hugepages_}, {"figure5", figure5_}, {"matched", matched_},
-            {"flows", flows_},   {"time", time_},           {"targets", Targets()}};
+  ordered_json json() const {
+    return {{"tsc_hz", tsc_hz()}, {"hugepages", hugepages_}, {"figure5", figure5_}, {"matched", matched_},
+            {"flows", flows_},    {"time", time_},           {"targets", targets()}};
   }
   bool failed() const { return failed_; }
 
  private:
-  bool Wanted(const std::string& parser) const { return arguments_.parser.empty() || arguments_.parser == parser; }
-  bool Wanted(uint32_t bytes, uint32_t flows) const {
+  bool wanted(const std::string& parser) const { return arguments_.parser.empty() || arguments_.parser == parser; }
+  bool wanted(uint32_t bytes, uint32_t flows) const {
     return (arguments_.bytes == 0 || arguments_.bytes == bytes) && (arguments_.flows == 0 || arguments_.flows == flows);
   }
 
-  Trial TrialFor(Subject subject, const TrafficOptions& traffic) const {
+  Trial trial_for(Subject subject, const TrafficOptions& traffic) const {
     Trial trial{.subject = subject, .traffic = traffic, .monitor = {}};
     trial.monitor.output = "null";
     trial.seconds = arguments_.seconds;
@@ -143,16 +143,16 @@ class Bench {
     return trial;
   }
 
-  std::optional<Measured> Try(const Trial& trial, const std::string& what) {
-    Measured measured = Run(trial);
+  std::optional<Measured> attempt(const Trial& trial, const std::string& what) {
+    Measured measured = run(trial);
     if (measured.error.empty()) return measured;
     failed_ = true;
     std::fprintf(stderr, "error: %s: %s\n", what.c_str(), measured.error.c_str());
     return std::nullopt;
   }
 
-  static ordered_json Row(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured,
-                          const Mode& mode = kRunToCompletion) {
+  static ordered_json row_of(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured,
+                             const Mode& mode = kRunToCompletion) {
     const double per_second = measured.packets_per_second;
     return {{"name", name},
             {"mode", mode.name},
@@ -160,27 +160,27 @@ class Bench {
             {"lost_share", measured.lost_share},
             {"bytes", bytes},
             {"flows", flows},
-            {"cycles_per_packet", Rounded(measured.cycles_per_packet)},
+            {"cycles_per_packet", rounded(measured.cycles_per_packet)},
             {"packets_per_second", std::round(per_second)},
-            {"gigabits_per_second", Rounded(per_second * (bytes + kGapBytes) * 8 / 1e9)},
-            {"share_of_10gbe", Rounded(per_second / LinePackets(bytes) * 100) / 100}};
+            {"gigabits_per_second", rounded(per_second * (bytes + kGapBytes) * 8 / 1e9)},
+            {"share_of_10gbe", rounded(per_second / line_packets(bytes) * 100) / 100}};
   }
 
-  ordered_json InMode(const Mode& mode, const std::string& parser, uint32_t bytes) {
-    Trial trial = TrialFor(Subject::kMonitor, TrafficFor(parser, bytes, 1000));
+  ordered_json in_mode(const Mode& mode, const std::string& parser, uint32_t bytes) {
+    Trial trial = trial_for(Subject::kMonitor, traffic_for(parser, bytes, 1000));
     trial.monitor.parser = {parser};
     trial.monitor.lanes = mode.lanes;
     if (mode.workers) trial.monitor.workers = {parser};
     trial.cores = mode.cores;
     trial.seconds = std::min(trial.seconds, 0.5);
-    auto measured = Try(trial, parser);
+    auto measured = attempt(trial, parser);
     if (!measured) return {};
-    ordered_json row = Row(parser, bytes, 1000, *measured, mode);
-    Tell(row);
+    ordered_json row = row_of(parser, bytes, 1000, *measured, mode);
+    tell(row);
     return row;
   }
 
-  static void Tell(const ordered_json& row) {
+  static void tell(const ordered_json& row) {
     std::fprintf(stderr, "%-17s %d  %-16s %5u B %8u flows %8.1f Mpps %7.1f cycles",
                  row["mode"].get<std::string>().c_str(), row["cores"].get<int>(),
                  row["name"].get<std::string>().c_str(), row["bytes"].get<uint32_t>(), row["flows"].get<uint32_t>(),
@@ -192,16 +192,16 @@ class Bench {
     std::fprintf(stderr, "\n");
   }
 
-  ordered_json Baseline(Subject subject, const std::string& name, uint32_t bytes, uint32_t flows) {
-    auto measured = Try(TrialFor(subject, TrafficFor("", bytes, flows)), name);
+  ordered_json baseline(Subject subject, const std::string& name, uint32_t bytes, uint32_t flows) {
+    auto measured = attempt(trial_for(subject, traffic_for("", bytes, flows)), name);
     if (!measured) return {};
-    ordered_json row = Row(name, bytes, flows, *measured);
-    Tell(row);
+    ordered_json row = row_of(name, bytes, flows, *measured);
+    tell(row);
     return row;
   }
 
   // Writes a plan file with a query for the parser's tuples of everything that goes to the servers.
-  static std::string PlanFor(const std::string& parser) {
+  static std::string plan_for(const std::string& parser) {
     const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
     std::ofstream(path) << ordered_json{{"format", 1},
                                         {"query", "matched"},
@@ -213,25 +213,25 @@ class Bench {
 
   // Measures the receive loop alone just before and just after, so that a change of the machine's speed shows and
   // counts half.
-  ordered_json OneParser(const std::string& parser, uint32_t bytes, uint32_t flows, bool matched = false) {
-    const TrafficOptions traffic = TrafficFor(parser, bytes, flows);
-    Trial trial = TrialFor(Subject::kMonitor, traffic);
+  ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool matched = false) {
+    const TrafficOptions traffic = traffic_for(parser, bytes, flows);
+    Trial trial = trial_for(Subject::kMonitor, traffic);
     if (matched) {
-      trial.monitor.plan = {PlanFor(parser)};
+      trial.monitor.plan = {plan_for(parser)};
     } else {
       trial.monitor.parser = {parser};
     }
-    Trial receive = TrialFor(Subject::kReceiveLoop, traffic);
+    Trial receive = trial_for(Subject::kReceiveLoop, traffic);
     receive.seconds = std::min(receive.seconds, 0.3);
-    auto before = Try(receive, "receive loop");
-    auto measured = Try(trial, parser);
-    auto after = Try(receive, "receive loop");
+    auto before = attempt(receive, "receive loop");
+    auto measured = attempt(trial, parser);
+    auto after = attempt(receive, "receive loop");
     for (const std::string& path : trial.monitor.plan) unlink(path.c_str());
     if (!before || !measured || !after) return {};
     const double receive_cycles = (before->cycles_per_packet + after->cycles_per_packet) / 2;
-    ordered_json row = Row(parser, bytes, flows, *measured);
-    row["receive_cycles"] = Rounded(receive_cycles);
-    row["added_cycles"] = Rounded(measured->cycles_per_packet - receive_cycles);
+    ordered_json row = row_of(parser, bytes, flows, *measured);
+    row["receive_cycles"] = rounded(receive_cycles);
+    row["added_cycles"] = rounded(measured->cycles_per_packet - receive_cycles);
     const auto& accounting = measured->accounting;
     const auto& query = accounting["queries"].begin().value();
     const double packets = query["packets_in"].get<double>();
@@ -240,15 +240,15 @@ class Bench {
       failed_ = true;
       std::fprintf(stderr, "error: packets are missing: %s\n", accounting.dump().c_str());
     }
-    Tell(row);
+    tell(row);
     return row;
   }
 
-  ordered_json OverTime(const Target& target) {
-    Trial trial = TrialFor(Subject::kMonitor, TrafficFor(target.parser, target.bytes, 1000));
+  ordered_json over_time(const Target& target) {
+    Trial trial = trial_for(Subject::kMonitor, traffic_for(target.parser, target.bytes, 1000));
     trial.monitor.parser = {target.parser};
     trial.seconds = arguments_.quick ? 3 : 12;
-    auto measured = Try(trial, target.parser);
+    auto measured = attempt(trial, target.parser);
     if (!measured) return {};
     std::map<int, std::pair<double, int>> seconds;
     for (const Window& window : measured->windows) {
@@ -257,12 +257,12 @@ class Bench {
       ++count;
     }
     ordered_json cycles = ordered_json::array();
-    for (const auto& [second, total] : seconds) cycles.push_back(Rounded(total.first / total.second));
+    for (const auto& [second, total] : seconds) cycles.push_back(rounded(total.first / total.second));
     std::fprintf(stderr, "%-16s cycles second by second: %s\n", target.parser, cycles.dump().c_str());
     return {{"name", target.parser}, {"bytes", target.bytes}, {"flows", 1000}, {"cycles_by_second", cycles}};
   }
 
-  ordered_json Targets() const {
+  ordered_json targets() const {
     ordered_json rows = ordered_json::array();
     for (const Target& target : kTargets) {
       for (const ordered_json& row : figure5_) {
@@ -284,7 +284,7 @@ class Bench {
   std::vector<ordered_json> figure5_, matched_, flows_, time_;
 };
 
-[[noreturn]] void Usage(int code) {
+[[noreturn]] void usage(int code) {
   std::fprintf(code == 0 ? stdout : stderr,
                "bench_monitor: what a packet costs tapline-monitor, beside its receive loop and dpdk-testpmd\n"
                "  --json          results as JSON on standard output\n"
@@ -297,18 +297,18 @@ class Bench {
   std::exit(code);
 }
 
-Arguments Parse(int argc, char** argv) {
+Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--help") Usage(0);
+    if (name == "--help") usage(0);
     if (name == "--json") {
       arguments.json = true;
     } else if (name == "--quick") {
       arguments.quick = true;
       arguments.seconds = 0.3;
     } else if (++i == argc) {
-      Usage(2);
+      usage(2);
     } else if (name == "--parser") {
       arguments.parser = argv[i];
     } else if (name == "--bytes") {
@@ -320,22 +320,22 @@ Arguments Parse(int argc, char** argv) {
     } else if (name == "--only") {
       arguments.only = argv[i];
     } else {
-      Usage(2);
+      usage(2);
     }
   }
   return arguments;
 }
 
-int Main(int argc, char** argv) {
-  const Arguments arguments = Parse(argc, argv);
+int main(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
   Bench bench(arguments);
   const auto part = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
-  if (part("figure5")) bench.Figure5();
-  if (part("modes") && !arguments.quick) bench.Modes();
-  if (part("matched")) bench.Matched();
-  if (part("flows") && !arguments.quick) bench.Flows();
-  if (part("time")) bench.Time();
-  const ordered_json results = bench.Json();
+  if (part("figure5")) bench.figure5();
+  if (part("modes") && !arguments.quick) bench.modes();
+  if (part("matched")) bench.matched();
+  if (part("flows") && !arguments.quick) bench.flows();
+  if (part("time")) bench.time();
+  const ordered_json results = bench.json();
   if (arguments.json) std::printf("%s\n", results.dump(1).c_str());
   for (const auto& target : results["targets"]) {
     std::fprintf(stderr, "%-16s at %4u B: %6.1f cycles added, target %3.0f: %s\n",
@@ -349,4 +349,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tapline::bench
 
-int main(int argc, char** argv) { return tapline::bench::Main(argc, argv); }
+int main(int argc, char** argv) { return tapline::bench::main(argc, argv); }

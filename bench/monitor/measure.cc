@@ -67,44 +67,44 @@ class SharedFile {
   Shared* shared_ = nullptr;
 };
 
-std::string NullDevice(const Trial& trial) {
+std::string null_device(const Trial& trial) {
   return "net_null0,size=" + std::to_string(trial.traffic.frame_bytes) + ",copy=0";
 }
 
 // ---- In the measured process ----
 
-int ReceiveLoop(const Trial& trial) {
+int receive_loop(const Trial& trial) {
   PortOptions options;
-  options.vdev = NullDevice(trial);
+  options.vdev = null_device(trial);
   options.memory_mib = trial.monitor.memory_mib;
   PortSource source(std::make_shared<Port>(options), 0);
-  Status status = source.Start();
+  Status status = source.start();
   if (!status.ok()) {
     dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());
     return 1;
   }
   std::array<RawPacket, kBurstPackets> burst;
-  while (!stop.load(std::memory_order_relaxed)) source.Poll(burst);
-  source.Stop();
+  while (!stop.load(std::memory_order_relaxed)) source.poll(burst);
+  source.stop();
   return 0;
 }
 
 // Reports on standard error, which the parent reads.
-int Monitor(const Trial& trial) {
+int monitor(const Trial& trial) {
   MonitorConfig config = trial.monitor;
-  config.vdev = NullDevice(trial);
+  config.vdev = null_device(trial);
   config.busy = true;
   MessageReporter reporter(-1, Reporter::Format::kJson);
-  Status status = RunMonitor(config, &reporter, &stop);
+  Status status = run_monitor(config, &reporter, &stop);
   if (!status.ok()) dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
 }
 
-[[noreturn]] void Testpmd(const Trial& trial, int report_fd) {
+[[noreturn]] void testpmd(const Trial& trial, int report_fd) {
   setenv("LD_PRELOAD", kTrafficLibrary, 1);
   // The same number of buffers, of the same size and behind the same cache as PortSource's; two logical cores on one
   // processor, one of which only waits.
-  const std::string device = "--vdev=" + NullDevice(trial);
+  const std::string device = "--vdev=" + null_device(trial);
   const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
   const char* arguments[] = {"dpdk-testpmd",
                              "--lcores=0@1,1@1",
@@ -130,36 +130,36 @@ int Monitor(const Trial& trial) {
   _exit(127);
 }
 
-void StayOn(int first_core, int cores) {
+void stay_on(int first_core, int cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (int i = 0; i < cores; ++i) CPU_SET(first_core + i, &set);
   sched_setaffinity(0, sizeof set, &set);
 }
 
-[[noreturn]] void Child(const Trial& trial, const std::string& shared_path, int report_fd, int input_fd) {
+[[noreturn]] void run_child(const Trial& trial, const std::string& shared_path, int report_fd, int input_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setenv(kSharedVariable, shared_path.c_str(), 1);
   std::signal(SIGTERM, [](int) { stop = true; });
   setpriority(PRIO_PROCESS, 0, -10);
   if (trial.subject == Subject::kTestpmd) {
     dup2(input_fd, STDIN_FILENO);
-    Testpmd(trial, report_fd);
+    testpmd(trial, report_fd);
   }
-  StayOn(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - trial.cores, trial.cores);
+  stay_on(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - trial.cores, trial.cores);
   dup2(report_fd, STDERR_FILENO);
-  _exit(trial.subject == Subject::kMonitor ? Monitor(trial) : ReceiveLoop(trial));
+  _exit(trial.subject == Subject::kMonitor ? monitor(trial) : receive_loop(trial));
 }
 
 // ---- In the benchmark ----
 
 // Reads until no more data came for `for_ms`, or the writers are gone.
-void ReadFor(int fd, int for_ms, std::string* text) {
+void read_for(int fd, int for_ms, std::string* text) {
   pollfd wanted = {fd, POLLIN, 0};
-  const int64_t until_ns = MonotonicNs() + for_ms * int64_t{1'000'000};
+  const int64_t until_ns = monotonic_ns() + for_ms * int64_t{1'000'000};
   char buffer[4096];
   while (true) {
-    const auto left_ms = static_cast<int>((until_ns - MonotonicNs()) / 1'000'000);
+    const auto left_ms = static_cast<int>((until_ns - monotonic_ns()) / 1'000'000);
     if (left_ms < 0 || poll(&wanted, 1, left_ms) <= 0) return;
     const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got <= 0) return;
@@ -167,44 +167,44 @@ void ReadFor(int fd, int for_ms, std::string* text) {
   }
 }
 
-bool WaitForTraffic(pid_t child, const volatile uint32_t* samples, int report_fd, std::string* report) {
-  const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(kPatienceS * 1e9);
-  while (*samples == 0 && MonotonicNs() < until_ns) {
+bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_fd, std::string* report) {
+  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kPatienceS * 1e9);
+  while (*samples == 0 && monotonic_ns() < until_ns) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child) break;
-    ReadFor(report_fd, 10, report);
+    read_for(report_fd, 10, report);
   }
   return *samples != 0;
 }
 
 // Reads until the warm-up is over, by the clock and by the rounds over all connections, and then for the measured time.
-void ReadWhileMeasured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
-  const int64_t least_ns = MonotonicNs() + static_cast<int64_t>(trial.warm_up_s * 1e9);
+void read_while_measured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
+  const int64_t least_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
   const int64_t most_ns = least_ns + static_cast<int64_t>(kPatienceS * 1e9);
   const auto is_warm = [&] {
     const uint32_t count = *const_cast<const volatile uint32_t*>(&queue.count);
     return queue.samples[count - 1].packets >= kWarmUpRounds * trial.traffic.flows;
   };
-  while (MonotonicNs() < least_ns || (!is_warm() && MonotonicNs() < most_ns)) ReadFor(report_fd, 10, report);
-  ReadFor(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
+  while (monotonic_ns() < least_ns || (!is_warm() && monotonic_ns() < most_ns)) read_for(report_fd, 10, report);
+  read_for(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
 }
 
 // Ends the child, by force after a while. Returns true if it ended normally.
-bool End(pid_t child, int report_fd, std::string* report) {
+bool end(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
-  const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(kPatienceS * 1e9);
+  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kPatienceS * 1e9);
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (MonotonicNs() > until_ns) kill(child, SIGKILL);
-    ReadFor(report_fd, 5, report);
+    if (monotonic_ns() > until_ns) kill(child, SIGKILL);
+    read_for(report_fd, 5, report);
   }
-  ReadFor(report_fd, 0, report);
+  read_for(report_fd, 0, report);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 // The queue's samples from the end of the warm-up on, for the requested time.
-void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
-  const double hz = TscHz();
+void add_queue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
+  const double hz = tsc_hz();
   if (queue.count == 0) return;
   const Sample* first = nullptr;
   const Sample* last = nullptr;
@@ -235,43 +235,43 @@ void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured)
   measured->cycles_per_packet = cpu_s * hz / packets;
 }
 
-nlohmann::json AccountingOf(const std::string& report) {
+nlohmann::json accounting_of(const std::string& report) {
   const size_t at = report.rfind("{\"event\":\"end\"");
   if (at == std::string::npos) return {};
   const auto event = nlohmann::json::parse(report.substr(at, report.find('\n', at) - at), nullptr, false);
   return event.is_object() ? event["accounting"] : nlohmann::json();
 }
 
-int HugepagesNow() {
+int hugepages_now() {
   std::ifstream file(kHugepagesFile);
   int pages = 0;
   file >> pages;
   return pages;
 }
-void ReserveHugepages(int pages) { std::ofstream(kHugepagesFile) << pages << std::endl; }
+void reserve_hugepages(int pages) { std::ofstream(kHugepagesFile) << pages << std::endl; }
 
 }  // namespace
 
-double TscHz() {
+double tsc_hz() {
   static const double hz = [] {
-    const int64_t begin_ns = MonotonicNs();
+    const int64_t begin_ns = monotonic_ns();
     const uint64_t begin = rte_rdtsc();
     usleep(100'000);
-    return static_cast<double>(rte_rdtsc() - begin) * 1e9 / static_cast<double>(MonotonicNs() - begin_ns);
+    return static_cast<double>(rte_rdtsc() - begin) * 1e9 / static_cast<double>(monotonic_ns() - begin_ns);
   }();
   return hz;
 }
 
-bool ProvideHugepages() {
-  static const int before = HugepagesNow();
+bool provide_hugepages() {
+  static const int before = hugepages_now();
   if (before < kHugepages) {
-    ReserveHugepages(kHugepages);
-    std::atexit([] { ReserveHugepages(before); });
+    reserve_hugepages(kHugepages);
+    std::atexit([] { reserve_hugepages(before); });
   }
-  return HugepagesNow() >= kHugepages / 2;
+  return hugepages_now() >= kHugepages / 2;
 }
 
-Measured Run(const Trial& trial) {
+Measured run(const Trial& trial) {
   Measured measured;
   SharedFile shared(trial.traffic);
   int report[2], input[2];
@@ -280,13 +280,13 @@ Measured Run(const Trial& trial) {
     return measured;
   }
   const pid_t child = fork();
-  if (child == 0) Child(trial, shared.path(), report[1], input[0]);
+  if (child == 0) run_child(trial, shared.path(), report[1], input[0]);
   close(report[1]);
   close(input[0]);
   std::string text;
-  const bool started = WaitForTraffic(child, &shared.get()->queues[0].count, report[0], &text);
-  if (started) ReadWhileMeasured(shared.get()->queues[0], trial, report[0], &text);
-  const bool ended_well = End(child, report[0], &text);
+  const bool started = wait_for_traffic(child, &shared.get()->queues[0].count, report[0], &text);
+  if (started) read_while_measured(shared.get()->queues[0], trial, report[0], &text);
+  const bool ended_well = end(child, report[0], &text);
   close(report[0]);
   close(input[1]);
   if (!started || !ended_well) {
@@ -294,8 +294,8 @@ Measured Run(const Trial& trial) {
         text.empty() ? "the measured process failed" : text.substr(text.size() - std::min<size_t>(text.size(), 500));
     return measured;
   }
-  for (const QueueSamples& queue : shared.get()->queues) AddQueue(queue, trial, &measured);
-  measured.accounting = AccountingOf(text);
+  for (const QueueSamples& queue : shared.get()->queues) add_queue(queue, trial, &measured);
+  measured.accounting = accounting_of(text);
   if (measured.accounting.is_object()) {
     const auto& query = measured.accounting["queries"].begin().value();
     measured.lost_share = 1 - query["packets_out"].get<double>() / query["packets_in"].get<double>();

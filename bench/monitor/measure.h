@@ -14,7 +14,7 @@ namespace tapline::bench {
 
 enum class Subject : uint8_t {
   kReceiveLoop,  // polls the port as the monitor does, and ignores the packets
-  kMonitor,      // RunMonitor(): all of tapline-monitor
+  kMonitor,      // run_monitor(): all of tapline-monitor
   kTestpmd,      // dpdk-testpmd --forward-mode=rxonly, same traffic, burst and mempool
 };
 
@@ -47,13 +47,13 @@ struct Measured {
 };
 
 // The frequency of the time stamp counter.
-double TscHz();
+double tsc_hz();
 
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.
-Measured Run(const Trial& trial);
+Measured run(const Trial& trial);
 
 // Returns true if DPDK can get hugepages. If there are none and this process has the right, reserves some until it
 // ends.
-bool ProvideHugepages();
+bool provide_hugepages();
 
 }  // namespace tapline::bench

@@ -13,11 +13,11 @@ constexpr uint8_t kFin = 0x01, kSyn = 0x02, kPsh = 0x08, kAck = 0x10;
 constexpr uint32_t kIpAt = 14, kTcpAt = 34;
 constexpr uint32_t kFirstData = 3, kClientFin = 198, kServerFin = 199;
 
-void Put16(uint8_t* at, uint32_t value) {
+void put16(uint8_t* at, uint32_t value) {
   const auto bytes = __builtin_bswap16(static_cast<uint16_t>(value));
   std::memcpy(at, &bytes, sizeof bytes);
 }
-void Put32(uint8_t* at, uint32_t value) {
+void put32(uint8_t* at, uint32_t value) {
   const uint32_t bytes = __builtin_bswap32(value);
   std::memcpy(at, &bytes, sizeof bytes);
 }
@@ -26,7 +26,7 @@ constexpr std::string_view kLeastRequest = "GET / HTTP/1.1\r\n\r\n";
 
 // A GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if it has
 // one. REQUIRES: bytes >= kLeastRequest.size().
-std::string Request(uint32_t bytes, uint32_t* number_at) {
+std::string request(uint32_t bytes, uint32_t* number_at) {
   const std::string least(kLeastRequest);
   std::string head = "GET /item/0000 HTTP/1.1\r\nHost: shop\r\n";
   if (head.size() + 2 > bytes) head = "GET /0000 HTTP/1.1\r\n";
@@ -56,11 +56,11 @@ Traffic::Traffic(const TrafficOptions& options)
   ip[8] = 64;
   ip[9] = 6;
   template_[kTcpAt + 12] = 5 << 4;
-  Put16(template_.data() + kTcpAt + 14, 65535);
+  put16(template_.data() + kTcpAt + 14, 65535);
   std::string payload(payload_bytes_, 'x');
   if (options.kind == TrafficKind::kHttpGet) {
     in_pieces_ = payload_bytes_ < kLeastRequest.size();
-    if (!in_pieces_) payload = Request(payload_bytes_, &request_number_at_);
+    if (!in_pieces_) payload = request(payload_bytes_, &request_number_at_);
   }
   std::copy_n(payload.begin(), payload_bytes_, template_.begin() + kHeaderBytes);
   for (uint32_t i = 0; i < strides_.size(); ++i) {
@@ -70,9 +70,9 @@ Traffic::Traffic(const TrafficOptions& options)
   }
 }
 
-void Traffic::Prepare(uint8_t* frame) const { std::memcpy(frame, template_.data(), template_.size()); }
+void Traffic::prepare(uint8_t* frame) const { std::memcpy(frame, template_.data(), template_.size()); }
 
-uint32_t Traffic::NextFlow() {
+uint32_t Traffic::next_flow() {
   const uint32_t flow = flow_;
   if (++in_round_ == options_.flows) {
     in_round_ = 0;
@@ -83,9 +83,9 @@ uint32_t Traffic::NextFlow() {
   return flow;
 }
 
-void Traffic::Next(uint8_t* frame) {
+void Traffic::next(uint8_t* frame) {
   const uint32_t round = round_;
-  const uint32_t flow = NextFlow() + options_.first_flow;
+  const uint32_t flow = next_flow() + options_.first_flow;
   const uint32_t age = round + flow * 37;  // 37 and 200 have no common factor: all ages are equally frequent
   const uint32_t at = age % kConnectionPackets;
   const uint32_t life = age / kConnectionPackets;
@@ -109,12 +109,12 @@ void Traffic::Next(uint8_t* frame) {
   const uint32_t client_port = 32768u + (flow * 0x9e37u >> 3 & 0x7fff);
   uint8_t* ip = frame + kIpAt;
   uint8_t* tcp = frame + kTcpAt;
-  Put16(ip + 2, 40 + (is_data ? payload_bytes_ : 0));
-  Put32(ip + 12, from_server ? server_ip : client_ip);
-  Put32(ip + 16, from_server ? client_ip : server_ip);
-  Put32(tcp, from_server ? 80u << 16 | client_port : client_port << 16 | 80u);
-  Put32(tcp + 4, from_server ? server_next : client_next);
-  Put32(tcp + 8, at == 0 ? 0 : from_server ? client_next : server_next);
+  put16(ip + 2, 40 + (is_data ? payload_bytes_ : 0));
+  put32(ip + 12, from_server ? server_ip : client_ip);
+  put32(ip + 16, from_server ? client_ip : server_ip);
+  put32(tcp, from_server ? 80u << 16 | client_port : client_port << 16 | 80u);
+  put32(tcp + 4, from_server ? server_next : client_next);
+  put32(tcp + 8, at == 0 ? 0 : from_server ? client_next : server_next);
   tcp[13] = flags;
   if (in_pieces_ && is_data) {
     for (uint32_t i = 0; i < payload_bytes_; ++i) {

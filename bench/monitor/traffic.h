@@ -35,12 +35,12 @@ class Traffic {
   explicit Traffic(const TrafficOptions& options);
 
   // Writes the part that all frames share. Needed once for a buffer.
-  void Prepare(uint8_t* frame) const;
-  // Turns the buffer into the next packet. REQUIRES: Prepare(frame) was called earlier.
-  void Next(uint8_t* frame);
+  void prepare(uint8_t* frame) const;
+  // Turns the buffer into the next packet. REQUIRES: prepare(frame) was called earlier.
+  void next(uint8_t* frame);
 
  private:
-  uint32_t NextFlow();
+  uint32_t next_flow();
 
   TrafficOptions options_;
   std::vector<uint8_t> template_;

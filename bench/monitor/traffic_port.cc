@@ -24,7 +24,7 @@
 namespace tapline::bench {
 namespace {
 
-Shared* MapShared() {
+Shared* map_shared() {
   const char* path = std::getenv(kSharedVariable);
   if (path == nullptr) return nullptr;
   const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -34,7 +34,7 @@ Shared* MapShared() {
   return memory == MAP_FAILED ? nullptr : static_cast<Shared*>(memory);
 }
 
-uint64_t ThreadCpuNs() {
+uint64_t thread_cpu_ns() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -46,27 +46,27 @@ class Queue {
   Queue(const TrafficOptions& traffic, uint32_t sample_every_packets, QueueSamples* samples)
       : traffic_(traffic), every_(sample_every_packets), samples_(samples) {
     prepared_.resize(traffic.frame_bytes + Traffic::kHeaderBytes);
-    traffic_.Prepare(prepared_.data());
+    traffic_.prepare(prepared_.data());
   }
 
-  void Fill(rte_mbuf** mbufs, uint16_t count) {
+  void fill(rte_mbuf** mbufs, uint16_t count) {
     for (uint16_t i = 0; i < count; ++i) {
       auto* frame = rte_pktmbuf_mtod(mbufs[i], uint8_t*);
       // Buffers come back unchanged: only a new one needs all its bytes.
       if (std::memcmp(frame, prepared_.data(), 8) != 0) [[unlikely]]
-        traffic_.Prepare(frame);
-      traffic_.Next(frame);
+        traffic_.prepare(frame);
+      traffic_.next(frame);
     }
     packets_ += count;
     if (packets_ >= next_sample_) [[unlikely]]
-      TakeSample();
+      take_sample();
   }
 
  private:
-  void TakeSample() {
+  void take_sample() {
     next_sample_ = packets_ + every_;
     if (samples_->count == kMostSamples) return;
-    samples_->samples[samples_->count++] = {rte_rdtsc(), ThreadCpuNs(), packets_};
+    samples_->samples[samples_->count++] = {rte_rdtsc(), thread_cpu_ns(), packets_};
   }
 
   Traffic traffic_;
@@ -77,16 +77,16 @@ class Queue {
   uint64_t next_sample_ = 0;
 };
 
-uint16_t OnReceive(uint16_t, uint16_t, rte_mbuf** mbufs, uint16_t count, uint16_t, void* queue) {
-  static_cast<Queue*>(queue)->Fill(mbufs, count);
+uint16_t on_receive(uint16_t, uint16_t, rte_mbuf** mbufs, uint16_t count, uint16_t, void* queue) {
+  static_cast<Queue*>(queue)->fill(mbufs, count);
   return count;
 }
 
 std::array<std::unique_ptr<Queue>, kMostQueues> queues;
 
 // Every queue gets its share of the flows, as RSS would distribute them.
-void AddTraffic(uint16_t port) {
-  static Shared* shared = MapShared();
+void add_traffic(uint16_t port) {
+  static Shared* shared = map_shared();
   rte_eth_dev_info info;
   if (shared == nullptr || rte_eth_dev_info_get(port, &info) != 0) return;
   const uint32_t count = std::min<uint32_t>(info.nb_rx_queues, kMostQueues);
@@ -95,7 +95,7 @@ void AddTraffic(uint16_t port) {
     traffic.flows /= count;
     traffic.first_flow = i * traffic.flows;
     queues[i] = std::make_unique<Queue>(traffic, shared->sample_every_packets, &shared->queues[i]);
-    if (rte_eth_add_rx_callback(port, static_cast<uint16_t>(i), OnReceive, queues[i].get()) == nullptr) {
+    if (rte_eth_add_rx_callback(port, static_cast<uint16_t>(i), on_receive, queues[i].get()) == nullptr) {
       std::fprintf(stderr, "error: no receive callback for queue %u\n", i);
       std::abort();
     }
@@ -108,6 +108,6 @@ void AddTraffic(uint16_t port) {
 extern "C" __attribute__((visibility("default"))) int rte_eth_dev_start(uint16_t port) {
   using Start = int (*)(uint16_t);
   static const auto start = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "rte_eth_dev_start"));
-  tapline::bench::AddTraffic(port);
+  tapline::bench::add_traffic(port);
   return start(port);
 }

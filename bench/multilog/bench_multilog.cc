@@ -46,21 +46,21 @@ struct Arguments {
   std::string restart;
 };
 
-uint64_t Now(clockid_t id = CLOCK_MONOTONIC) {
+uint64_t clock_ns(clockid_t id = CLOCK_MONOTONIC) {
   timespec now;
   clock_gettime(id, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-std::vector<PaperRow> MakeRows(uint64_t seed) {
+std::vector<PaperRow> make_rows(uint64_t seed) {
   std::vector<PaperRow> rows;
-  for (uint64_t i = 0; i < kBatch * kBatches; ++i) rows.push_back(MakePaperRow(i, 0, seed));
+  for (uint64_t i = 0; i < kBatch * kBatches; ++i) rows.push_back(make_paper_row(i, 0, seed));
   return rows;
 }
 
 struct Line {
   std::string text;
-  void Add(const char* name, double value) {
+  void add(const char* name, double value) {
     char buffer[96];
     std::snprintf(buffer, sizeof buffer, "%s\"%s\": %.6g", text.empty() ? "" : ", ", name, value);
     text += buffer;
@@ -68,35 +68,35 @@ struct Line {
 };
 
 // Records a second when copying, with the same stamping of time, into touched huge pages; one thread per writer.
-double CopyBaseline(const Arguments& arguments, bool streaming) {
+double copy_baseline(const Arguments& arguments, bool streaming) {
   const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
   std::vector<uint8_t*> memory;
   std::vector<std::unique_ptr<ArenaPool>> pools;
   for (uint64_t i = 0; i < arguments.writers; ++i) {
     pools.push_back(std::make_unique<ArenaPool>(bytes, 1));
-    memory.push_back(pools.back()->Take());
+    memory.push_back(pools.back()->take());
   }
   std::atomic<uint64_t> ready{0};
   std::vector<uint64_t> took(arguments.writers);
   std::vector<std::thread> threads;
   for (uint64_t i = 0; i < arguments.writers; ++i) {
     threads.emplace_back([&, i] {
-      std::vector<PaperRow> rows = MakeRows(i);
+      std::vector<PaperRow> rows = make_rows(i);
       ready.fetch_add(1);
       while (ready.load() < arguments.writers) {
       }
-      const uint64_t begin = Now();
+      const uint64_t begin = clock_ns();
       size_t turn = 0;
       for (size_t at = 0; at + kBatch * kRowBytes <= bytes; at += kBatch * kRowBytes, ++turn) {
         PaperRow* batch = rows.data() + turn % kBatches * kBatch;
-        const uint64_t now = Now(CLOCK_REALTIME);
+        const uint64_t now = clock_ns(CLOCK_REALTIME);
         for (uint64_t j = 0; j < kBatch; ++j) batch[j].time_ns = now;
         if (streaming)
-          CopyRows(memory[i] + at, Bytes(batch), kBatch * kRowBytes);
+          copy_rows(memory[i] + at, bytes_of(batch), kBatch * kRowBytes);
         else
           std::memcpy(memory[i] + at, batch, kBatch * kRowBytes);
       }
-      took[i] = Now() - begin;
+      took[i] = clock_ns() - begin;
     });
   }
   for (auto& thread : threads) thread.join();
@@ -107,21 +107,21 @@ double CopyBaseline(const Arguments& arguments, bool streaming) {
 // The share of a thread's wake-ups from sleeping a millisecond that come more than 100 us late.
 class BareTimer {
  public:
-  void Start() {
+  void start() {
     thread_ = std::thread([this] {
-      uint64_t next = Now() / 1000000 * 1000000;
+      uint64_t next = clock_ns() / 1000000 * 1000000;
       while (!stop_.load()) {
         next += 1000000;
         const timespec until{static_cast<time_t>(next / 1000000000), static_cast<long>(next % 1000000000)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
         ++turns_;
-        const uint64_t now = Now();
+        const uint64_t now = clock_ns();
         late_ += now > next + 100000;
         if (now > next + 1000000) next = now / 1000000 * 1000000;
       }
     });
   }
-  double Stop() {
+  double stop() {
     stop_.store(true);
     thread_.join();
     return turns_ == 0 ? 0 : static_cast<double>(late_) / static_cast<double>(turns_);
@@ -133,44 +133,44 @@ class BareTimer {
   uint64_t turns_ = 0, late_ = 0;
 };
 
-void Check(const Status& status) {
+void check(const Status& status) {
   if (status.ok()) return;
-  std::fprintf(stderr, "error: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "error: %s\n", status.to_string().c_str());
   std::exit(1);
 }
 
-std::unique_ptr<MultiLog> OpenFor(const Arguments& arguments, uint64_t records) {
-  Options options(PaperSchema());
+std::unique_ptr<MultiLog> open_for(const Arguments& arguments, uint64_t records) {
+  Options options(paper_schema());
   const size_t segments = records / kMaxSegmentRows + 4 * arguments.writers + 4;
   options.memory_bytes = segments * (size_t{4} << 20) / 7 * 8 + (size_t{64} << 20);
   if (!arguments.untouched) options.preallocate_bytes = segments * (size_t{4} << 20);
   options.when_full = Options::WhenFull::kRefuse;
   options.aggregate_bytes = size_t{2} << 30;
-  auto log = MultiLog::Open(std::move(options));
-  Check(log.status());
+  auto log = MultiLog::open(std::move(options));
+  check(log.status());
   return std::move(*log);
 }
 
-std::string Numbered(const char* name, uint64_t number) {
+std::string numbered(const char* name, uint64_t number) {
   std::string text(name);
   return text.append(std::to_string(number));
 }
 
-void Define(MultiLog* log, const Arguments& arguments) {
+void define(MultiLog* log, const Arguments& arguments) {
   constexpr const char* kIndexes[] = {"src_ip", "dst_ip", "src_port", "dst_port"};
-  for (uint64_t i = 0; i < arguments.indexes; ++i) Check(log->AddIndex(kIndexes[i]));
+  for (uint64_t i = 0; i < arguments.indexes; ++i) check(log->add_index(kIndexes[i]));
   for (uint64_t i = 0; i < arguments.filters; ++i) {
-    Check(log->AddFilter(Numbered("f", i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
-                                               " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
+    check(log->add_filter(numbered("f", i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
+                                                " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
   }
   for (uint64_t i = 0; i < arguments.aggregates; ++i) {
-    AggregateSpec spec{.name = Numbered("a", i), .function = {.function = "SUM", .field = "bytes"}};
-    if (arguments.filters > 0) spec.filter = Numbered("f", i % arguments.filters);
-    Check(log->AddAggregate(spec));
+    AggregateSpec spec{.name = numbered("a", i), .function = {.function = "SUM", .field = "bytes"}};
+    if (arguments.filters > 0) spec.filter = numbered("f", i % arguments.filters);
+    check(log->add_aggregate(spec));
   }
   for (uint64_t i = 0; i < arguments.triggers && arguments.aggregates > 0; ++i) {
-    Check(log->AddTrigger(
-        {.name = Numbered("t", i), .aggregate = Numbered("a", i % arguments.aggregates), .condition = "SUM > 100GB"}));
+    check(log->add_trigger(
+        {.name = numbered("t", i), .aggregate = numbered("a", i % arguments.aggregates), .condition = "SUM > 100GB"}));
   }
 }
 
@@ -180,7 +180,7 @@ struct Ingested {
 };
 
 // Offers `records` on each writer's thread, as fast as possible, or at `rate` a second in total.
-Ingested Ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr) {
+Ingested ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr) {
   std::vector<std::thread> threads;
   std::vector<Ingested> each(arguments.writers);
   std::atomic<uint64_t> ready{0};
@@ -188,42 +188,42 @@ Ingested Ingest(MultiLog* log, const Arguments& arguments, uint64_t records, con
   std::vector<Writer*> writers;
   for (uint64_t i = 0; i < arguments.writers; ++i)
     writers.push_back(log->writer(static_cast<uint32_t>(i)) != nullptr ? log->writer(static_cast<uint32_t>(i))
-                                                                       : *log->AddWriter());
+                                                                       : *log->add_writer());
   for (uint64_t i = 0; i < arguments.writers; ++i) {
     threads.emplace_back([&, i] {
-      std::vector<PaperRow> rows = MakeRows(i);
+      std::vector<PaperRow> rows = make_rows(i);
       const uint64_t mine = records / arguments.writers;
-      if (ready.fetch_add(1) + 1 == arguments.writers) process_cpu_before = Now(CLOCK_PROCESS_CPUTIME_ID);
+      if (ready.fetch_add(1) + 1 == arguments.writers) process_cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
       while (ready.load() < arguments.writers) {
       }
-      const uint64_t begin = Now(), cpu = Now(CLOCK_THREAD_CPUTIME_ID);
+      const uint64_t begin = clock_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
       uint64_t done = 0, spun = 0;
       for (size_t turn = 0; done < mine && (stop == nullptr || !stop->load(std::memory_order_relaxed));
            ++turn, done += arguments.batch) {
         if (arguments.rate > 0) {
           const uint64_t due = begin + static_cast<uint64_t>(static_cast<double>(done) * 1e9 *
                                                              static_cast<double>(arguments.writers) / arguments.rate);
-          const uint64_t wait = Now();
+          const uint64_t wait = clock_ns();
           if (due > wait) {
             const timespec until{static_cast<time_t>(due / 1000000000), static_cast<long>(due % 1000000000)};
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
           }
         }
         PaperRow* batch = rows.data() + turn % kBatches * kBatch;
-        const uint64_t now = Now(CLOCK_REALTIME);
+        const uint64_t now = clock_ns(CLOCK_REALTIME);
         for (uint64_t j = 0; j < arguments.batch; ++j) batch[j].time_ns = now;
-        const AppendResult result = writers[i]->Append(Bytes(batch), arguments.batch);
+        const AppendResult result = writers[i]->append(bytes_of(batch), arguments.batch);
         each[i].dropped += result.dropped;
-        each[i].longest_append_ns = std::max(each[i].longest_append_ns, Now(CLOCK_REALTIME) - now);
+        each[i].longest_append_ns = std::max(each[i].longest_append_ns, clock_ns(CLOCK_REALTIME) - now);
       }
-      each[i].wall_s = static_cast<double>(Now() - begin) / 1e9;
-      each[i].cpu_s = static_cast<double>(Now(CLOCK_THREAD_CPUTIME_ID) - cpu - spun) / 1e9;
+      each[i].wall_s = static_cast<double>(clock_ns() - begin) / 1e9;
+      each[i].cpu_s = static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu - spun) / 1e9;
       each[i].rate = static_cast<double>(done) / each[i].wall_s;
     });
   }
   for (auto& thread : threads) thread.join();
   Ingested all;
-  all.process_cpu_s = static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID) - process_cpu_before) / 1e9;
+  all.process_cpu_s = static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - process_cpu_before) / 1e9;
   for (const Ingested& one : each) {
     all.wall_s = std::max(all.wall_s, one.wall_s);
     all.cpu_s += one.cpu_s;
@@ -234,46 +234,46 @@ Ingested Ingest(MultiLog* log, const Arguments& arguments, uint64_t records, con
   return all;
 }
 
-void RunIngest(const Arguments& arguments) {
-  const double copy = CopyBaseline(arguments, false), stream = CopyBaseline(arguments, true);
-  const auto log = OpenFor(arguments, arguments.records);
-  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
-  Define(log.get(), arguments);
+void run_ingest(const Arguments& arguments) {
+  const double copy = copy_baseline(arguments, false), stream = copy_baseline(arguments, true);
+  const auto log = open_for(arguments, arguments.records);
+  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->add_writer().ok();
+  define(log.get(), arguments);
   BareTimer bare;
-  bare.Start();
+  bare.start();
   const auto before = log->statistics();
   const auto triggers_before = log->trigger_statistics();
-  const Ingested ingested = Ingest(log.get(), arguments, arguments.records);
+  const Ingested ingested = ingest(log.get(), arguments, arguments.records);
   const auto after = log->statistics();
   const auto triggers = log->trigger_statistics();
-  const double bare_late = bare.Stop();
+  const double bare_late = bare.stop();
   Line line;
-  line.Add("writers", static_cast<double>(arguments.writers));
-  line.Add("indexes", static_cast<double>(arguments.indexes));
-  line.Add("filters", static_cast<double>(arguments.filters));
-  line.Add("aggregates", static_cast<double>(arguments.aggregates));
-  line.Add("triggers", static_cast<double>(arguments.triggers));
-  line.Add("batch", static_cast<double>(arguments.batch));
-  line.Add("million_records_per_s", ingested.rate / 1e6);
-  line.Add("million_records_per_cpu_s", static_cast<double>(arguments.records) / ingested.cpu_s / 1e6);
-  line.Add("million_records_per_process_cpu_s", static_cast<double>(arguments.records) / ingested.process_cpu_s / 1e6);
-  line.Add("copy_million_records_per_s", copy / 1e6);
-  line.Add("streaming_copy_million_records_per_s", stream / 1e6);
-  line.Add("of_copy", ingested.rate / copy);
-  line.Add("wall_s", ingested.wall_s);
-  line.Add("writer_cpu", ingested.cpu_s / ingested.wall_s);
-  line.Add("longest_append_us", static_cast<double>(ingested.longest_append_ns) / 1e3);
-  line.Add("dropped", static_cast<double>(ingested.dropped));
+  line.add("writers", static_cast<double>(arguments.writers));
+  line.add("indexes", static_cast<double>(arguments.indexes));
+  line.add("filters", static_cast<double>(arguments.filters));
+  line.add("aggregates", static_cast<double>(arguments.aggregates));
+  line.add("triggers", static_cast<double>(arguments.triggers));
+  line.add("batch", static_cast<double>(arguments.batch));
+  line.add("million_records_per_s", ingested.rate / 1e6);
+  line.add("million_records_per_cpu_s", static_cast<double>(arguments.records) / ingested.cpu_s / 1e6);
+  line.add("million_records_per_process_cpu_s", static_cast<double>(arguments.records) / ingested.process_cpu_s / 1e6);
+  line.add("copy_million_records_per_s", copy / 1e6);
+  line.add("streaming_copy_million_records_per_s", stream / 1e6);
+  line.add("of_copy", ingested.rate / copy);
+  line.add("wall_s", ingested.wall_s);
+  line.add("writer_cpu", ingested.cpu_s / ingested.wall_s);
+  line.add("longest_append_us", static_cast<double>(ingested.longest_append_ns) / 1e3);
+  line.add("dropped", static_cast<double>(ingested.dropped));
   if (arguments.triggers > 0) {
     const double turns = static_cast<double>(std::max<uint64_t>(1, after.wakeups - before.wakeups));
     const double cpu = static_cast<double>(after.trigger_cpu_ns - before.trigger_cpu_ns);
     const double evaluations = static_cast<double>(triggers.evaluations - triggers_before.evaluations);
-    line.Add("trigger_turns", turns);
-    line.Add("trigger_us_per_turn", cpu / turns / 1e3);
-    line.Add("trigger_ns_per_evaluation", cpu / std::max(1.0, evaluations));
-    line.Add("trigger_cpu", cpu / 1e9 / ingested.wall_s);
-    line.Add("late_share", static_cast<double>(after.late_wakeups - before.late_wakeups) / turns);
-    line.Add("bare_timer_late_share", bare_late);
+    line.add("trigger_turns", turns);
+    line.add("trigger_us_per_turn", cpu / turns / 1e3);
+    line.add("trigger_ns_per_evaluation", cpu / std::max(1.0, evaluations));
+    line.add("trigger_cpu", cpu / 1e9 / ingested.wall_s);
+    line.add("late_share", static_cast<double>(after.late_wakeups - before.late_wakeups) / turns);
+    line.add("bare_timer_late_share", bare_late);
   }
   std::printf("{%s}\n", line.text.c_str());
 }
@@ -283,7 +283,7 @@ struct QueryCase {
   QuerySpec spec;
 };
 
-std::vector<QueryCase> Queries() {
+std::vector<QueryCase> query_cases() {
   return {{"one field", {.expression = "src_ip == 10.0.1.7"}},
           {"two fields", {.expression = "src_ip == 10.0.1.7 && dst_ip in 10.0.1.8/30"}},
           {"two fields, many", {.expression = "src_port == 80 && dst_port == 443"}},
@@ -298,30 +298,30 @@ std::vector<QueryCase> Queries() {
           {"q5", {.expression = "src_ip == 10.0.1.7 || dst_ip == 10.0.1.7"}}};
 }
 
-uint64_t FetchAll(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
-  auto cursor = log.Query(spec);
-  Check(cursor.status());
-  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
-    for (const uint8_t* row : rows) *sum += LoadAs<uint64_t>(row) + LoadAs<uint64_t>(row + kRowBytes - 8);
+uint64_t fetch_all(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+  auto cursor = log.query(spec);
+  check(cursor.status());
+  for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
+    for (const uint8_t* row : rows) *sum += load_as<uint64_t>(row) + load_as<uint64_t>(row + kRowBytes - 8);
   }
   return cursor->statistics().rows;
 }
 
-double Median(std::vector<double> values) {
+double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
-std::vector<const uint8_t*> AddressesOf(const MultiLog& log, const QuerySpec& spec) {
+std::vector<const uint8_t*> addresses_of(const MultiLog& log, const QuerySpec& spec) {
   std::vector<const uint8_t*> all;
-  auto cursor = log.Query(spec);
-  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next())
+  auto cursor = log.query(spec);
+  for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next())
     all.insert(all.end(), rows.begin(), rows.end());
   return all;
 }
 
 // Reads rows from known addresses, as many ahead as a Cursor returns at a time.
-void FetchOnly(const std::vector<const uint8_t*>& all, uint64_t* sum) {
+void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
     const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
     for (size_t row = at; row < end; ++row) {
@@ -329,80 +329,80 @@ void FetchOnly(const std::vector<const uint8_t*>& all, uint64_t* sum) {
       __builtin_prefetch(all[row] + kRowBytes - 1);
     }
     for (size_t row = at; row < end; ++row)
-      *sum += LoadAs<uint64_t>(all[row]) + LoadAs<uint64_t>(all[row] + kRowBytes - 8);
+      *sum += load_as<uint64_t>(all[row]) + load_as<uint64_t>(all[row] + kRowBytes - 8);
   }
 }
 
 // The time of memory access alone: the same rows in the same order.
-double MeasureFetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
-  const std::vector<const uint8_t*> all = AddressesOf(log, spec);
+double measure_fetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+  const std::vector<const uint8_t*> all = addresses_of(log, spec);
   std::vector<double> times;
   for (int i = 0; i < kRounds; ++i) {
-    const uint64_t begin = Now();
-    FetchOnly(all, sum);
-    times.push_back(static_cast<double>(Now() - begin) / 1e6);
+    const uint64_t begin = clock_ns();
+    fetch_only(all, sum);
+    times.push_back(static_cast<double>(clock_ns() - begin) / 1e6);
   }
-  return Median(times);
+  return median(times);
 }
 
-void MeasureQuery(const MultiLog& log, const QueryCase& query, uint64_t records, uint64_t* sum) {
+void measure_query(const MultiLog& log, const QueryCase& query, uint64_t records, uint64_t* sum) {
   std::vector<double> times, cpu;
   uint64_t rows = 0;
   for (int i = 0; i < kRounds; ++i) {
-    const uint64_t begin = Now(), used = Now(CLOCK_THREAD_CPUTIME_ID);
-    rows = FetchAll(log, query.spec, sum);
-    times.push_back(static_cast<double>(Now() - begin) / 1e6);
-    cpu.push_back(static_cast<double>(Now(CLOCK_THREAD_CPUTIME_ID) - used) / 1e6);
+    const uint64_t begin = clock_ns(), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    rows = fetch_all(log, query.spec, sum);
+    times.push_back(static_cast<double>(clock_ns() - begin) / 1e6);
+    cpu.push_back(static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) / 1e6);
   }
   std::printf(
       "{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"cpu_ms\": %.4g, \"least_ms\": %.4g, "
       "\"fetch_ms\": %.4g}\n",
-      query.name, static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), Median(times),
-      Median(cpu), *std::min_element(times.begin(), times.end()), MeasureFetch(log, query.spec, sum));
+      query.name, static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), median(times),
+      median(cpu), *std::min_element(times.begin(), times.end()), measure_fetch(log, query.spec, sum));
 }
 
 // Divides each by the baseline of its own turn: other load on the machine affects both.
-double Lost(const std::vector<double>& with, const std::vector<double>& without) {
+double lost(const std::vector<double>& with, const std::vector<double>& without) {
   std::vector<double> ratios;
   for (size_t turn = 0; turn < with.size(); ++turn) ratios.push_back(with[turn] / without[turn]);
-  return 1 - Median(ratios);
+  return 1 - median(ratios);
 }
 
 // Measures ingest in turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the
 // rows of the queries, from known addresses; while it runs one query after another. The second shows the cost of two
 // busy cores, the third that of any reader of these rows in the same memory.
-void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
+void measure_ingest_meanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;
   std::vector<double> alone, beside, fetching, with;
   uint64_t asked = 0;
   std::vector<QueryCase> queries;
   std::vector<std::vector<const uint8_t*>> addresses;
-  for (QueryCase& query : Queries()) {
+  for (QueryCase& query : query_cases()) {
     if (std::string(query.name) == "two unindexed") continue;
-    addresses.push_back(AddressesOf(*log, query.spec));
+    addresses.push_back(addresses_of(*log, query.spec));
     queries.push_back(std::move(query));
   }
-  auto ingest = [&] { return Ingest(log, arguments, more / kTurns / kWays).rate / 1e6; };
+  auto ingest_more = [&] { return ingest(log, arguments, more / kTurns / kWays).rate / 1e6; };
   auto ingest_while = [&](auto&& work) {
     std::atomic<bool> stop{false};
     std::thread other([&] {
       while (!stop.load()) work(stop);
     });
-    const double rate = ingest();
+    const double rate = ingest_more();
     stop.store(true);
     other.join();
     return rate;
   };
   for (int turn = 0; turn < kTurns; ++turn) {
-    alone.push_back(ingest());
+    alone.push_back(ingest_more());
     beside.push_back(ingest_while([](const std::atomic<bool>&) {}));
     fetching.push_back(ingest_while([&](const std::atomic<bool>& stop) {
-      for (size_t i = 0; i < addresses.size() && !stop.load(); ++i) FetchOnly(addresses[i], sum);
+      for (size_t i = 0; i < addresses.size() && !stop.load(); ++i) fetch_only(addresses[i], sum);
     }));
     with.push_back(ingest_while([&](const std::atomic<bool>& stop) {
       for (size_t i = 0; i < queries.size() && !stop.load(); ++i) {
-        FetchAll(*log, queries[i].spec, sum);
+        fetch_all(*log, queries[i].spec, sum);
         ++asked;
       }
     }));
@@ -411,48 +411,48 @@ void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t 
       "{\"ingest_alone\": %.4g, \"ingest_beside_idle_loop\": %.4g, \"ingest_beside_fetch\": %.4g, "
       "\"ingest_with_queries\": %.4g, \"lost\": %.4g, \"lost_beyond_idle_loop\": %.4g, \"lost_beyond_fetch\": %.4g, "
       "\"queries_meanwhile\": %llu, \"checksum\": %llu}\n",
-      Median(alone), Median(beside), Median(fetching), Median(with), Lost(with, alone), Lost(with, beside),
-      Lost(with, fetching), static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
+      median(alone), median(beside), median(fetching), median(with), lost(with, alone), lost(with, beside),
+      lost(with, fetching), static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
 }
 
-void RunQueries(Arguments arguments) {
+void run_queries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
   // The comparison with Confluo needs the queries alone.
   const uint64_t more = arguments.untouched ? 0 : 90000000;
-  const auto log = OpenFor(arguments, arguments.records + more);
-  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
-  Define(log.get(), arguments);
-  Ingest(log.get(), arguments, arguments.records);
+  const auto log = open_for(arguments, arguments.records + more);
+  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->add_writer().ok();
+  define(log.get(), arguments);
+  ingest(log.get(), arguments, arguments.records);
   uint64_t sum = 0;
-  for (const QueryCase& query : Queries()) MeasureQuery(*log, query, arguments.records, &sum);
-  if (more > 0) MeasureIngestMeanwhile(log.get(), arguments, more, &sum);
+  for (const QueryCase& query : query_cases()) measure_query(*log, query, arguments.records, &sum);
+  if (more > 0) measure_ingest_meanwhile(log.get(), arguments, more, &sum);
 }
 
-void RunRestart(const Arguments& arguments) {
+void run_restart(const Arguments& arguments) {
   for (const bool archived : {false, true}) {
-    Options options(PaperSchema());
+    Options options(paper_schema());
     options.storage.directory = arguments.restart + (archived ? "/archived" : "/journal");
     options.memory_bytes = archived ? size_t{128} << 20 : arguments.records * 72 + (size_t{256} << 20);
-    Check(PosixFileSystem()->MakeDirectory(arguments.restart));
-    auto log = MultiLog::Open(options);
-    Check(log.status());
-    Check((*log)->AddIndex("src_ip"));
-    Writer* writer = *(*log)->AddWriter();
-    std::vector<PaperRow> rows = MakeRows(0);
-    const uint64_t write_begin = Now();
+    check(posix_file_system()->make_directory(arguments.restart));
+    auto log = MultiLog::open(options);
+    check(log.status());
+    check((*log)->add_index("src_ip"));
+    Writer* writer = *(*log)->add_writer();
+    std::vector<PaperRow> rows = make_rows(0);
+    const uint64_t write_begin = clock_ns();
     for (uint64_t done = 0; done < arguments.records;) {
-      const AppendResult result = writer->Append(Bytes(rows.data() + done / kBatch % kBatches * kBatch), kBatch);
+      const AppendResult result = writer->append(bytes_of(rows.data() + done / kBatch % kBatches * kBatch), kBatch);
       done += result.accepted;
-      if (result.dropped > 0) Check((*log)->Maintain());
+      if (result.dropped > 0) check((*log)->maintain());
     }
-    Check((*log)->Close());
-    const double write_s = static_cast<double>(Now() - write_begin) / 1e9;
+    check((*log)->close());
+    const double write_s = static_cast<double>(clock_ns() - write_begin) / 1e9;
     log->reset();
-    const uint64_t begin = Now();
-    auto again = MultiLog::Open(options);
-    Check(again.status());
-    const double load_ms = static_cast<double>(Now() - begin) / 1e6;
+    const uint64_t begin = clock_ns();
+    auto again = MultiLog::open(options);
+    check(again.status());
+    const double load_ms = static_cast<double>(clock_ns() - begin) / 1e6;
     std::printf(
         "{\"restart\": \"%s\", \"records\": %llu, \"journal_records\": %llu, \"write_s\": %.4g, \"load_ms\": %.4g}\n",
         archived ? "mostly archived" : "journal", static_cast<unsigned long long>((*again)->writer(0)->tail()),
@@ -461,30 +461,30 @@ void RunRestart(const Arguments& arguments) {
 }
 
 // Nanoseconds per row of the building blocks, the minimum of several rounds.
-void RunLayout() {
+void run_layout() {
   constexpr size_t kRows = 4 * kMaxSegmentRows;
-  const std::vector<PaperRow> rows = MakeRows(1);
+  const std::vector<PaperRow> rows = make_rows(1);
   ArenaPool pool(kRows * 64, 2);
-  uint8_t* to = pool.Take();
-  const Schema schema = PaperSchema();
+  uint8_t* to = pool.take();
+  const Schema schema = paper_schema();
   auto measure = [](const char* name, size_t count, auto&& run) {
     uint64_t least = ~uint64_t{0};
     for (int i = 0; i < 9; ++i) {
-      const uint64_t begin = Now();
+      const uint64_t begin = clock_ns();
       run();
-      least = std::min(least, Now() - begin);
+      least = std::min(least, clock_ns() - begin);
     }
     std::printf("{\"step\": \"%s\", \"ns_per_row\": %.3f}\n", name,
                 static_cast<double>(least) / static_cast<double>(count));
   };
   auto batches = [&](auto&& copy) {
-    for (size_t at = 0; at < kRows; at += kBatch) copy(at, Bytes(rows.data() + at % (kBatch * kBatches)));
+    for (size_t at = 0; at < kRows; at += kBatch) copy(at, bytes_of(rows.data() + at % (kBatch * kBatches)));
   };
   measure("copy rows, memcpy", kRows, [&] {
     batches([&](size_t at, const uint8_t* from) { std::memcpy(to + at * kRowBytes, from, kBatch * kRowBytes); });
   });
   measure("copy rows, past the cache", kRows, [&] {
-    batches([&](size_t at, const uint8_t* from) { CopyRows(to + at * kRowBytes, from, kBatch * kRowBytes); });
+    batches([&](size_t at, const uint8_t* from) { copy_rows(to + at * kRowBytes, from, kBatch * kRowBytes); });
   });
   measure("all columns apart", kRows, [&] {
     batches([&](size_t at, const uint8_t* from) {
@@ -517,10 +517,10 @@ void RunLayout() {
   std::vector<uint8_t> keys(kRows * 8);
   measure("one column of 4 bytes", kRows, [&] {
     batches([&](size_t at, const uint8_t* from) {
-      ExtractKeys(schema.Find("src_ip")->column, from, kRowBytes, kBatch, keys.data() + at * 4);
+      extract_keys(schema.find("src_ip")->column, from, kRowBytes, kBatch, keys.data() + at * 4);
     });
   });
-  for (const simd::Kernels* kernels : simd::Available()) {
+  for (const simd::Kernels* kernels : simd::available()) {
     uint64_t bits[kBatch / 64];
     measure((std::string("compare 4-byte keys, ") + kernels->name).c_str(), kRows, [&] {
       batches([&](size_t at, const uint8_t*) {
@@ -531,14 +531,14 @@ void RunLayout() {
   PostingsBuilder builder;
   std::vector<std::vector<uint8_t>> blocks;
   auto build = [&](const char* name, const char* field) {
-    const Column& column = schema.Find(field)->column;
+    const Column& column = schema.find(field)->column;
     std::vector<uint8_t> all(size_t{kMaxSegmentRows} * column.key_bytes());
     for (size_t at = 0; at < kMaxSegmentRows; at += kBatch)
-      ExtractKeys(column, Bytes(rows.data() + at % (kBatch * kBatches)), kRowBytes, kBatch,
-                  all.data() + at * column.key_bytes());
+      extract_keys(column, bytes_of(rows.data() + at % (kBatch * kBatches)), kRowBytes, kBatch,
+                   all.data() + at * column.key_bytes());
     measure(name, kMaxSegmentRows, [&] {
       size_t next = 0;
-      builder.Build(all.data(), column.key_bytes(), kMaxSegmentRows, nullptr, [&](size_t bytes) {
+      builder.build(all.data(), column.key_bytes(), kMaxSegmentRows, nullptr, [&](size_t bytes) {
         if (blocks.size() <= next) blocks.emplace_back(size_t{1} << 20);
         return blocks[next].resize(std::max(bytes, blocks[next].size())), blocks[next++].data();
       });
@@ -549,7 +549,7 @@ void RunLayout() {
   build("postings, random 32 bits", "ack");
 }
 
-Arguments Parse(int count, char** values) {
+Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
@@ -606,13 +606,13 @@ Arguments Parse(int count, char** values) {
 
 int main(int count, char** values) {
   using namespace tapline::multilog;
-  const Arguments arguments = Parse(count, values);
+  const Arguments arguments = parse(count, values);
   if (!arguments.restart.empty())
-    RunRestart(arguments);
+    run_restart(arguments);
   else if (arguments.layout)
-    RunLayout();
+    run_layout();
   else if (arguments.queries)
-    RunQueries(arguments);
+    run_queries(arguments);
   else
-    RunIngest(arguments);
+    run_ingest(arguments);
 }

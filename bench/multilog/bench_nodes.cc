@@ -27,35 +27,35 @@ struct Node {
   std::unique_ptr<NodeServer> server;
 };
 
-void Fail(const std::string& message) {
+void fail(const std::string& message) {
   std::fprintf(stderr, "bench_nodes: %s\n", message.c_str());
   std::exit(1);
 }
 
 // Starts a node with the same settings as those in separate processes.
-Node Start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
+Node start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
   NodeConfig config;
   config.node = name;
   config.writers = 1;
   config.memory_mib = memory_mib;
   config.frame_bytes = 0;
-  auto host = HostNode::Make(OptionsOf(config));
-  if (!host.ok()) Fail(host.status().ToString());
+  auto host = HostNode::make(options_of(config));
+  if (!host.ok()) fail(host.status().to_string());
   Node node;
   node.host = std::move(*host);
   node.service = std::make_unique<NodeService>(node.host.get());
   const std::string address = "unix:" + folder + "/" + name;
-  node.server = NodeServer::Listen(address, grpc::InsecureServerCredentials(), node.service.get());
-  if (node.server == nullptr) Fail(address + ": can't be listened on");
+  node.server = NodeServer::listen(address, grpc::InsecureServerCredentials(), node.service.get());
+  if (node.server == nullptr) fail(address + ": can't be listened on");
   FileSource source(FileSourceOptions{{capture}, false, [](const std::string&) {}, 0});
   const std::atomic<bool> stop{false};
-  if (const auto status = source.Start(); !status.ok()) Fail(status.message());
-  node.host->Run(&source, &stop);
+  if (const auto status = source.start(); !status.ok()) fail(status.message());
+  node.host->run(&source, &stop);
   return node;
 }
 
-int Main(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 5) Fail("usage: bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB");
+int main(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 5) fail("usage: bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB");
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -64,14 +64,14 @@ int Main(const std::vector<std::string>& arguments) {
   const auto memory_mib = static_cast<uint32_t>(std::atoi(arguments[4].c_str()));
   std::vector<Node> nodes;
   for (int i = first; i < first + count; ++i)
-    nodes.push_back(Start(arguments[0], arguments[1], "h" + std::to_string(i), memory_mib));
+    nodes.push_back(start(arguments[0], arguments[1], "h" + std::to_string(i), memory_mib));
   int signal;
   sigwait(&signals, &signal);
-  for (Node& node : nodes) node.host->StopWriters();
+  for (Node& node : nodes) node.host->stop_writers();
   std::_Exit(0);  // waiting a second for each server would take two minutes
 }
 
 }  // namespace
 }  // namespace tapline::multilog
 
-int main(int argc, char** argv) { return tapline::multilog::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return tapline::multilog::main({argv + 1, argv + argc}); }

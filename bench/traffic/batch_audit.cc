@@ -22,14 +22,14 @@ namespace {
 
 constexpr int kWaitMs = 30'000;
 
-[[noreturn]] void Die(const std::string& message) {
+[[noreturn]] void die(const std::string& message) {
   std::fprintf(stderr, "batch_audit: error: %s\n", message.c_str());
   std::exit(1);
 }
 
 using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
 
-Client Connect(rd_kafka_type_t type, const std::string& brokers) {
+Client connect(rd_kafka_type_t type, const std::string& brokers) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   char error[512];
   const std::pair<const char*, std::string> settings[] = {{"bootstrap.servers", brokers},
@@ -40,25 +40,25 @@ Client Connect(rd_kafka_type_t type, const std::string& brokers) {
   for (const auto& [name, value] : settings) {
     bool of_consumer = name != settings[0].first;
     if (type == RD_KAFKA_PRODUCER && of_consumer) continue;
-    if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) != RD_KAFKA_CONF_OK) Die(error);
+    if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) != RD_KAFKA_CONF_OK) die(error);
   }
   Client client(rd_kafka_new(type, conf, error, sizeof error), &rd_kafka_destroy);
-  if (!client) Die(error);
+  if (!client) die(error);
   return client;
 }
 
-void Create(const std::string& brokers, const std::string& topic, int partitions) {
-  Client client = Connect(RD_KAFKA_PRODUCER, brokers);
+void create(const std::string& brokers, const std::string& topic, int partitions) {
+  Client client = connect(RD_KAFKA_PRODUCER, brokers);
   char error[512];
   rd_kafka_NewTopic_t* wanted = rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error, sizeof error);
   rd_kafka_queue_t* answers = rd_kafka_queue_new(client.get());
   rd_kafka_CreateTopics(client.get(), &wanted, 1, nullptr, answers);
   rd_kafka_event_t* event = rd_kafka_queue_poll(answers, kWaitMs);
-  if (event == nullptr) Die("no answer");
-  if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) Die(rd_kafka_event_error_string(event));
+  if (event == nullptr) die("no answer");
+  if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_event_error_string(event));
   size_t count = 0;
   auto results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
-  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) Die("not created");
+  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) die("not created");
   rd_kafka_event_destroy(event);
   rd_kafka_queue_destroy(answers);
   rd_kafka_NewTopic_destroy(wanted);
@@ -66,7 +66,7 @@ void Create(const std::string& brokers, const std::string& topic, int partitions
 
 class Sums {
  public:
-  void Add(const v1::TupleBatch& batch) {
+  void add(const v1::TupleBatch& batch) {
     ++batches_;
     rows_ += batch.rows();
     weighted_rows_ += batch.rows() / batch.sampling_rate();
@@ -79,10 +79,10 @@ class Sums {
     next.sequence = std::max(next.sequence, batch.sequence() + 1);
     watermarks_back_ += batch.watermark_ns() < next.watermark_ns;
     next.watermark_ns = batch.watermark_ns();
-    AddAccounting(batch.accounting());
+    add_accounting(batch.accounting());
   }
 
-  std::string Json() const {
+  std::string json() const {
     nlohmann::ordered_json rates = nlohmann::ordered_json::object();
     for (const auto& [rate, rows] : rates_) rates[nlohmann::json(rate).dump()] = rows;
     nlohmann::ordered_json all = {{"batches", batches_},
@@ -108,7 +108,7 @@ class Sums {
     int64_t watermark_ns = INT64_MIN;
   };
 
-  void AddAccounting(const v1::Accounting& accounting) {
+  void add_accounting(const v1::Accounting& accounting) {
     packets_in_ += accounting.packets_in();
     packets_out_ += accounting.packets_out();
     bytes_in_ += accounting.bytes_in();
@@ -124,8 +124,8 @@ class Sums {
   std::map<std::tuple<std::string, uint64_t, uint32_t>, Next> next_;
 };
 
-void Read(const std::string& brokers, const std::string& topic) {
-  Client client = Connect(RD_KAFKA_CONSUMER, brokers);
+void read(const std::string& brokers, const std::string& topic) {
+  Client client = connect(RD_KAFKA_CONSUMER, brokers);
   rd_kafka_poll_set_consumer(client.get());
   rd_kafka_topic_partition_list_t* partitions = rd_kafka_topic_partition_list_new(1);
   rd_kafka_topic_partition_list_add(partitions, topic.c_str(), 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
@@ -135,23 +135,23 @@ void Read(const std::string& brokers, const std::string& topic) {
   while (true) {
     std::unique_ptr<rd_kafka_message_t, decltype(&rd_kafka_message_destroy)> message(
         rd_kafka_consumer_poll(client.get(), kWaitMs), &rd_kafka_message_destroy);
-    if (!message) Die("the broker does not answer");
+    if (!message) die("the broker does not answer");
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) Die(rd_kafka_message_errstr(message.get()));
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_message_errstr(message.get()));
     v1::TupleBatch batch;
-    if (!batch.ParseFromArray(message->payload, static_cast<int>(message->len))) Die("a record is no tuple batch");
-    sums.Add(batch);
+    if (!batch.ParseFromArray(message->payload, static_cast<int>(message->len))) die("a record is no tuple batch");
+    sums.add(batch);
   }
-  std::printf("%s\n", sums.Json().c_str());
+  std::printf("%s\n", sums.json().c_str());
   rd_kafka_consumer_close(client.get());
 }
 
-int Main(int argc, char** argv) {
-  if (argc != 4 && argc != 5) Die("usage: batch_audit BROKERS create|read TOPIC [PARTITIONS]");
+int main(int argc, char** argv) {
+  if (argc != 4 && argc != 5) die("usage: batch_audit BROKERS create|read TOPIC [PARTITIONS]");
   if (std::strcmp(argv[2], "create") == 0) {
-    Create(argv[1], argv[3], argc == 5 ? std::atoi(argv[4]) : 1);
+    create(argv[1], argv[3], argc == 5 ? std::atoi(argv[4]) : 1);
   } else {
-    Read(argv[1], argv[3]);
+    read(argv[1], argv[3]);
   }
   return 0;
 }
@@ -159,4 +159,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tapline
 
-int main(int argc, char** argv) { return tapline::Main(argc, argv); }
+int main(int argc, char** argv) { return tapline::main(argc, argv); }

@@ -10,57 +10,57 @@ constexpr size_t kEthernetBytes = 14;
 constexpr size_t kIpBytes = 20;
 constexpr size_t kTcpBytes = 20;
 
-void PutU16(uint32_t value, uint8_t* out) {
+void put_u16(uint32_t value, uint8_t* out) {
   out[0] = static_cast<uint8_t>(value >> 8);
   out[1] = static_cast<uint8_t>(value);
 }
 
-void PutU32(uint32_t value, uint8_t* out) {
-  PutU16(value >> 16, out);
-  PutU16(value & 0xffff, out + 2);
+void put_u32(uint32_t value, uint8_t* out) {
+  put_u16(value >> 16, out);
+  put_u16(value & 0xffff, out + 2);
 }
 
 // RFC 1071, before folding.
-uint64_t Sum(const uint8_t* bytes, size_t count) {
+uint64_t sum(const uint8_t* bytes, size_t count) {
   uint64_t sum = 0;
   for (size_t i = 0; i + 1 < count; i += 2) sum += static_cast<uint64_t>(bytes[i] << 8 | bytes[i + 1]);
   return count % 2 == 1 ? sum + (uint64_t{bytes[count - 1]} << 8) : sum;
 }
 
-uint16_t Fold(uint64_t sum) {
+uint16_t fold(uint64_t sum) {
   while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
   return static_cast<uint16_t>(~sum);
 }
 
-void WriteIp(const End& from, const End& to, size_t tcp_bytes, uint8_t* ip) {
+void write_ip(const End& from, const End& to, size_t tcp_bytes, uint8_t* ip) {
   constexpr std::array<uint8_t, kIpBytes> kHeader = {0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6};
   std::memcpy(ip, kHeader.data(), kHeader.size());
-  PutU16(static_cast<uint32_t>(kIpBytes + tcp_bytes), ip + 2);
-  PutU32(from.address, ip + 12);
-  PutU32(to.address, ip + 16);
-  PutU16(Fold(Sum(ip, kIpBytes)), ip + 10);
+  put_u16(static_cast<uint32_t>(kIpBytes + tcp_bytes), ip + 2);
+  put_u32(from.address, ip + 12);
+  put_u32(to.address, ip + 16);
+  put_u16(fold(sum(ip, kIpBytes)), ip + 10);
 }
 
 }  // namespace
 
-size_t WriteFrame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
-                  std::string_view payload, uint8_t* out) {
+size_t write_frame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
+                   std::string_view payload, uint8_t* out) {
   constexpr std::array<uint8_t, kEthernetBytes> kEthernet = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0};
   std::memcpy(out, kEthernet.data(), kEthernet.size());
   uint8_t* ip = out + kEthernetBytes;
   uint8_t* tcp = ip + kIpBytes;
   size_t tcp_bytes = kTcpBytes + payload.size();
-  WriteIp(from, to, tcp_bytes, ip);
+  write_ip(from, to, tcp_bytes, ip);
   std::memset(tcp, 0, kTcpBytes);
-  PutU16(from.port, tcp);
-  PutU16(to.port, tcp + 2);
-  PutU32(sequence, tcp + 4);
-  PutU32(acknowledgement, tcp + 8);
+  put_u16(from.port, tcp);
+  put_u16(to.port, tcp + 2);
+  put_u32(sequence, tcp + 4);
+  put_u32(acknowledgement, tcp + 8);
   tcp[12] = 0x50;
   tcp[13] = flags;
-  PutU16(65535, tcp + 14);
+  put_u16(65535, tcp + 14);
   if (!payload.empty()) std::memcpy(tcp + kTcpBytes, payload.data(), payload.size());
-  PutU16(Fold(Sum(tcp, tcp_bytes) + Sum(ip + 12, 8) + 6 + tcp_bytes), tcp + 16);
+  put_u16(fold(sum(tcp, tcp_bytes) + sum(ip + 12, 8) + 6 + tcp_bytes), tcp + 16);
   return kEthernetBytes + kIpBytes + tcp_bytes;
 }
 

@@ -19,7 +19,7 @@ struct End {
 
 // Writes the frame to `out`, which has room for kMostFrameBytes, and returns its length.
 // REQUIRES: payload.size() <= 1460.
-size_t WriteFrame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
-                  std::string_view payload, uint8_t* out);
+size_t write_frame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
+                   std::string_view payload, uint8_t* out);
 
 }  // namespace tapline::traffic

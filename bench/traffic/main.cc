@@ -35,8 +35,8 @@ constexpr int64_t kSliceNs = kNsPerMs;
 
 std::atomic<bool> stop{false};
 
-[[noreturn]] void Die(const std::string& message) {
-  std::fprintf(stderr, "traffic_generator: error: %s; %s\n", message.c_str(), LastEalLog().c_str());
+[[noreturn]] void die(const std::string& message) {
+  std::fprintf(stderr, "traffic_generator: error: %s; %s\n", message.c_str(), last_eal_log().c_str());
   std::exit(1);
 }
 
@@ -47,49 +47,49 @@ class Port {
     options.may_use_hugepages = false;
     options.memory_mib = 64;
     options.vdev = vdev;
-    if (Status status = StartEal(options); !status.ok()) Die(status.message());
+    if (Status status = start_eal(options); !status.ok()) die(status.message());
     id_ = static_cast<uint16_t>(rte_eth_find_next(0));
     pool_ = rte_pktmbuf_pool_create("frames", kMbufs, 256, 0, 2048, SOCKET_ID_ANY);
     rte_eth_conf conf = {};
     if (id_ >= RTE_MAX_ETHPORTS || pool_ == nullptr || rte_eth_dev_configure(id_, 0, 1, &conf) != 0 ||
         rte_eth_tx_queue_setup(id_, 0, kDescriptors, SOCKET_ID_ANY, nullptr) != 0 || rte_eth_dev_start(id_) != 0) {
-      Die("can't start the device");
+      die("can't start the device");
     }
   }
   ~Port() { rte_eth_dev_stop(id_); }
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  void AwaitLink() const {
+  void await_link() const {
     rte_eth_link link = {};
     while (!stop && (rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)) usleep(10'000);
   }
 
   // Sends frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
-  void Send(size_t count, const std::function<size_t(uint8_t*)>& write) {
+  void send(size_t count, const std::function<size_t(uint8_t*)>& write) {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
       std::array<rte_mbuf*, kBurst> mbufs;
-      if (rte_pktmbuf_alloc_bulk(pool_, mbufs.data(), burst) != 0) Die("no buffer is left");
+      if (rte_pktmbuf_alloc_bulk(pool_, mbufs.data(), burst) != 0) die("no buffer is left");
       for (uint16_t i = 0; i < burst; ++i) {
         size_t bytes = write(rte_pktmbuf_mtod(mbufs[i], uint8_t*));
         mbufs[i]->data_len = static_cast<uint16_t>(bytes);
         mbufs[i]->pkt_len = static_cast<uint32_t>(bytes);
       }
-      Push({mbufs.data(), burst});
+      push({mbufs.data(), burst});
       count -= burst;
     }
   }
   int64_t longest_wait_ns() const { return longest_wait_ns_; }
 
  private:
-  void Push(std::span<rte_mbuf*> mbufs) {
+  void push(std::span<rte_mbuf*> mbufs) {
     int64_t since_ns = 0;
     while (!mbufs.empty()) {
       uint16_t sent = rte_eth_tx_burst(id_, 0, mbufs.data(), static_cast<uint16_t>(mbufs.size()));
       mbufs = mbufs.subspan(sent);
       if (mbufs.empty()) break;
-      int64_t now_ns = MonotonicNs();
+      int64_t now_ns = monotonic_ns();
       if (sent > 0 || since_ns == 0) since_ns = now_ns;
       longest_wait_ns_ = std::max(longest_wait_ns_, now_ns - since_ns);
       usleep(100);
@@ -101,7 +101,7 @@ class Port {
   int64_t longest_wait_ns_ = 0;
 };
 
-void Report(const Traffic& traffic, const Port& port, bool done) {
+void report(const Traffic& traffic, const Port& port, bool done) {
   const Counts& counts = traffic.counts();
   std::printf(
       "{\"done\":%s,\"made\":%llu,\"lost\":%llu,\"sent\":%llu,\"flood\":%llu,\"connections\":%llu,"
@@ -115,47 +115,47 @@ void Report(const Traffic& traffic, const Port& port, bool done) {
 }
 
 // Keeps to the rate a millisecond at a time; time lost to a slow receiver is not made up for.
-void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
-  int64_t next_report_ns = MonotonicNs() + kNsPerSecond;
+void run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
+  int64_t next_report_ns = monotonic_ns() + kNsPerSecond;
   double owed = 0;
-  for (int64_t before_ns = MonotonicNs(); !stop;) {
-    int64_t now_ns = MonotonicNs();
+  for (int64_t before_ns = monotonic_ns(); !stop;) {
+    int64_t now_ns = monotonic_ns();
     owed += rate * static_cast<double>(std::min(now_ns - before_ns, 10 * kSliceNs)) / kNsPerSecond;
     before_ns = now_ns;
     uint64_t sent = traffic->counts().sent();
     size_t count = static_cast<size_t>(owed);
     if (packets > 0) count = std::min<size_t>(count, packets - sent);
-    port->Send(count, [&](uint8_t* out) { return traffic->Next(out); });
+    port->send(count, [&](uint8_t* out) { return traffic->next(out); });
     owed -= static_cast<double>(count);
     if (packets > 0 && sent + count == packets) return;
     if (now_ns >= next_report_ns) {
-      Report(*traffic, *port, false);
+      report(*traffic, *port, false);
       next_report_ns = now_ns + kNsPerSecond;
     }
     usleep(kSliceNs / 1000);
   }
 }
 
-int Main(int argc, char** argv) {
+int main(int argc, char** argv) {
   std::map<std::string, double> settings = {{"rate", 50'000}, {"flows", 1'000'000}, {"flood", 0.2}, {"churn", 0.2},
                                             {"loss", 0.1},    {"seed", 1},          {"packets", 0}};
   for (int i = 2; i < argc; ++i) {
     std::string text = argv[i];
     auto setting = settings.find(text.substr(0, text.find('=')));
-    if (setting == settings.end() || text.find('=') == std::string::npos) Die("unknown setting '" + text + "'");
+    if (setting == settings.end() || text.find('=') == std::string::npos) die("unknown setting '" + text + "'");
     setting->second = std::atof(text.c_str() + text.find('=') + 1);
   }
-  if (argc < 2) Die("usage: traffic_generator VDEV [NAME=NUMBER…]");
+  if (argc < 2) die("usage: traffic_generator VDEV [NAME=NUMBER…]");
   struct sigaction action = {};
   action.sa_handler = [](int) { stop = true; };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   Port port(argv[1]);
-  port.AwaitLink();
+  port.await_link();
   Traffic traffic({static_cast<uint32_t>(settings["flows"]), settings["flood"], settings["churn"], settings["loss"],
                    static_cast<uint64_t>(settings["seed"])});
-  Run(settings["rate"], static_cast<uint64_t>(settings["packets"]), &traffic, &port);
-  Report(traffic, port, true);
+  run(settings["rate"], static_cast<uint64_t>(settings["packets"]), &traffic, &port);
+  report(traffic, port, true);
   char nothing;
   while (read(STDIN_FILENO, &nothing, 1) > 0) {
   }
@@ -165,4 +165,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tapline::traffic
 
-int main(int argc, char** argv) { return tapline::traffic::Main(argc, argv); }
+int main(int argc, char** argv) { return tapline::traffic::main(argc, argv); }

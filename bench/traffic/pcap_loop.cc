@@ -27,45 +27,45 @@ constexpr size_t kIpv4Addresses = 14 + 12;
 constexpr size_t kTogether = 256;
 constexpr int64_t kSecondNs = 1'000'000'000;
 
-[[noreturn]] void Die(const std::string& message) {
+[[noreturn]] void die(const std::string& message) {
   std::fprintf(stderr, "pcap_loop: error: %s\n", message.c_str());
   std::exit(1);
 }
 
-uint32_t Load(const std::vector<char>& bytes, size_t at) {
+uint32_t load(const std::vector<char>& bytes, size_t at) {
   uint32_t value;
   std::memcpy(&value, &bytes[at], sizeof value);
   return value;
 }
 
 // The positions at which records begin.
-std::vector<size_t> Records(const std::vector<char>& capture) {
+std::vector<size_t> records(const std::vector<char>& capture) {
   std::vector<size_t> starts;
   size_t at = kFileHeader;
   while (at + kRecordHeader <= capture.size()) {
-    size_t next = at + kRecordHeader + Load(capture, at + 8);
-    if (next > capture.size()) Die("the capture is cut short");
+    size_t next = at + kRecordHeader + load(capture, at + 8);
+    if (next > capture.size()) die("the capture is cut short");
     starts.push_back(at);
     at = next;
   }
-  if (starts.empty()) Die("no packet in the capture");
+  if (starts.empty()) die("no packet in the capture");
   return starts;
 }
 
 // Prepares the next repetition, in place.
-void ChangeAddresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
+void change_addresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
   for (size_t start : starts) {
     char* frame = &capture[start + kRecordHeader];
-    bool ipv4 = Load(capture, start + 8) >= kIpv4Addresses + 8 && frame[12] == 8 && frame[13] == 0;
+    bool ipv4 = load(capture, start + 8) >= kIpv4Addresses + 8 && frame[12] == 8 && frame[13] == 0;
     if (!ipv4) continue;
     frame[kIpv4Addresses + 1]++;
     frame[kIpv4Addresses + 5]++;
   }
 }
 
-bool Write(const char* data, size_t size) {
+bool write(const char* data, size_t size) {
   while (size > 0) {
-    ssize_t written = write(STDOUT_FILENO, data, size);
+    ssize_t written = ::write(STDOUT_FILENO, data, size);
     if (written <= 0) return false;
     data += written;
     size -= static_cast<size_t>(written);
@@ -74,7 +74,7 @@ bool Write(const char* data, size_t size) {
 }
 
 // Writes all records, a group at a time; each group has one time.
-bool WriteNow(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
+bool write_now(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
   for (size_t first = 0; first < starts.size(); first += kTogether) {
     size_t last = std::min(first + kTogether, starts.size());
     int64_t now_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -82,7 +82,7 @@ bool WriteNow(std::vector<char>& capture, const std::vector<size_t>& starts, int
                        static_cast<uint32_t>(now_ns % kSecondNs / (kSecondNs / fractions))};
     for (size_t i = first; i < last; i++) std::memcpy(&capture[starts[i]], time, sizeof time);
     size_t end = last == starts.size() ? capture.size() : starts[last];
-    if (!Write(&capture[starts[first]], end - starts[first])) return false;
+    if (!write(&capture[starts[first]], end - starts[first])) return false;
   }
   return true;
 }
@@ -90,20 +90,20 @@ bool WriteNow(std::vector<char>& capture, const std::vector<size_t>& starts, int
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) Die("usage: pcap_loop FILE SECONDS");
+  if (argc != 3) die("usage: pcap_loop FILE SECONDS");
   std::ifstream file(argv[1], std::ios::binary);
   std::vector<char> capture{std::istreambuf_iterator<char>(file), {}};
-  if (capture.size() < kFileHeader) Die(std::string("can't read ") + argv[1]);
-  if (Load(capture, 0) != 0xa1b2c3d4 && Load(capture, 0) != 0xa1b23c4d) Die("not a little-endian .pcap");
-  std::vector<size_t> starts = Records(capture);
-  int64_t fractions = Load(capture, 0) == 0xa1b23c4d ? kSecondNs : 1'000'000;
+  if (capture.size() < kFileHeader) die(std::string("can't read ") + argv[1]);
+  if (load(capture, 0) != 0xa1b2c3d4 && load(capture, 0) != 0xa1b23c4d) die("not a little-endian .pcap");
+  std::vector<size_t> starts = records(capture);
+  int64_t fractions = load(capture, 0) == 0xa1b23c4d ? kSecondNs : 1'000'000;
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[2]));
   int repetitions = 0;
-  if (!Write(capture.data(), kFileHeader)) return 0;
+  if (!write(capture.data(), kFileHeader)) return 0;
   do {
-    if (!WriteNow(capture, starts, fractions)) return 0;
+    if (!write_now(capture, starts, fractions)) return 0;
     repetitions++;
-    ChangeAddresses(capture, starts);
+    change_addresses(capture, starts);
   } while (std::chrono::steady_clock::now() < end);
   std::fprintf(stderr, "{\"repetitions\":%d,\"packets\":%zu}\n", repetitions, repetitions * starts.size());
 }

@@ -40,7 +40,7 @@ class Traffic {
   explicit Traffic(const Mixture& mixture);
 
   // Writes the next packet that is not lost and returns its length. `out` has room for kMostFrameBytes.
-  size_t Next(uint8_t* out);
+  size_t next(uint8_t* out);
   const Counts& counts() const { return counts_; }
   // True once every kept flow has begun.
   bool all_flows_begun() const { return begun_ == flows_.size(); }
@@ -66,16 +66,16 @@ class Traffic {
     bool done() const { return next == count; }
   };
 
-  size_t MakeOne(uint8_t* out);
-  size_t Flood(uint8_t* out);
-  size_t Continue(Exchange* exchange, uint8_t* out);
-  void BeginKept();
-  void BeginShort();
-  void AddHandshake(Exchange* exchange);
-  void AddTransaction(Exchange* exchange);
-  std::string_view Payload(const Segment& segment, const Exchange& exchange);
-  uint32_t Random() { return static_cast<uint32_t>(random_()); }
-  bool Chance(double share) { return Random() < share * 4294967296.0; }
+  size_t make_one(uint8_t* out);
+  size_t flood(uint8_t* out);
+  size_t proceed(Exchange* exchange, uint8_t* out);
+  void begin_kept();
+  void begin_short();
+  void add_handshake(Exchange* exchange);
+  void add_transaction(Exchange* exchange);
+  std::string_view payload_of(const Segment& segment, const Exchange& exchange);
+  uint32_t random() { return static_cast<uint32_t>(random_()); }
+  bool chance(double share) { return random() < share * 4294967296.0; }
 
   Mixture mixture_;
   std::mt19937_64 random_;

@@ -16,12 +16,12 @@ struct Seen {
   std::map<uint64_t, uint64_t> flows;
 };
 
-Seen Make(Traffic* traffic, int packets) {
+Seen make(Traffic* traffic, int packets) {
   Seen seen;
   FlowHasher hasher{HashKey{}};
   for (int i = 0; i < packets; ++i) {
     uint8_t frame[kMostFrameBytes];
-    size_t bytes = traffic->Next(frame);
+    size_t bytes = traffic->next(frame);
     Packet packet;
     RawPacket raw = {frame, static_cast<uint32_t>(bytes), static_cast<uint32_t>(bytes), i, LinkType::kEthernet};
     EXPECT_EQ(decode(raw, hasher, &packet), DecodeOutcome::kOk);
@@ -34,7 +34,7 @@ Seen Make(Traffic* traffic, int packets) {
 
 TEST(TrafficTest, KnowsWhatItSentAndLost) {
   Traffic traffic({.flows = 1000, .flood = 0.2, .churn = 0.2, .loss = 0.1, .seed = 7});
-  Make(&traffic, 50'000);
+  make(&traffic, 50'000);
   const Counts& counts = traffic.counts();
   EXPECT_EQ(counts.sent(), 50'000u);
   EXPECT_NEAR(static_cast<double>(counts.lost) / static_cast<double>(counts.made), 0.1, 0.01);
@@ -44,9 +44,9 @@ TEST(TrafficTest, KnowsWhatItSentAndLost) {
 
 TEST(TrafficTest, KeptFlowsStayInUse) {
   Traffic traffic({.flows = 500, .flood = 0, .churn = 0, .loss = 0, .seed = 7});
-  Make(&traffic, 1500);
+  make(&traffic, 1500);
   EXPECT_TRUE(traffic.all_flows_begun());
-  Seen again = Make(&traffic, 10'000);
+  Seen again = make(&traffic, 10'000);
   EXPECT_EQ(again.flows.size(), 500u);
   for (const auto& [hash, packets] : again.flows) EXPECT_EQ(packets, 20u);
   EXPECT_EQ(again.syns, 0u);
@@ -56,8 +56,8 @@ TEST(TrafficTest, IsTheSameForTheSameSeed) {
   Traffic one({.flows = 100, .seed = 3}), other({.flows = 100, .seed = 3});
   for (int i = 0; i < 5000; ++i) {
     uint8_t a[kMostFrameBytes], b[kMostFrameBytes];
-    size_t bytes = one.Next(a);
-    ASSERT_EQ(bytes, other.Next(b));
+    size_t bytes = one.next(a);
+    ASSERT_EQ(bytes, other.next(b));
     ASSERT_EQ(std::memcmp(a, b, bytes), 0);
   }
 }

@@ -12,7 +12,7 @@ constexpr int kMaxTerms = 16;
 
 }  // namespace
 
-void Binder::Run(const Shape& shape) {
+void Binder::run(const Shape& shape) {
   std::vector<Node> stack;
   for (int i = 0; i < tree_.nodes_size(); ++i) {
     const Tree::Node& node = tree_.nodes(i);
@@ -22,22 +22,22 @@ void Binder::Run(const Shape& shape) {
         stack.emplace_back().kind = node.constant() != negated ? Node::Kind::kTrue : Node::Kind::kFalse;
         break;
       case Tree::Node::kAll:
-        stack.push_back(Joined(negated ? Node::Kind::kOr : Node::Kind::kAnd, node.all(), &stack));
+        stack.push_back(joined(negated ? Node::Kind::kOr : Node::Kind::kAnd, node.all(), &stack));
         break;
       case Tree::Node::kAny:
-        stack.push_back(Joined(negated ? Node::Kind::kAnd : Node::Kind::kOr, node.any(), &stack));
+        stack.push_back(joined(negated ? Node::Kind::kAnd : Node::Kind::kOr, node.any(), &stack));
         break;
       case Tree::Node::kNot:
         // The nodes below were made as their opposites.
         break;
       default:
-        stack.push_back(Bound({node, negated}));
+        stack.push_back(bound({node, negated}));
     }
   }
   if (!stack.empty()) out_->root_ = std::move(stack.back());
 }
 
-Node Binder::Join(Node::Kind kind, std::vector<Node> children) {
+Node Binder::join(Node::Kind kind, std::vector<Node> children) {
   if (children.size() == 1) return std::move(children[0]);
   Node node;
   node.kind = kind;
@@ -50,32 +50,32 @@ Node Binder::Join(Node::Kind kind, std::vector<Node> children) {
   return node;
 }
 
-Node Binder::Joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack) {
+Node Binder::joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack) {
   const auto begin = stack->end() - count;
   std::vector<Node> children(std::make_move_iterator(begin), std::make_move_iterator(stack->end()));
   stack->erase(begin, stack->end());
-  return Join(kind, std::move(children));
+  return join(kind, std::move(children));
 }
 
-Node Binder::Bound(const Place& place) {
-  if (place.node.has_membership()) return Membership(place.node.membership(), place);
+Node Binder::bound(const Place& place) {
+  if (place.node.has_membership()) return membership(place.node.membership(), place);
   if (place.node.has_present()) {
     Leaf leaf;
     leaf.kind = Leaf::Kind::kPresent;
-    FieldOf(place.node.present(), &leaf.column);
-    return LeafNode(std::move(leaf), place);
+    field_of(place.node.present(), &leaf.column);
+    return leaf_node(std::move(leaf), place);
   }
   const Tree::Comparison& comparison = place.node.comparison();
-  return Compared(Sum(comparison.left(), place), CompareOf(comparison.order()), Sum(comparison.right(), place), place);
+  return compared(sum(comparison.left(), place), compare_of(comparison.order()), sum(comparison.right(), place), place);
 }
 
-Node Binder::LeafNode(Leaf leaf, const Place& place) {
+Node Binder::leaf_node(Leaf leaf, const Place& place) {
   // A comparison of a wide column with a list is several leaves.
   if (out_->leaves_.size() >= Expression::kMaxLeaves) throw ParseError{"more than 4096 comparisons", place.node.at()};
-  leaf.text = TextOf(place.node);
+  leaf.text = text_of(place.node);
   if (place.negated) {
     if (leaf.kind == Leaf::Kind::kKeys)
-      leaf.ranges = Complement(leaf.ranges, leaf.column.max_key() & leaf.mask);
+      leaf.ranges = complement(leaf.ranges, leaf.column.max_key() & leaf.mask);
     else
       leaf.negated = !leaf.negated;
   }
@@ -86,9 +86,9 @@ Node Binder::LeafNode(Leaf leaf, const Place& place) {
   return node;
 }
 
-const Field& Binder::FieldOf(const Tree::Field& field, Column* column) {
-  const Field* found = schema_.Find(field.name());
-  if (found == nullptr) throw ParseError{"unknown field " + Quoted(field.name()), field.at()};
+const Field& Binder::field_of(const Tree::Field& field, Column* column) {
+  const Field* found = schema_.find(field.name());
+  if (found == nullptr) throw ParseError{"unknown field " + quoted(field.name()), field.at()};
   if (field.element() >= found->spec.elements)
     throw ParseError{"field " + field.name() + " has " + std::to_string(found->spec.elements) + " elements",
                      field.at() + field.name().size() + 1};
@@ -96,15 +96,15 @@ const Field& Binder::FieldOf(const Tree::Field& field, Column* column) {
   return *found;
 }
 
-Token Binder::TokenOf(const Tree::Literal& literal) {
+Token Binder::token_of(const Tree::Literal& literal) {
   if (literal.has_text()) return {Token::Kind::kText, literal.text(), literal.at()};
   if (literal.word().empty()) throw ParseError{"expected a value", literal.at()};
   return {Token::Kind::kWord, literal.word(), literal.at()};
 }
 
-Binder::Operand Binder::OperandOf(const Tree::Literal& literal) {
+Binder::Operand Binder::operand_of(const Tree::Literal& literal) {
   Operand operand;
-  operand.token = TokenOf(literal);
+  operand.token = token_of(literal);
   if (operand.token.kind == Token::Kind::kWord && operand.token.text[0] == '-') {
     operand.sign = -1;
     operand.token.text.remove_prefix(1);
@@ -113,18 +113,18 @@ Binder::Operand Binder::OperandOf(const Tree::Literal& literal) {
   return operand;
 }
 
-Binder::Operand Binder::OperandOf(const Tree::Term& term) {
+Binder::Operand Binder::operand_of(const Tree::Term& term) {
   Operand operand;
   if (term.has_literal()) {
-    operand = OperandOf(term.literal());
+    operand = operand_of(term.literal());
   } else if (term.has_aggregate()) {
     const std::string& name = term.aggregate().name();
     operand.aggregate = resolve_ ? resolve_(name) : std::nullopt;
     operand.token = {Token::Kind::kWord, name, term.aggregate().at()};
     // The error must not reveal that an aggregate exists which the asker may not use.
-    if (!operand.aggregate) throw ParseError{"unknown field " + Quoted(name), term.aggregate().at()};
+    if (!operand.aggregate) throw ParseError{"unknown field " + quoted(name), term.aggregate().at()};
   } else {
-    operand.field = &FieldOf(term.field(), &operand.column);
+    operand.field = &field_of(term.field(), &operand.column);
     operand.token = {Token::Kind::kWord, term.field().name(), term.field().at()};
     if (operand.field->spec.elements > 1 && !term.field().has_element())
       throw ParseError{
@@ -135,17 +135,17 @@ Binder::Operand Binder::OperandOf(const Tree::Term& term) {
   return operand;
 }
 
-std::vector<Binder::Operand> Binder::Sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms,
+std::vector<Binder::Operand> Binder::sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms,
                                          const Place& place) {
   if (terms.empty() || terms.size() > kMaxTerms) throw ParseError{"1 to 16 terms are compared", place.node.at()};
   std::vector<Operand> sum;
-  for (const Tree::Term& term : terms) sum.push_back(OperandOf(term));
+  for (const Tree::Term& term : terms) sum.push_back(operand_of(term));
   return sum;
 }
 
-Result<Expression> Expression::Compile(std::string_view text, const Schema& schema, const Resolver& resolve) {
+Result<Expression> Expression::compile(std::string_view text, const Schema& schema, const Resolver& resolve) {
   try {
-    auto expression = Compile(Parser(text, schema, resolve).Run(), schema, resolve);
+    auto expression = compile(Parser(text, schema, resolve).run(), schema, resolve);
     if (expression.ok()) expression->text_ = text;
     return expression;
   } catch (const ParseError& error) {
@@ -153,18 +153,18 @@ Result<Expression> Expression::Compile(std::string_view text, const Schema& sche
   }
 }
 
-Result<Expression> Expression::Compile(Tree tree, const Schema& schema, const Resolver& resolve) {
-  const auto shape = CheckShape(tree);
+Result<Expression> Expression::compile(Tree tree, const Schema& schema, const Resolver& resolve) {
+  const auto shape = check_shape(tree);
   if (!shape.ok()) return shape.status();
   Expression expression;
   try {
-    Binder(tree, schema, resolve, &expression).Run(*shape);
+    Binder(tree, schema, resolve, &expression).run(*shape);
   } catch (const ParseError& error) {
     return Status(Code::kInvalid, error.message, error.position);
   }
-  expression.text_ = TextOf(tree);
+  expression.text_ = text_of(tree);
   expression.tree_ = std::move(tree);
-  expression.MakeSteps();
+  expression.make_steps();
   return expression;
 }
 

@@ -24,7 +24,7 @@ class Binder {
   Binder(const Tree& tree, const Schema& schema, const Expression::Resolver& resolve, Expression* out)
       : tree_(tree), schema_(schema), resolve_(resolve), out_(out) {}
   // REQUIRES: `shape` is that of the tree.
-  void Run(const Shape& shape);
+  void run(const Shape& shape);
 
  private:
   struct Operand {
@@ -44,45 +44,45 @@ class Binder {
   };
 
   // binder.cc
-  static Node Join(Node::Kind kind, std::vector<Node> children);
-  static Node Joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack);
-  Node Bound(const Place& place);
-  Node LeafNode(Leaf leaf, const Place& place);
-  const Field& FieldOf(const Tree::Field& field, Column* column);
-  static Token TokenOf(const Tree::Literal& literal);
-  static Operand OperandOf(const Tree::Literal& literal);
-  Operand OperandOf(const Tree::Term& term);
-  std::vector<Operand> Sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms, const Place& place);
+  static Node join(Node::Kind kind, std::vector<Node> children);
+  static Node joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack);
+  Node bound(const Place& place);
+  Node leaf_node(Leaf leaf, const Place& place);
+  const Field& field_of(const Tree::Field& field, Column* column);
+  static Token token_of(const Tree::Literal& literal);
+  static Operand operand_of(const Tree::Literal& literal);
+  Operand operand_of(const Tree::Term& term);
+  std::vector<Operand> sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms, const Place& place);
 
   // comparison.cc
-  static Compare CompareOf(Tree::Order order);
-  static Compare Mirrored(Compare compare);
-  static bool AllLiteral(const std::vector<Operand>& sum);
-  static bool IsOneField(const std::vector<Operand>& sum);
-  Node Compared(std::vector<Operand> left, Compare compare, std::vector<Operand> right, const Place& place);
-  Node Pair(const Operand& a, Compare compare, const Operand& b, const Place& place);
-  Node Linear(std::vector<Operand> left, Compare compare, std::vector<Operand> right, bool any_type,
+  static Compare compare_of(Tree::Order order);
+  static Compare mirrored(Compare compare);
+  static bool all_literal(const std::vector<Operand>& sum);
+  static bool is_one_field(const std::vector<Operand>& sum);
+  Node compared(std::vector<Operand> left, Compare compare, std::vector<Operand> right, const Place& place);
+  Node pair(const Operand& a, Compare compare, const Operand& b, const Place& place);
+  Node linear(std::vector<Operand> left, Compare compare, std::vector<Operand> right, bool any_type,
               const Place& place);
-  static Number Literal(const Operand& operand);
-  static void AddConstant(Number* sum, int sign, const Number& number);
+  static Number literal(const Operand& operand);
+  static void add_constant(Number* sum, int sign, const Number& number);
   // One value of the column's type.
-  Values ParseValue(const Column& column, const std::vector<Operand>& sum);
-  Node WithLiteral(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
-  static uint64_t FloatInfinityKey(const Column& column, bool negative);
+  Values parse_value(const Column& column, const std::vector<Operand>& sum);
+  Node with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
+  static uint64_t float_infinity_key(const Column& column, bool negative);
 
   // membership.cc
   // A leaf, or for wide columns a disjunction of leaves, that holds for values in one of the ranges.
-  Node FromValues(const Column& column, const std::vector<Values>& values, const Place& place);
-  Node FromTexts(const Column& column, std::vector<std::string> texts, const Place& place);
-  static std::string TextLiteral(const Token& token);
+  Node from_values(const Column& column, const std::vector<Values>& values, const Place& place);
+  Node from_texts(const Column& column, std::vector<std::string> texts, const Place& place);
+  static std::string text_literal(const Token& token);
   // The addresses of 10.1.3.0/24, the numbers 80..90, the number 7.
-  Values ValuesOf(const Column& column, const Tree::Range& range);
-  static Values Ordered(const Column& column, const Values& low, const Values& high, size_t position);
-  static Values Prefix(const Column& column, const Token& token, size_t slash);
-  Node Membership(const Tree::Membership& membership, const Place& place);
-  Node In(const Column& column, const Tree::Membership& membership, const Place& place);
+  Values values_of(const Column& column, const Tree::Range& range);
+  static Values ordered(const Column& column, const Values& low, const Values& high, size_t position);
+  static Values prefix(const Column& column, const Token& token, size_t slash);
+  Node membership(const Tree::Membership& membership, const Place& place);
+  Node in(const Column& column, const Tree::Membership& membership, const Place& place);
   // 192.*.*.1: each part is a number or a star.
-  Node Like(const Column& column, const Token& pattern, const Place& place);
+  Node like(const Column& column, const Token& pattern, const Place& place);
 
   const Tree& tree_;
   const Schema& schema_;

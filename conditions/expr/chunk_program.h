@@ -22,14 +22,14 @@ using ChunkBits = std::array<uint64_t, kChunkRows / 64>;
 
 // Calls `visit(i)` for each bit set, in order.
 template <typename Visit>
-inline void ForEachBit(const ChunkBits& bits, Visit&& visit) {
+inline void for_each_bit(const ChunkBits& bits, Visit&& visit) {
   for (uint32_t word = 0; word < bits.size(); ++word) {
     for (uint64_t rest = bits[word]; rest != 0; rest &= rest - 1)
       visit(word * 64 + static_cast<uint32_t>(__builtin_ctzll(rest)));
   }
 }
 
-inline bool AnyBit(const ChunkBits& bits) {
+inline bool any_bit(const ChunkBits& bits) {
   uint64_t any = 0;
   for (const uint64_t word : bits) any |= word;
   return any != 0;
@@ -41,15 +41,15 @@ class ChunkProgram {
  public:
   explicit ChunkProgram(const Schema& schema) : schema_(&schema) {}
   // Builder: adds an expression, which must outlive the program. Returns its number.
-  uint32_t Add(const Expression& expression);
+  uint32_t add(const Expression& expression);
   // Builder: adds a column that is needed by itself. REQUIRES column.keyed(). Returns its number.
-  uint32_t AddColumn(const Column& column);
+  uint32_t add_column(const Column& column);
 
   // The rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true, so the
   // selected rows must be verified one by one.
-  void Select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
+  void select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
   // The chunk's keys of a column, key_bytes() each.
-  const void* Keys(uint32_t column, ChunkScratch* scratch) const;
+  const void* keys_of(uint32_t column, ChunkScratch* scratch) const;
 
   size_t columns() const { return columns_.size(); }
   size_t leaves() const { return leaves_.size(); }
@@ -64,13 +64,13 @@ class ChunkProgram {
     KeyRanges ranges;
     bool inverted = false;
   };
-  uint32_t AddLeaf(const Leaf& leaf);
-  Node Renumbered(const Node& node, const std::vector<Leaf>& leaves);
-  void SelectNode(const Node& node, ChunkScratch* scratch, ChunkBits* selected) const;
-  const ChunkBits& LeafBits(uint32_t leaf, ChunkScratch* scratch) const;
+  uint32_t add_leaf(const Leaf& leaf);
+  Node renumbered(const Node& node, const std::vector<Leaf>& leaves);
+  void select_node(const Node& node, ChunkScratch* scratch, ChunkBits* selected) const;
+  const ChunkBits& leaf_bits(uint32_t leaf, ChunkScratch* scratch) const;
   // The rows that have the column. REQUIRES: the column is optional.
-  const ChunkBits& Presence(const Column& column, ChunkScratch* scratch) const;
-  void CompareKeys(const ProgramLeaf& leaf, ChunkScratch* scratch, ChunkBits* bits) const;
+  const ChunkBits& presence(const Column& column, ChunkScratch* scratch) const;
+  void compare_keys(const ProgramLeaf& leaf, ChunkScratch* scratch, ChunkBits* bits) const;
 
   const Schema* schema_;
   std::vector<Column> columns_;
@@ -80,10 +80,10 @@ class ChunkProgram {
 
 class ChunkScratch {
  public:
-  explicit ChunkScratch(const simd::Kernels& kernels = simd::Best()) : kernels_(&kernels) {}
+  explicit ChunkScratch(const simd::Kernels& kernels = simd::best()) : kernels_(&kernels) {}
   // Begins a new chunk: `count` rows, at most kChunkRows, `stride` bytes apart, that do not change until the next
   // Begin.
-  void Begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
+  void begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
   uint32_t count() const { return count_; }
   const uint8_t* row(uint32_t index) const { return rows_ + size_t{index} * stride_; }
 
@@ -108,6 +108,6 @@ class ChunkScratch {
 };
 
 // Extracts the keys of `count` rows into `keys`, key_bytes() each. REQUIRES column.keyed().
-void ExtractKeys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys);
+void extract_keys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys);
 
 }  // namespace tapline::conditions

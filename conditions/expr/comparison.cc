@@ -6,7 +6,7 @@
 
 namespace tapline::conditions {
 
-Compare Binder::CompareOf(Tree::Order order) {
+Compare Binder::compare_of(Tree::Order order) {
   switch (order) {
     case Tree::NOT_EQUAL:
       return Compare::kNotEqual;
@@ -23,7 +23,7 @@ Compare Binder::CompareOf(Tree::Order order) {
   }
 }
 
-Compare Binder::Mirrored(Compare compare) {
+Compare Binder::mirrored(Compare compare) {
   switch (compare) {
     case Compare::kLess:
       return Compare::kGreater;
@@ -38,38 +38,38 @@ Compare Binder::Mirrored(Compare compare) {
   }
 }
 
-bool Binder::AllLiteral(const std::vector<Operand>& sum) {
+bool Binder::all_literal(const std::vector<Operand>& sum) {
   return std::all_of(sum.begin(), sum.end(), [](const Operand& operand) { return operand.is_literal(); });
 }
 
-bool Binder::IsOneField(const std::vector<Operand>& sum) {
+bool Binder::is_one_field(const std::vector<Operand>& sum) {
   return sum.size() == 1 && sum[0].field != nullptr && sum[0].sign > 0;
 }
 
-Node Binder::Compared(std::vector<Operand> left, Compare compare, std::vector<Operand> right, const Place& place) {
-  if (AllLiteral(left) && AllLiteral(right)) {
+Node Binder::compared(std::vector<Operand> left, Compare compare, std::vector<Operand> right, const Place& place) {
+  if (all_literal(left) && all_literal(right)) {
     for (const Operand& operand : left) {
-      if (operand.token.kind == Token::Kind::kWord && !IsDigit(operand.token.text[0]))
-        throw ParseError{"unknown field " + Quoted(operand.token.text), operand.token.position};
+      if (operand.token.kind == Token::Kind::kWord && !is_digit(operand.token.text[0]))
+        throw ParseError{"unknown field " + quoted(operand.token.text), operand.token.position};
     }
     throw ParseError{"a comparison needs a field", place.node.at()};
   }
-  if (AllLiteral(left)) return Compared(std::move(right), Mirrored(compare), std::move(left), place);
-  if (IsOneField(left) && AllLiteral(right)) return WithLiteral(left[0].column, compare, right, place);
-  if (IsOneField(left) && IsOneField(right)) {
+  if (all_literal(left)) return compared(std::move(right), mirrored(compare), std::move(left), place);
+  if (is_one_field(left) && all_literal(right)) return with_literal(left[0].column, compare, right, place);
+  if (is_one_field(left) && is_one_field(right)) {
     const Column &a = left[0].column, &b = right[0].column;
     if (!a.is_number() || !b.is_number()) {
       if (a.type != b.type || a.bytes != b.bytes)
-        throw ParseError{"can't compare " + std::string(NameOf(a.type)) + " with " + std::string(NameOf(b.type)),
+        throw ParseError{"can't compare " + std::string(name_of(a.type)) + " with " + std::string(name_of(b.type)),
                          right[0].token.position};
-      if (a.type != FieldType::kIpv4) return Pair(left[0], compare, right[0], place);
+      if (a.type != FieldType::kIpv4) return pair(left[0], compare, right[0], place);
     }
-    return Linear(std::move(left), compare, std::move(right), true, place);
+    return linear(std::move(left), compare, std::move(right), true, place);
   }
-  return Linear(std::move(left), compare, std::move(right), false, place);
+  return linear(std::move(left), compare, std::move(right), false, place);
 }
 
-Node Binder::Pair(const Operand& a, Compare compare, const Operand& b, const Place& place) {
+Node Binder::pair(const Operand& a, Compare compare, const Operand& b, const Place& place) {
   if (a.column.type == FieldType::kText && compare != Compare::kEqual && compare != Compare::kNotEqual)
     throw ParseError{"texts have no order", b.token.position};
   Leaf leaf;
@@ -77,77 +77,77 @@ Node Binder::Pair(const Operand& a, Compare compare, const Operand& b, const Pla
   leaf.compare = compare;
   leaf.column = a.column;
   leaf.other = b.column;
-  return LeafNode(std::move(leaf), place);
+  return leaf_node(std::move(leaf), place);
 }
 
-Node Binder::Linear(std::vector<Operand> left, Compare compare, std::vector<Operand> right, bool any_type,
+Node Binder::linear(std::vector<Operand> left, Compare compare, std::vector<Operand> right, bool any_type,
                     const Place& place) {
   Leaf leaf;
   leaf.kind = Leaf::Kind::kLinear;
   leaf.compare = compare;
-  leaf.constant = Number::Whole(0);
+  leaf.constant = Number::of_whole(0);
   bool anchored = false;
   for (int side = 0; side < 2; ++side) {
     for (Operand& operand : side == 0 ? left : right) {
       const int sign = side == 0 ? operand.sign : -operand.sign;
       if (operand.is_literal()) {
-        AddConstant(&leaf.constant, sign, Literal(operand));
+        add_constant(&leaf.constant, sign, literal(operand));
         continue;
       }
       if (operand.field != nullptr && !operand.column.is_number() && !any_type)
-        throw ParseError{"no arithmetic with a field of type " + std::string(NameOf(operand.column.type)),
+        throw ParseError{"no arithmetic with a field of type " + std::string(name_of(operand.column.type)),
                          operand.token.position};
       if (operand.field != nullptr && !anchored) leaf.column = operand.column, anchored = true;
       leaf.terms.push_back({sign, operand.aggregate, operand.column});
     }
   }
-  return LeafNode(std::move(leaf), place);
+  return leaf_node(std::move(leaf), place);
 }
 
-Number Binder::Literal(const Operand& operand) {
+Number Binder::literal(const Operand& operand) {
   if (operand.token.kind == Token::Kind::kText) throw ParseError{"a number is wanted here", operand.token.position};
-  return ParseNumber(operand.token.text, operand.token.position);
+  return parse_number(operand.token.text, operand.token.position);
 }
 
-void Binder::AddConstant(Number* sum, int sign, const Number& number) {
+void Binder::add_constant(Number* sum, int sign, const Number& number) {
   if (number.is_float || sum->is_float) {
-    *sum = Number::Real(sum->AsDouble() + sign * number.AsDouble());
+    *sum = Number::of_real(sum->as_double() + sign * number.as_double());
   } else {
     sum->whole += sign * number.whole;
   }
 }
 
-Values Binder::ParseValue(const Column& column, const std::vector<Operand>& sum) {
+Values Binder::parse_value(const Column& column, const std::vector<Operand>& sum) {
   const size_t position = sum[0].token.position;
-  if (IsAddress(column) || column.type == FieldType::kBytes) {
+  if (is_address(column) || column.type == FieldType::kBytes) {
     if (sum.size() != 1 || sum[0].sign < 0)
-      throw ParseError{"no arithmetic with a field of type " + std::string(NameOf(column.type)), position};
+      throw ParseError{"no arithmetic with a field of type " + std::string(name_of(column.type)), position};
     const std::string bytes =
-        IsAddress(column) ? ParseAddress(column, sum[0].token.text, position) : ParseBytes(column, sum[0].token);
-    return OfBytes(column, bytes, bytes);
+        is_address(column) ? parse_address(column, sum[0].token.text, position) : parse_bytes(column, sum[0].token);
+    return of_bytes(column, bytes, bytes);
   }
-  Number number = Number::Whole(0);
-  for (const Operand& operand : sum) AddConstant(&number, operand.sign, Literal(operand));
-  const uint64_t key = KeyOfNumber(column, number, position);
+  Number number = Number::of_whole(0);
+  for (const Operand& operand : sum) add_constant(&number, operand.sign, literal(operand));
+  const uint64_t key = key_of_number(column, number, position);
   return {key, key, {}, {}};
 }
 
-Node Binder::WithLiteral(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place) {
+Node Binder::with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place) {
   const bool equality = compare == Compare::kEqual || compare == Compare::kNotEqual;
   const Place equal{place.node, place.negated != (compare == Compare::kNotEqual)};
   const Token& token = sum[0].token;
   if (column.type == FieldType::kText) {
     if (!equality) throw ParseError{"texts have no order", token.position};
     if (sum.size() != 1 || sum[0].sign < 0) throw ParseError{"no arithmetic with a field of type text", token.position};
-    return FromTexts(column, {TextLiteral(token)}, equal);
+    return from_texts(column, {text_literal(token)}, equal);
   }
   if (equality) {
     const size_t slash =
-        token.kind == Token::Kind::kWord && IsAddress(column) ? token.text.find('/') : std::string::npos;
+        token.kind == Token::Kind::kWord && is_address(column) ? token.text.find('/') : std::string::npos;
     const bool is_prefix = slash != std::string::npos && sum.size() == 1 && sum[0].sign > 0;
-    return FromValues(column, {is_prefix ? Prefix(column, token, slash) : ParseValue(column, sum)}, equal);
+    return from_values(column, {is_prefix ? prefix(column, token, slash) : parse_value(column, sum)}, equal);
   }
-  Values value = ParseValue(column, sum);
+  Values value = parse_value(column, sum);
   const bool below = compare == Compare::kLess || compare == Compare::kLessEqual;
   const bool with = compare == Compare::kLessEqual || compare == Compare::kGreaterEqual;
   const bool wide = !column.keyed();
@@ -155,21 +155,21 @@ Node Binder::WithLiteral(const Column& column, Compare compare, const std::vecto
     // Strictly below is not (at or above), and vice versa.
     const std::string least(column.bytes, '\0'), greatest(column.bytes, '\xff');
     const bool up = below != with;
-    return FromValues(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, least, value.wide_low}},
-                      {place.node, place.negated != !with});
+    return from_values(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, least, value.wide_low}},
+                       {place.node, place.negated != !with});
   }
-  const uint64_t least = column.is_float() ? FloatInfinityKey(column, true) : 0;
-  const uint64_t most = column.is_float() ? FloatInfinityKey(column, false) : column.max_key();
+  const uint64_t least = column.is_float() ? float_infinity_key(column, true) : 0;
+  const uint64_t most = column.is_float() ? float_infinity_key(column, false) : column.max_key();
   if ((below && !with && value.low == least) || (!below && !with && value.low == most))
-    return FromValues(column, {}, place);
+    return from_values(column, {}, place);
   const Values range = below ? Values{least, with ? value.low : value.low - 1, {}, {}}
                              : Values{with ? value.low : value.low + 1, most, {}, {}};
-  return FromValues(column, {range}, place);
+  return from_values(column, {range}, place);
 }
 
-uint64_t Binder::FloatInfinityKey(const Column& column, bool negative) {
+uint64_t Binder::float_infinity_key(const Column& column, bool negative) {
   const double infinity = negative ? -HUGE_VAL : HUGE_VAL;
-  return column.type == FieldType::kF64 ? FloatKey(infinity) : FloatKey32(static_cast<float>(infinity));
+  return column.type == FieldType::kF64 ? float_key(infinity) : float_key32(static_cast<float>(infinity));
 }
 
 }  // namespace tapline::conditions

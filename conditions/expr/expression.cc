@@ -5,7 +5,7 @@
 namespace tapline::conditions {
 namespace {
 
-bool Holds(Compare compare, int order) {
+bool holds(Compare compare, int order) {
   switch (compare) {
     case Compare::kEqual:
       return order == 0;
@@ -22,12 +22,13 @@ bool Holds(Compare compare, int order) {
   }
 }
 
-Number NumberOf(const Column& column, const uint8_t* row) {
-  const uint64_t key = KeyOf(column, row);
-  return column.is_float() ? Number::Real(NumberOfKey(column, key)) : Number::Whole(IntegerOfKey(column, key));
+Number number_of(const Column& column, const uint8_t* row) {
+  const uint64_t key = key_of(column, row);
+  return column.is_float() ? Number::of_real(number_of_key(column, key))
+                           : Number::of_whole(integer_of_key(column, key));
 }
 
-Truth EvaluateLinear(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
+Truth evaluate_linear(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
   __int128 whole = leaf.constant.whole;
   double real = leaf.constant.real;
   bool is_float = leaf.constant.is_float;
@@ -35,8 +36,8 @@ Truth EvaluateLinear(const Leaf& leaf, const uint8_t* row, const Schema& schema,
     Number number;
     if (term.aggregate) {
       if (value) number = value(*term.aggregate);
-    } else if (IsPresent(term.column, row, schema.presence_offset())) {
-      number = NumberOf(term.column, row);
+    } else if (is_present(term.column, row, schema.presence_offset())) {
+      number = number_of(term.column, row);
     }
     if (!number.present) return Truth::kUnknown;
     is_float = is_float || number.is_float;
@@ -45,10 +46,10 @@ Truth EvaluateLinear(const Leaf& leaf, const uint8_t* row, const Schema& schema,
   const double sum = real + (is_float ? static_cast<double>(whole) : 0);
   if (is_float && sum != sum) return Truth::kUnknown;
   const int order = is_float ? (sum > 0) - (sum < 0) : (whole > 0) - (whole < 0);
-  return Holds(leaf.compare, order) ? Truth::kTrue : Truth::kFalse;
+  return holds(leaf.compare, order) ? Truth::kTrue : Truth::kFalse;
 }
 
-bool InWide(const Leaf& leaf, const uint8_t* row) {
+bool in_wide(const Leaf& leaf, const uint8_t* row) {
   uint8_t masked[64];
   for (uint32_t i = 0; i < leaf.column.bytes; ++i)
     masked[i] = row[leaf.column.offset + i] & static_cast<uint8_t>(leaf.wide_mask[i]);
@@ -56,27 +57,27 @@ bool InWide(const Leaf& leaf, const uint8_t* row) {
          std::memcmp(masked, leaf.high.data(), leaf.column.bytes) <= 0;
 }
 
-Truth Negated(Truth truth) { return static_cast<Truth>(2 - static_cast<int>(truth)); }
+Truth negated(Truth truth) { return static_cast<Truth>(2 - static_cast<int>(truth)); }
 
-bool IsText(const Leaf& leaf, const uint8_t* row) {
-  const std::string_view text = LoadAs<TextRef>(row + leaf.column.offset).view();
+bool is_text(const Leaf& leaf, const uint8_t* row) {
+  const std::string_view text = load_as<TextRef>(row + leaf.column.offset).view();
   return std::find(leaf.texts.begin(), leaf.texts.end(), text) != leaf.texts.end();
 }
 
-int OrderOfPair(const Leaf& leaf, const uint8_t* row) {
+int order_of_pair(const Leaf& leaf, const uint8_t* row) {
   if (leaf.column.type == FieldType::kText)
-    return LoadAs<TextRef>(row + leaf.column.offset).view().compare(LoadAs<TextRef>(row + leaf.other.offset).view());
+    return load_as<TextRef>(row + leaf.column.offset).view().compare(load_as<TextRef>(row + leaf.other.offset).view());
   return std::memcmp(row + leaf.column.offset, row + leaf.other.offset, leaf.column.bytes);
 }
 
 // Adds `leaf` to a clause, merging it with one on the same column. Returns false if no row can satisfy both.
-bool AddTo(Clause* clause, const Leaf& leaf) {
+bool add_to(Clause* clause, const Leaf& leaf) {
   for (Leaf& present : *clause) {
-    if (present.SameAs(leaf)) return true;
+    if (present.same_as(leaf)) return true;
     if (leaf.kind != Leaf::Kind::kKeys || present.kind != leaf.kind || present.column != leaf.column ||
         present.mask != leaf.mask)
       continue;
-    present.ranges = Intersect(present.ranges, leaf.ranges);
+    present.ranges = intersect(present.ranges, leaf.ranges);
     present.text += " && " + leaf.text;
     return !present.ranges.empty();
   }
@@ -84,26 +85,26 @@ bool AddTo(Clause* clause, const Leaf& leaf) {
   return leaf.kind != Leaf::Kind::kKeys || !leaf.ranges.empty();
 }
 
-std::optional<Clause> Both(const Clause& a, const Clause& b) {
+std::optional<Clause> both_of(const Clause& a, const Clause& b) {
   Clause both = a;
   for (const Leaf& leaf : b) {
-    if (!AddTo(&both, leaf)) return std::nullopt;
+    if (!add_to(&both, leaf)) return std::nullopt;
   }
   return both;
 }
 
-bool SameClause(const Clause& a, const Clause& b) {
+bool same_clause(const Clause& a, const Clause& b) {
   return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Leaf& leaf) {
-           return std::any_of(b.begin(), b.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
+           return std::any_of(b.begin(), b.end(), [&](const Leaf& other) { return leaf.same_as(other); });
          });
 }
 
-void AddClause(std::vector<Clause>* clauses, Clause clause) {
-  if (std::none_of(clauses->begin(), clauses->end(), [&](const Clause& c) { return SameClause(c, clause); }))
+void add_clause(std::vector<Clause>* clauses, Clause clause) {
+  if (std::none_of(clauses->begin(), clauses->end(), [&](const Clause& c) { return same_clause(c, clause); }))
     clauses->push_back(std::move(clause));
 }
 
-bool BuildDnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clauses, std::vector<Clause>* result) {
+bool build_dnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clauses, std::vector<Clause>* result) {
   switch (node.kind) {
     case Node::Kind::kTrue:
       result->emplace_back();
@@ -112,14 +113,14 @@ bool BuildDnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clau
       return true;
     case Node::Kind::kLeaf: {
       Clause clause;
-      if (AddTo(&clause, leaves[node.leaf])) result->push_back(std::move(clause));
+      if (add_to(&clause, leaves[node.leaf])) result->push_back(std::move(clause));
       return true;
     }
     case Node::Kind::kOr:
       for (const Node& child : node.children) {
         std::vector<Clause> part;
-        if (!BuildDnf(child, leaves, max_clauses, &part)) return false;
-        for (Clause& clause : part) AddClause(result, std::move(clause));
+        if (!build_dnf(child, leaves, max_clauses, &part)) return false;
+        for (Clause& clause : part) add_clause(result, std::move(clause));
         if (result->size() > max_clauses) return false;
       }
       return true;
@@ -129,11 +130,11 @@ bool BuildDnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clau
   result->emplace_back();
   for (const Node& child : node.children) {
     std::vector<Clause> part, product;
-    if (!BuildDnf(child, leaves, max_clauses, &part)) return false;
+    if (!build_dnf(child, leaves, max_clauses, &part)) return false;
     if (part.size() * result->size() > max_clauses * max_clauses) return false;
     for (const Clause& a : *result) {
       for (const Clause& b : part) {
-        if (auto both = Both(a, b)) AddClause(&product, std::move(*both));
+        if (auto both = both_of(a, b)) add_clause(&product, std::move(*both));
       }
     }
     if (product.size() > max_clauses) return false;
@@ -142,7 +143,7 @@ bool BuildDnf(const Node& node, const std::vector<Leaf>& leaves, size_t max_clau
   return true;
 }
 
-std::string NameOfColumn(const Column& column, const Schema& schema) {
+std::string name_of_column(const Column& column, const Schema& schema) {
   for (const Field& field : schema.fields()) {
     const uint32_t end = field.column.offset + field.column.bytes * field.spec.elements;
     if (column.offset < field.column.offset || column.offset >= end) continue;
@@ -154,7 +155,7 @@ std::string NameOfColumn(const Column& column, const Schema& schema) {
 
 }  // namespace
 
-KeyRanges Union(KeyRanges ranges) {
+KeyRanges union_of(KeyRanges ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const KeyRange& a, const KeyRange& b) { return a.low < b.low; });
   KeyRanges result;
   for (const KeyRange& range : ranges) {
@@ -166,7 +167,7 @@ KeyRanges Union(KeyRanges ranges) {
   return result;
 }
 
-KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b) {
+KeyRanges intersect(const KeyRanges& a, const KeyRanges& b) {
   KeyRanges result;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const KeyRange both{std::max(a[i].low, b[j].low), std::min(a[i].high, b[j].high)};
@@ -176,7 +177,7 @@ KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b) {
   return result;
 }
 
-KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key) {
+KeyRanges complement(const KeyRanges& ranges, uint64_t max_key) {
   KeyRanges result;
   uint64_t next = 0;
   for (const KeyRange& range : ranges) {
@@ -188,13 +189,13 @@ KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key) {
   return result;
 }
 
-bool Contains(const KeyRanges& ranges, uint64_t key) {
+bool contains(const KeyRanges& ranges, uint64_t key) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), key,
                                       [](uint64_t k, const KeyRange& range) { return k < range.low; });
   return after != ranges.begin() && key <= std::prev(after)->high;
 }
 
-bool Leaf::SameAs(const Leaf& o) const {
+bool Leaf::same_as(const Leaf& o) const {
   if (kind != o.kind || negated != o.negated || column != o.column) return false;
   switch (kind) {
     case Kind::kKeys:
@@ -232,46 +233,46 @@ std::vector<AggregateRef> Expression::aggregates() const {
   return result;
 }
 
-Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
+Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value) {
   Truth truth = Truth::kUnknown;
-  const bool present = IsPresent(leaf.column, row, schema.presence_offset());
+  const bool present = is_present(leaf.column, row, schema.presence_offset());
   switch (leaf.kind) {
     case Leaf::Kind::kKeys:
       if (!present) return Truth::kUnknown;
-      return Contains(leaf.ranges, KeyOf(leaf.column, row) & leaf.mask) ? Truth::kTrue : Truth::kFalse;
+      return contains(leaf.ranges, key_of(leaf.column, row) & leaf.mask) ? Truth::kTrue : Truth::kFalse;
     case Leaf::Kind::kPresent:
       truth = present ? Truth::kTrue : Truth::kFalse;
       break;
     case Leaf::Kind::kWide:
-      if (present) truth = InWide(leaf, row) ? Truth::kTrue : Truth::kFalse;
+      if (present) truth = in_wide(leaf, row) ? Truth::kTrue : Truth::kFalse;
       break;
     case Leaf::Kind::kPair:
-      if (present && IsPresent(leaf.other, row, schema.presence_offset()))
-        truth = Holds(leaf.compare, OrderOfPair(leaf, row)) ? Truth::kTrue : Truth::kFalse;
+      if (present && is_present(leaf.other, row, schema.presence_offset()))
+        truth = holds(leaf.compare, order_of_pair(leaf, row)) ? Truth::kTrue : Truth::kFalse;
       break;
     case Leaf::Kind::kText:
-      if (present) truth = IsText(leaf, row) ? Truth::kTrue : Truth::kFalse;
+      if (present) truth = is_text(leaf, row) ? Truth::kTrue : Truth::kFalse;
       break;
     case Leaf::Kind::kLinear:
-      truth = EvaluateLinear(leaf, row, schema, value);
+      truth = evaluate_linear(leaf, row, schema, value);
       break;
   }
-  return leaf.negated ? Negated(truth) : truth;
+  return leaf.negated ? negated(truth) : truth;
 }
 
-bool Expression::Matches(const uint8_t* row, const Schema& schema, const Values& value) const {
+bool Expression::matches(const uint8_t* row, const Schema& schema, const Values& value) const {
   uint32_t at = entry_;
   while (at < kReject) {
     const Step& step = steps_[at];
-    at = Evaluate(leaves_[step.leaf], row, schema, value) == Truth::kTrue ? step.if_true : step.if_false;
+    at = evaluate(leaves_[step.leaf], row, schema, value) == Truth::kTrue ? step.if_true : step.if_false;
   }
   return at == kAccept;
 }
 
-void Expression::MakeSteps() { entry_ = AddSteps(root_, kAccept, kReject); }
+void Expression::make_steps() { entry_ = add_steps(root_, kAccept, kReject); }
 
 // Children are added from the last to the first, so that each knows where the next one begins.
-uint32_t Expression::AddSteps(const Node& node, uint32_t if_true, uint32_t if_false) {
+uint32_t Expression::add_steps(const Node& node, uint32_t if_true, uint32_t if_false) {
   if (node.kind == Node::Kind::kTrue) return if_true;
   if (node.kind == Node::Kind::kFalse) return if_false;
   if (node.kind == Node::Kind::kLeaf) {
@@ -281,22 +282,22 @@ uint32_t Expression::AddSteps(const Node& node, uint32_t if_true, uint32_t if_fa
   const bool is_and = node.kind == Node::Kind::kAnd;
   uint32_t next = is_and ? if_true : if_false;
   for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)
-    next = is_and ? AddSteps(*child, next, if_false) : AddSteps(*child, if_true, next);
+    next = is_and ? add_steps(*child, next, if_false) : add_steps(*child, if_true, next);
   return next;
 }
 
-std::optional<std::vector<Clause>> Expression::Dnf(size_t max_clauses) const {
+std::optional<std::vector<Clause>> Expression::dnf(size_t max_clauses) const {
   std::vector<Clause> clauses;
-  if (!BuildDnf(root_, leaves_, max_clauses, &clauses)) return std::nullopt;
+  if (!build_dnf(root_, leaves_, max_clauses, &clauses)) return std::nullopt;
   for (const Clause& clause : clauses) {
     if (clause.empty()) return std::vector<Clause>(1);
   }
   return clauses;
 }
 
-std::string Describe(const Leaf& leaf, const Schema& schema) {
+std::string describe(const Leaf& leaf, const Schema& schema) {
   if (leaf.kind != Leaf::Kind::kKeys) return (leaf.negated ? "!(" : "(") + leaf.text + ")";
-  std::string text = NameOfColumn(leaf.column, schema);
+  std::string text = name_of_column(leaf.column, schema);
   if (leaf.mask != ~uint64_t{0}) return text + " like " + leaf.text;
   text += " in {";
   for (size_t i = 0; i < leaf.ranges.size() && i < 8; ++i) {

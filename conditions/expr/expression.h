@@ -32,9 +32,9 @@ struct Number {
   __int128 whole = 0;
   double real = 0;
 
-  static Number Whole(__int128 value) { return {true, false, value, 0}; }
-  static Number Real(double value) { return {true, true, 0, value}; }
-  double AsDouble() const { return is_float ? real : static_cast<double>(whole); }
+  static Number of_whole(__int128 value) { return {true, false, value, 0}; }
+  static Number of_real(double value) { return {true, true, 0, value}; }
+  double as_double() const { return is_float ? real : static_cast<double>(whole); }
 };
 
 struct KeyRange {
@@ -44,10 +44,10 @@ struct KeyRange {
 // Sorted and disjoint, with gaps between them.
 using KeyRanges = std::vector<KeyRange>;
 
-KeyRanges Union(KeyRanges ranges);
-KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b);
-KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key);
-bool Contains(const KeyRanges& ranges, uint64_t key);
+KeyRanges union_of(KeyRanges ranges);
+KeyRanges intersect(const KeyRanges& a, const KeyRanges& b);
+KeyRanges complement(const KeyRanges& ranges, uint64_t max_key);
+bool contains(const KeyRanges& ranges, uint64_t key);
 
 // An output of an aggregate; the resolver assigns the numbers.
 struct AggregateRef {
@@ -88,7 +88,7 @@ struct Leaf {
   std::string text;  // canonical, for messages
 
   // True if two leaves select the same rows, however they were written.
-  bool SameAs(const Leaf& other_leaf) const;
+  bool same_as(const Leaf& other_leaf) const;
   bool depends_on_aggregate() const;
 };
 
@@ -111,9 +111,9 @@ class Expression {
   static constexpr size_t kMaxLeaves = 4096;
 
   // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
-  static Result<Expression> Compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
+  static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
   // The same from a tree, which is checked first: it may come from anywhere.
-  static Result<Expression> Compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
+  static Result<Expression> compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
 
   const Node& root() const { return root_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
@@ -126,12 +126,12 @@ class Expression {
   // Evaluates one row, without vectors and without allocation. `value` provides aggregates; without it they are
   // unknown.
   using Values = std::function<Number(const AggregateRef&)>;
-  bool Matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
+  bool matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
 
   // The canonical disjunctive normal form: leaves on one column are merged, contradictions and duplicates are left out.
   // Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty form
   // selects nothing.
-  std::optional<std::vector<Clause>> Dnf(size_t max_clauses = 64) const;
+  std::optional<std::vector<Clause>> dnf(size_t max_clauses = 64) const;
 
  private:
   friend class Binder;
@@ -141,8 +141,8 @@ class Expression {
     uint32_t leaf, if_true, if_false;
   };
   static constexpr uint32_t kAccept = ~uint32_t{0}, kReject = kAccept - 1;
-  void MakeSteps();
-  uint32_t AddSteps(const Node& node, uint32_t if_true, uint32_t if_false);
+  void make_steps();
+  uint32_t add_steps(const Node& node, uint32_t if_true, uint32_t if_false);
 
   Node root_;
   std::vector<Leaf> leaves_;
@@ -154,8 +154,8 @@ class Expression {
 };
 
 enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
-Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
+Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
 // The leaf as canonical text: "dstPort in {80..80}".
-std::string Describe(const Leaf& leaf, const Schema& schema);
+std::string describe(const Leaf& leaf, const Schema& schema);
 
 }  // namespace tapline::conditions

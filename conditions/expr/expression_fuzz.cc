@@ -8,7 +8,7 @@
 using namespace tapline::conditions;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Schema schema = *Schema::Make({{.name = "t", .type = FieldType::kTime},
+  static const Schema schema = *Schema::make({{.name = "t", .type = FieldType::kTime},
                                               {.name = "ip", .type = FieldType::kIpv4},
                                               {.name = "ip6", .type = FieldType::kIpv6},
                                               {.name = "mac", .type = FieldType::kMac},
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
     return name == "SEQ" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
   };
-  const auto expression = Expression::Compile(text, schema, resolve);
+  const auto expression = Expression::compile(text, schema, resolve);
   if (!expression.ok()) {
     if (expression.status().message().empty() || !expression.status().position() ||
         *expression.status().position() > size)
@@ -31,20 +31,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   std::vector<uint8_t> row(schema.row_bytes());
   for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<uint8_t>(i * 37 + size);
-  const bool scalar = expression->Matches(row.data(), schema);
+  const bool scalar = expression->matches(row.data(), schema);
   ChunkProgram program(schema);
-  program.Add(*expression);
+  program.add(*expression);
   ChunkScratch scratch;
-  scratch.Begin(program, row.data(), schema.row_bytes(), 1);
+  scratch.begin(program, row.data(), schema.row_bytes(), 1);
   ChunkBits bits;
-  program.Select(0, &scratch, &bits);
+  program.select(0, &scratch, &bits);
   if (!expression->depends_on_aggregate() && (bits[0] & 1) != scalar) std::abort();
-  const auto clauses = expression->Dnf();
+  const auto clauses = expression->dnf();
   if (clauses) {
     bool any = false;
     for (const Clause& clause : *clauses) {
       bool all = true;
-      for (const Leaf& leaf : clause) all = all && Evaluate(leaf, row.data(), schema, {}) == Truth::kTrue;
+      for (const Leaf& leaf : clause) all = all && evaluate(leaf, row.data(), schema, {}) == Truth::kTrue;
       any = any || all;
     }
     if (any != scalar) std::abort();

@@ -19,54 +19,54 @@ constexpr Unit kUnits[] = {{"B", 1},      {"KB", 1e3},      {"MB", 1e6},      {"
 
 }  // namespace
 
-Number ParseNumber(std::string_view word, size_t position) {
+Number parse_number(std::string_view word, size_t position) {
   constexpr std::pair<std::string_view, int> kNames[] = {{"true", 1}, {"false", 0}, {"TCP", 6},  {"tcp", 6},
                                                          {"UDP", 17}, {"udp", 17},  {"ICMP", 1}, {"icmp", 1}};
   for (const auto& [name, value] : kNames) {
-    if (word == name) return Number::Whole(value);
+    if (word == name) return Number::of_whole(value);
   }
   if (word.starts_with("0x") || word.starts_with("0X")) {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), value, 16);
     if (error != std::errc() || end != word.data() + word.size())
-      throw ParseError{Quoted(word) + " is no number", position};
-    return Number::Whole(value);
+      throw ParseError{quoted(word) + " is no number", position};
+    return Number::of_whole(value);
   }
   size_t digits = 0;
-  while (digits < word.size() && (IsDigit(word[digits]) || word[digits] == '.')) ++digits;
+  while (digits < word.size() && (is_digit(word[digits]) || word[digits] == '.')) ++digits;
   std::string_view number = word.substr(0, digits), unit = word.substr(digits);
   double factor = 1;
   if (!unit.empty()) {
     const Unit* found =
         std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) { return u.name == unit; });
-    if (digits == 0) throw ParseError{"unknown field or number " + Quoted(word), position};
-    if (found == std::end(kUnits)) throw ParseError{"unknown unit " + Quoted(unit), position + digits};
+    if (digits == 0) throw ParseError{"unknown field or number " + quoted(word), position};
+    if (found == std::end(kUnits)) throw ParseError{"unknown unit " + quoted(unit), position + digits};
     factor = found->factor;
   }
   if (number.find('.') == std::string_view::npos) {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size())
-      throw ParseError{Quoted(word) + " is no number that fits 64 bits", position};
-    return Number::Whole(static_cast<__int128>(value) * static_cast<int64_t>(factor));
+      throw ParseError{quoted(word) + " is no number that fits 64 bits", position};
+    return Number::of_whole(static_cast<__int128>(value) * static_cast<int64_t>(factor));
   }
   double value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || end != number.data() + number.size())
-    throw ParseError{Quoted(word) + " is no number", position};
+    throw ParseError{quoted(word) + " is no number", position};
   value *= factor;
-  if (value == std::floor(value) && value < 1e18 && factor != 1) return Number::Whole(static_cast<int64_t>(value));
-  return Number::Real(value);
+  if (value == std::floor(value) && value < 1e18 && factor != 1) return Number::of_whole(static_cast<int64_t>(value));
+  return Number::of_real(value);
 }
 
-std::string ParseAddress(const Column& column, std::string_view word, size_t position) {
+std::string parse_address(const Column& column, std::string_view word, size_t position) {
   const std::string text(word);
   if (column.type == FieldType::kAddress) {
     char address[16];
     const bool is_v6 = text.find(':') != std::string::npos;
     if (inet_pton(is_v6 ? AF_INET6 : AF_INET, text.c_str(), address) != 1)
-      throw ParseError{Quoted(word) + " is no address", position};
-    return AddressBytes({address, is_v6 ? 16u : 4u});
+      throw ParseError{quoted(word) + " is no address", position};
+    return address_bytes({address, is_v6 ? 16u : 4u});
   }
   std::string bytes(column.bytes, '\0');
   if (column.type == FieldType::kMac) {
@@ -74,21 +74,21 @@ std::string ParseAddress(const Column& column, std::string_view word, size_t pos
     char rest;
     if (text.size() != 17 || std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &part[0], &part[1], &part[2],
                                          &part[3], &part[4], &part[5], &rest) != 6)
-      throw ParseError{Quoted(word) + " is no MAC address", position};
+      throw ParseError{quoted(word) + " is no MAC address", position};
     for (int i = 0; i < 6; ++i) bytes[i] = static_cast<char>(part[i]);
   } else if (inet_pton(column.type == FieldType::kIpv6 ? AF_INET6 : AF_INET, text.c_str(), bytes.data()) != 1) {
-    throw ParseError{Quoted(word) + (column.type == FieldType::kIpv6 ? " is no IPv6 address" : " is no IPv4 address"),
+    throw ParseError{quoted(word) + (column.type == FieldType::kIpv6 ? " is no IPv6 address" : " is no IPv4 address"),
                      position};
   }
   return bytes;
 }
 
-bool IsAddress(const Column& column) {
+bool is_address(const Column& column) {
   return column.type == FieldType::kIpv4 || column.type == FieldType::kIpv6 || column.type == FieldType::kMac ||
          column.type == FieldType::kAddress;
 }
 
-std::string ParseBytes(const Column& column, const Token& token) {
+std::string parse_bytes(const Column& column, const Token& token) {
   std::string bytes;
   if (token.kind == Token::Kind::kText) {
     bytes = token.text;
@@ -99,7 +99,7 @@ std::string ParseBytes(const Column& column, const Token& token) {
       unsigned value = 0;
       const auto [end, error] = std::from_chars(token.text.data() + i, token.text.data() + i + 2, value, 16);
       if (error != std::errc() || end != token.text.data() + i + 2)
-        throw ParseError{Quoted(token.text) + " isn't hexadecimal", token.position};
+        throw ParseError{quoted(token.text) + " isn't hexadecimal", token.position};
       bytes.push_back(static_cast<char>(value));
     }
   }
@@ -109,24 +109,24 @@ std::string ParseBytes(const Column& column, const Token& token) {
   return bytes;
 }
 
-uint64_t KeyOfBytes(const std::string& bytes) {
+uint64_t key_of_bytes(const std::string& bytes) {
   uint64_t key = 0;
   for (size_t i = 0; i < bytes.size() && i < 8; ++i) key = key << 8 | static_cast<uint8_t>(bytes[i]);
   return key;
 }
 
-Values OfBytes(const Column& column, const std::string& low, const std::string& high) {
-  if (column.keyed()) return {KeyOfBytes(low), KeyOfBytes(high), {}, {}};
+Values of_bytes(const Column& column, const std::string& low, const std::string& high) {
+  if (column.keyed()) return {key_of_bytes(low), key_of_bytes(high), {}, {}};
   return {0, 0, low, high};
 }
 
-uint64_t KeyOfNumber(const Column& column, const Number& number, size_t position) {
-  if (column.type == FieldType::kF64) return FloatKey(number.AsDouble());
-  if (column.type == FieldType::kF32) return FloatKey32(static_cast<float>(number.AsDouble()));
+uint64_t key_of_number(const Column& column, const Number& number, size_t position) {
+  if (column.type == FieldType::kF64) return float_key(number.as_double());
+  if (column.type == FieldType::kF32) return float_key32(static_cast<float>(number.as_double()));
   if (number.is_float) throw ParseError{"a whole number is wanted here", position};
-  if (number.whole < LeastOf(column) || number.whole > GreatestOf(column))
-    throw ParseError{"out of range for a field of type " + std::string(NameOf(column.type)), position};
-  return KeyOfInteger(column, number.whole);
+  if (number.whole < least_of(column) || number.whole > greatest_of(column))
+    throw ParseError{"out of range for a field of type " + std::string(name_of(column.type)), position};
+  return key_of_integer(column, number.whole);
 }
 
 }  // namespace tapline::conditions

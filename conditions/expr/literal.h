@@ -18,15 +18,15 @@ struct Values {
 };
 
 // "100", "0x1f", "1.5GB", "10ms", TCP, true.
-Number ParseNumber(std::string_view word, size_t position);
+Number parse_number(std::string_view word, size_t position);
 // The bytes, in network order, of one address of the column's type.
-std::string ParseAddress(const Column& column, std::string_view word, size_t position);
+std::string parse_address(const Column& column, std::string_view word, size_t position);
 // Parses "text" or 0x…, padded with zeros.
-std::string ParseBytes(const Column& column, const Token& token);
+std::string parse_bytes(const Column& column, const Token& token);
 
-bool IsAddress(const Column& column);
-uint64_t KeyOfBytes(const std::string& bytes);
-uint64_t KeyOfNumber(const Column& column, const Number& number, size_t position);
-Values OfBytes(const Column& column, const std::string& low, const std::string& high);
+bool is_address(const Column& column);
+uint64_t key_of_bytes(const std::string& bytes);
+uint64_t key_of_number(const Column& column, const Number& number, size_t position);
+Values of_bytes(const Column& column, const std::string& low, const std::string& high);
 
 }  // namespace tapline::conditions

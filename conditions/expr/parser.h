@@ -28,50 +28,50 @@ class Parser {
   Parser(std::string_view text, const Schema& schema, const Expression::Resolver& resolve)
       : text_(text), schema_(schema), resolve_(resolve) {}
   // Parses the whole text, or throws a ParseError.
-  Tree Run();
+  Tree run();
 
  private:
   using Terms = google::protobuf::RepeatedPtrField<Tree::Term>;
 
-  const Token& Peek(size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
-  const Token& Take() {
-    const Token& token = Peek();
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
+  const Token& take() {
+    const Token& token = peek();
     if (next_ + 1 < tokens_.size()) ++next_;
     return token;
   }
   // True if the token is this symbol, or this word in whatever case unless the schema has a field of that name.
-  bool Is(const Token& token, std::string_view symbol) const;
-  bool Accept(std::string_view symbol);
-  void Expect(std::string_view symbol);
+  bool is(const Token& token, std::string_view symbol) const;
+  bool accept(std::string_view symbol);
+  void expect(std::string_view symbol);
   // Guards the stack against deep nesting.
   struct Deeper {
     explicit Deeper(Parser* parser) : parser_(parser) {
-      if (++parser_->depth_ > Expression::kMaxDepth) throw ParseError{"nested too deeply", parser_->Peek().position};
+      if (++parser_->depth_ > Expression::kMaxDepth) throw ParseError{"nested too deeply", parser_->peek().position};
     }
     ~Deeper() { --parser_->depth_; }
     Parser* parser_;
   };
 
   // Each adds one subtree to tree_.
-  void Or();
-  void And();
-  void Unary();
-  void Has();
-  void Comparison();
+  void parse_or();
+  void parse_and();
+  void unary();
+  void has();
+  void comparison();
 
-  void Membership(const Terms& left, bool negated, size_t begin);
-  void EqualToAny(const Terms& left, bool negated, size_t begin);
-  Tree::Node* AddLeaf(size_t begin);
-  void AddNot(size_t begin);
-  Tree::Field FieldOf(const Token& token);
-  Tree::Term OneTerm();
-  Terms Sum();
-  Tree::Literal Value();
-  void Range(Tree::Membership* membership);
-  void Set(Tree::Membership* membership);
-  static std::optional<Tree::Order> AsOrder(std::string_view text);
-  static bool Compares(const Token& token);
-  bool IsWordOperator(const Token& token) const;
+  void membership(const Terms& left, bool negated, size_t begin);
+  void equal_to_any(const Terms& left, bool negated, size_t begin);
+  Tree::Node* add_leaf(size_t begin);
+  void add_not(size_t begin);
+  Tree::Field field_of(const Token& token);
+  Tree::Term one_term();
+  Terms sum();
+  Tree::Literal value();
+  void range(Tree::Membership* membership);
+  void set(Tree::Membership* membership);
+  static std::optional<Tree::Order> as_order(std::string_view text);
+  static bool compares(const Token& token);
+  bool is_word_operator(const Token& token) const;
 
   std::string_view text_;
   const Schema& schema_;

@@ -10,18 +10,18 @@ namespace {
 constexpr uint64_t kMostKeys = 256;
 constexpr size_t kMostColumns = 16;
 
-bool HoldsNothingElse(const Node& node) {
+bool holds_nothing_else(const Node& node) {
   if (node.kind == Node::Kind::kLeaf) return true;
-  return node.kind == Node::Kind::kOr && std::all_of(node.children.begin(), node.children.end(), HoldsNothingElse);
+  return node.kind == Node::Kind::kOr && std::all_of(node.children.begin(), node.children.end(), holds_nothing_else);
 }
 
 }  // namespace
 
-bool RowDispatch::IsSet(const Expression& expression) {
-  return HoldsNothingElse(expression.root()) && DemandsOf(expression.root(), expression.leaves());
+bool RowDispatch::is_set(const Expression& expression) {
+  return holds_nothing_else(expression.root()) && demands_of(expression.root(), expression.leaves());
 }
 
-std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Leaf& leaf) {
+std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Leaf& leaf) {
   if (leaf.kind != Leaf::Kind::kKeys || leaf.mask != ~uint64_t{0}) return std::nullopt;
   Demand demand{leaf.column, {}};
   for (const KeyRange& range : leaf.ranges) {
@@ -33,14 +33,14 @@ std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Leaf& leaf) {
 
 // Prefers few columns, since each is looked up for each row; then a column with many values, since it lets fewer rows
 // through; then the shorter list.
-bool RowDispatch::IsBetter(const Demands& a, const Demands& b) {
+bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   if (a.size() != b.size()) return a.size() < b.size();
   if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;
   return a[0].keys.size() < b[0].keys.size();
 }
 
 // Returns true if a lookup is still worthwhile.
-bool RowDispatch::Unite(Demands* demands, Demands more) {
+bool RowDispatch::unite(Demands* demands, Demands more) {
   for (Demand& demand : more) {
     auto same =
         std::find_if(demands->begin(), demands->end(), [&](const Demand& d) { return d.column == demand.column; });
@@ -55,25 +55,25 @@ bool RowDispatch::Unite(Demands* demands, Demands more) {
 }
 
 // A conjunction demands what any of its parts does; a disjunction demands the union, if all parts demand something.
-std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Node& node, const std::vector<Leaf>& leaves) {
-  if (node.kind == Node::Kind::kLeaf) return DemandsOf(leaves[node.leaf]);
+std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Node& node, const std::vector<Leaf>& leaves) {
+  if (node.kind == Node::Kind::kLeaf) return demands_of(leaves[node.leaf]);
   if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;
   const bool is_and = node.kind == Node::Kind::kAnd;
   std::optional<Demands> result;
   for (const Node& child : node.children) {
-    std::optional<Demands> demands = DemandsOf(child, leaves);
+    std::optional<Demands> demands = demands_of(child, leaves);
     if (is_and) {
-      if (demands && (!result || IsBetter(*demands, *result))) result = std::move(demands);
+      if (demands && (!result || is_better(*demands, *result))) result = std::move(demands);
       continue;
     }
     if (!demands) return std::nullopt;
     if (!result) result.emplace();
-    if (!Unite(&*result, std::move(*demands))) return std::nullopt;
+    if (!unite(&*result, std::move(*demands))) return std::nullopt;
   }
   return result;
 }
 
-RowDispatch::Table* RowDispatch::TableOf(const Column& column) {
+RowDispatch::Table* RowDispatch::table_of(const Column& column) {
   for (Table& table : tables_) {
     if (table.column == column) return &table;
   }
@@ -82,16 +82,16 @@ RowDispatch::Table* RowDispatch::TableOf(const Column& column) {
   return &tables_.back();
 }
 
-void RowDispatch::Add(uint32_t number, const Expression& expression) {
-  const std::optional<Demands> demands = DemandsOf(expression.root(), expression.leaves());
+void RowDispatch::add(uint32_t number, const Expression& expression) {
+  const std::optional<Demands> demands = demands_of(expression.root(), expression.leaves());
   if (!demands) return always_.push_back(number);
   for (const Demand& demand : *demands) {
-    Table* table = TableOf(demand.column);
+    Table* table = table_of(demand.column);
     for (const uint64_t key : demand.keys) table->asked.emplace_back(key, number);
   }
 }
 
-void RowDispatch::Fill(Table* table) {
+void RowDispatch::fill(Table* table) {
   std::sort(table->asked.begin(), table->asked.end());
   table->asked.erase(std::unique(table->asked.begin(), table->asked.end()), table->asked.end());
   table->slots.resize(std::bit_ceil(2 * table->asked.size() + 2));
@@ -99,7 +99,7 @@ void RowDispatch::Fill(Table* table) {
   for (size_t i = 0; i < table->asked.size(); ++i) {
     const auto [key, number] = table->asked[i];
     table->numbers.push_back(number);
-    size_t at = Hash(key, table->shift);
+    size_t at = hash(key, table->shift);
     auto slot = [&]() -> Slot& { return table->slots[at & (table->slots.size() - 1)]; };
     while (slot().end != 0 && slot().key != key) ++at;
     if (slot().end == 0) slot() = {key, static_cast<uint32_t>(i), 0};
@@ -107,9 +107,9 @@ void RowDispatch::Fill(Table* table) {
   }
 }
 
-void RowDispatch::Finish() {
+void RowDispatch::finish() {
   for (Table& table : tables_) {
-    Fill(&table);
+    fill(&table);
     keys_ += table.asked.size();
   }
 }

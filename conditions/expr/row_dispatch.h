@@ -25,22 +25,22 @@ class RowDispatch {
 
   // True if the expression requires nothing but certain keys, of one column or any of several: `path contains 7`,
   // `dst_port in {80, 443}`. Then its candidates hold.
-  static bool IsSet(const Expression& expression);
+  static bool is_set(const Expression& expression);
 
   // Builder: the caller chooses the expression's number.
-  void Add(uint32_t number, const Expression& expression);
+  void add(uint32_t number, const Expression& expression);
   // Builder: must be called once, after the last Add.
-  void Finish();
+  void finish();
 
   // True if looking up so many rows one by one costs less than comparing whole columns with each key.
-  bool Pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
+  bool pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
 
   // Calls visit(number) for each candidate, in no particular order.
   template <typename Visit>
-  void ForEachCandidate(const uint8_t* row, Visit&& visit) const {
+  void for_each_candidate(const uint8_t* row, Visit&& visit) const {
     for (const Table& table : tables_) {
-      const Slot* slot = Find(table, KeyOf(table.column, row));
-      if (slot == nullptr || !IsPresent(table.column, row, presence_offset_)) continue;
+      const Slot* slot = find(table, key_of(table.column, row));
+      if (slot == nullptr || !is_present(table.column, row, presence_offset_)) continue;
       for (uint32_t i = slot->begin; i < slot->end; ++i) visit(table.numbers[i]);
     }
     for (const uint32_t number : always_) visit(number);
@@ -49,26 +49,26 @@ class RowDispatch {
   // The same for a chunk of rows, `stride` bytes apart: visit(row, number). REQUIRES: at most kChunkRows, and all
   // expressions are IsSet.
   template <typename Visit>
-  void ForEachCandidateIn(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
+  void for_each_candidate_in(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
     alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];
     for (const Table& table : tables_) {
-      ExtractKeys(table.column, rows, stride, count, keys);
+      extract_keys(table.column, rows, stride, count, keys);
       const auto found = [&](uint32_t row, const Slot& slot) {
-        if (!IsPresent(table.column, rows + size_t{row} * stride, presence_offset_)) return;
+        if (!is_present(table.column, rows + size_t{row} * stride, presence_offset_)) return;
         for (uint32_t i = slot.begin; i < slot.end; ++i) visit(row, table.numbers[i]);
       };
       switch (table.column.key_bytes()) {
         case 1:
-          Probe<uint8_t>(table, keys, count, found);
+          probe<uint8_t>(table, keys, count, found);
           break;
         case 2:
-          Probe<uint16_t>(table, keys, count, found);
+          probe<uint16_t>(table, keys, count, found);
           break;
         case 4:
-          Probe<uint32_t>(table, keys, count, found);
+          probe<uint32_t>(table, keys, count, found);
           break;
         default:
-          Probe<uint64_t>(table, keys, count, found);
+          probe<uint64_t>(table, keys, count, found);
       }
     }
   }
@@ -96,28 +96,28 @@ class RowDispatch {
     uint32_t shift = 0;
     std::vector<uint32_t> numbers;
   };
-  static size_t Hash(uint64_t key, uint32_t shift) { return key * 0x9e3779b97f4a7c15 >> shift; }
-  static const Slot* Find(const Table& table, uint64_t key) {
-    for (size_t at = Hash(key, table.shift);; ++at) {
+  static size_t hash(uint64_t key, uint32_t shift) { return key * 0x9e3779b97f4a7c15 >> shift; }
+  static const Slot* find(const Table& table, uint64_t key) {
+    for (size_t at = hash(key, table.shift);; ++at) {
       const Slot& slot = table.slots[at & (table.slots.size() - 1)];
       if (slot.end == 0) return nullptr;
       if (slot.key == key) return &slot;
     }
   }
   template <typename Key, typename Found>
-  static void Probe(const Table& table, const uint8_t* keys, uint32_t count, Found&& found) {
+  static void probe(const Table& table, const uint8_t* keys, uint32_t count, Found&& found) {
     for (uint32_t i = 0; i < count; ++i) {
       Key key;
       std::memcpy(&key, keys + i * sizeof key, sizeof key);
-      if (const Slot* slot = Find(table, key); slot != nullptr) found(i, *slot);
+      if (const Slot* slot = find(table, key); slot != nullptr) found(i, *slot);
     }
   }
-  static std::optional<Demands> DemandsOf(const Node& node, const std::vector<Leaf>& leaves);
-  static std::optional<Demands> DemandsOf(const Leaf& leaf);
-  static bool IsBetter(const Demands& a, const Demands& b);
-  static bool Unite(Demands* demands, Demands more);
-  Table* TableOf(const Column& column);
-  static void Fill(Table* table);
+  static std::optional<Demands> demands_of(const Node& node, const std::vector<Leaf>& leaves);
+  static std::optional<Demands> demands_of(const Leaf& leaf);
+  static bool is_better(const Demands& a, const Demands& b);
+  static bool unite(Demands* demands, Demands more);
+  Table* table_of(const Column& column);
+  static void fill(Table* table);
 
   uint32_t presence_offset_;
   // Over all tables.

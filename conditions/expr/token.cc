@@ -3,14 +3,14 @@
 namespace tapline::conditions {
 namespace {
 
-bool IsWordByte(char c) {
+bool is_word_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == ':' || c == '*' || c == '/' || c == '%';
 }
 
 }  // namespace
 
-std::vector<Token> Tokens(std::string_view text) {
+std::vector<Token> tokens(std::string_view text) {
   std::vector<Token> tokens;
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
@@ -20,8 +20,8 @@ std::vector<Token> Tokens(std::string_view text) {
     } else if (text.substr(i, 2) == "..") {
       tokens.push_back({Token::Kind::kSymbol, text.substr(begin, 2), begin});
       i += 2;
-    } else if (IsWordByte(c)) {
-      while (i < text.size() && IsWordByte(text[i]) && text.substr(i, 2) != "..") ++i;
+    } else if (is_word_byte(c)) {
+      while (i < text.size() && is_word_byte(text[i]) && text.substr(i, 2) != "..") ++i;
       tokens.push_back({Token::Kind::kWord, text.substr(begin, i - begin), begin});
     } else if (c == '"') {
       const size_t end = text.find('"', i + 1);
@@ -41,7 +41,7 @@ std::vector<Token> Tokens(std::string_view text) {
   return tokens;
 }
 
-std::string Quoted(std::string_view text) {
+std::string quoted(std::string_view text) {
   std::string quoted(1, '\'');
   quoted += text.substr(0, 40);
   quoted += text.size() > 40 ? "…'" : "'";

@@ -21,10 +21,10 @@ struct Token {
 };
 
 // The result ends with a kEnd. Views are into `text`.
-std::vector<Token> Tokens(std::string_view text);
+std::vector<Token> tokens(std::string_view text);
 
-inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Quotes at most the first 40 bytes, for messages.
-std::string Quoted(std::string_view text);
+std::string quoted(std::string_view text);
 
 }  // namespace tapline::conditions

@@ -6,7 +6,7 @@ namespace tapline::conditions {
 namespace {
 
 // For a range whose ends differ in part `i`: true if the parts behind it are unrestricted.
-bool RestIsFree(const Leaf& leaf, uint32_t i) {
+bool rest_is_free(const Leaf& leaf, uint32_t i) {
   for (size_t at = 8 * (i + size_t{1}); at < leaf.column.bytes; ++at) {
     if (leaf.low[at] != '\0' || leaf.high[at] != '\xff') return false;
   }
@@ -15,12 +15,12 @@ bool RestIsFree(const Leaf& leaf, uint32_t i) {
 
 }  // namespace
 
-bool AddParts(const Leaf& leaf, Clause* clause) {
+bool add_parts(const Leaf& leaf, Clause* clause) {
   for (uint32_t i = 0; i < leaf.column.parts(); ++i) {
     Leaf part;
     part.column = leaf.column.part(i);
     part.text = leaf.text;
-    auto key = [&](const std::string& bytes) { return KeyOfBytes(bytes.substr(8 * i, part.column.bytes)); };
+    auto key = [&](const std::string& bytes) { return key_of_bytes(bytes.substr(8 * i, part.column.bytes)); };
     const uint64_t low = key(leaf.low), high = key(leaf.high), mask = key(leaf.wide_mask);
     const bool masked = leaf.wide_mask.find_first_not_of('\xff', 8 * i) < 8 * i + part.column.bytes;
     if (low != high && masked) return false;
@@ -28,7 +28,7 @@ bool AddParts(const Leaf& leaf, Clause* clause) {
     if (masked) part.mask = mask;
     part.ranges = {{low, high}};
     clause->push_back(std::move(part));
-    if (low != high) return RestIsFree(leaf, i);
+    if (low != high) return rest_is_free(leaf, i);
   }
   return true;
 }

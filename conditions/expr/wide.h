@@ -8,6 +8,6 @@ namespace tapline::conditions {
 
 // Adds to the clause comparisons of parts that hold wherever the leaf does. Returns true if the leaf also holds
 // wherever they all do. REQUIRES kind kWide, not negated.
-bool AddParts(const Leaf& leaf, Clause* clause);
+bool add_parts(const Leaf& leaf, Clause* clause);
 
 }  // namespace tapline::conditions

@@ -15,60 +15,60 @@ constexpr std::string_view kTypeNames[] = {"bool", "u8",  "u16",  "u32",  "u64",
 constexpr uint32_t kTypeBytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 4, 16, 6, 0, 8, sizeof(TextRef), kAddressBytes};
 constexpr uint32_t kMaxRowBytes = 4096;
 
-bool IsName(std::string_view name) {
+bool is_name(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && name.size() <= 64 && letter(name[0]) &&
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-Status CheckField(const FieldSpec& spec) {
-  if (!IsName(spec.name)) return {Code::kInvalid, "'" + spec.name + "' is no name of a field"};
+Status check_field(const FieldSpec& spec) {
+  if (!is_name(spec.name)) return {Code::kInvalid, "'" + spec.name + "' is no name of a field"};
   if (spec.type == FieldType::kBytes && (spec.bytes < 1 || spec.bytes > 64))
     return {Code::kInvalid, "field " + spec.name + ": 1 to 64 bytes"};
   if (spec.elements < 1 || spec.elements > 64) return {Code::kInvalid, "field " + spec.name + ": 1 to 64 elements"};
   return {};
 }
 
-uint64_t SignBit(uint32_t bytes) { return uint64_t{1} << (8 * bytes - 1); }
+uint64_t sign_bit(uint32_t bytes) { return uint64_t{1} << (8 * bytes - 1); }
 
-uint64_t LoadBigEndian(const uint8_t* from, uint32_t bytes) {
+uint64_t load_big_endian(const uint8_t* from, uint32_t bytes) {
   uint64_t value = 0;
   for (uint32_t i = 0; i < bytes; ++i) value = value << 8 | from[i];
   return value;
 }
 
-uint64_t LoadUnsigned(const uint8_t* from, uint32_t bytes) {
+uint64_t load_unsigned(const uint8_t* from, uint32_t bytes) {
   switch (bytes) {
     case 1:
       return *from;
     case 2:
-      return LoadAs<uint16_t>(from);
+      return load_as<uint16_t>(from);
     case 4:
-      return LoadAs<uint32_t>(from);
+      return load_as<uint32_t>(from);
     default:
-      return LoadAs<uint64_t>(from);
+      return load_as<uint64_t>(from);
   }
 }
 
 }  // namespace
 
-std::string_view NameOf(FieldType type) { return kTypeNames[static_cast<size_t>(type)]; }
+std::string_view name_of(FieldType type) { return kTypeNames[static_cast<size_t>(type)]; }
 
-std::string AddressBytes(std::string_view address) {
+std::string address_bytes(std::string_view address) {
   std::string bytes(1, address.size() == 4 ? 4 : 6);
   bytes += address;
   bytes.resize(kAddressBytes);
   return bytes;
 }
 
-uint32_t BitsOfAddress(std::string_view bytes) { return bytes[0] == 4 ? 32 : 128; }
+uint32_t bits_of_address(std::string_view bytes) { return bytes[0] == 4 ? 32 : 128; }
 
-Result<Schema> Schema::Make(std::vector<FieldSpec> specs) {
+Result<Schema> Schema::make(std::vector<FieldSpec> specs) {
   Schema schema;
   bool has_time = false;
   for (FieldSpec& spec : specs) {
-    if (Status status = CheckField(spec); !status.ok()) return status;
-    if (schema.Find(spec.name) != nullptr) return Status(Code::kInvalid, "two fields are called " + spec.name);
+    if (Status status = check_field(spec); !status.ok()) return status;
+    if (schema.find(spec.name) != nullptr) return Status(Code::kInvalid, "two fields are called " + spec.name);
     Field field;
     field.column = {.offset = schema.row_bytes_,
                     .type = spec.type,
@@ -89,23 +89,23 @@ Result<Schema> Schema::Make(std::vector<FieldSpec> specs) {
   return schema;
 }
 
-const Field* Schema::Find(std::string_view name) const {
+const Field* Schema::find(std::string_view name) const {
   for (const Field& field : fields_) {
     if (field.spec.name == name) return &field;
   }
   return nullptr;
 }
 
-std::string Schema::ToText() const {
+std::string Schema::to_text() const {
   std::ostringstream out;
   for (const Field& field : fields_) {
-    out << field.spec.name << ' ' << NameOf(field.spec.type) << ' ' << field.column.bytes << ' ' << field.spec.elements
+    out << field.spec.name << ' ' << name_of(field.spec.type) << ' ' << field.column.bytes << ' ' << field.spec.elements
         << (field.spec.optional ? " optional" : "") << '\n';
   }
   return out.str();
 }
 
-Result<Schema> Schema::FromText(std::string_view text) {
+Result<Schema> Schema::from_text(std::string_view text) {
   std::istringstream lines{std::string(text)};
   std::vector<FieldSpec> fields;
   for (std::string line; std::getline(lines, line);) {
@@ -121,83 +121,83 @@ Result<Schema> Schema::FromText(std::string_view text) {
     spec.type = static_cast<FieldType>(found - std::begin(kTypeNames));
     fields.push_back(std::move(spec));
   }
-  return Make(std::move(fields));
+  return make(std::move(fields));
 }
 
-uint64_t FloatKey(double value) {
+uint64_t float_key(double value) {
   if (value != value) return ~uint64_t{0};
   const auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
-  return bits >> 63 ? ~bits : bits | SignBit(8);
+  return bits >> 63 ? ~bits : bits | sign_bit(8);
 }
 
-double FloatOfKey(uint64_t key) { return std::bit_cast<double>(key >> 63 ? key ^ SignBit(8) : ~key); }
+double float_of_key(uint64_t key) { return std::bit_cast<double>(key >> 63 ? key ^ sign_bit(8) : ~key); }
 
-uint32_t FloatKey32(float value) {
+uint32_t float_key32(float value) {
   if (value != value) return ~uint32_t{0};
   const auto bits = std::bit_cast<uint32_t>(value == 0 ? 0.0f : value);
   return bits >> 31 ? ~bits : bits | (uint32_t{1} << 31);
 }
 
-uint64_t KeyOf(const Column& column, const uint8_t* row) {
+uint64_t key_of(const Column& column, const uint8_t* row) {
   const uint8_t* at = row + column.offset;
   switch (column.type) {
     case FieldType::kF32:
-      return FloatKey32(LoadAs<float>(at));
+      return float_key32(load_as<float>(at));
     case FieldType::kF64:
-      return FloatKey(LoadAs<double>(at));
+      return float_key(load_as<double>(at));
     case FieldType::kBytes:
     case FieldType::kMac:
-      return LoadBigEndian(at, std::min(column.bytes, 8u));
+      return load_big_endian(at, std::min(column.bytes, 8u));
     case FieldType::kIpv6:
-      return LoadBigEndian(at, 8);
+      return load_big_endian(at, 8);
     case FieldType::kBool:
       return *at != 0;
     default:
       break;
   }
-  const uint64_t raw = LoadUnsigned(at, column.bytes);
-  return column.is_signed() ? raw ^ SignBit(column.bytes) : raw;
+  const uint64_t raw = load_unsigned(at, column.bytes);
+  return column.is_signed() ? raw ^ sign_bit(column.bytes) : raw;
 }
 
-double NumberOfKey(const Column& column, uint64_t key) {
-  if (column.type == FieldType::kF64) return FloatOfKey(key);
+double number_of_key(const Column& column, uint64_t key) {
+  if (column.type == FieldType::kF64) return float_of_key(key);
   if (column.type == FieldType::kF32) {
     const auto narrow = static_cast<uint32_t>(key);
     return std::bit_cast<float>(narrow >> 31 ? narrow ^ (uint32_t{1} << 31) : ~narrow);
   }
-  return static_cast<double>(IntegerOfKey(column, key));
+  return static_cast<double>(integer_of_key(column, key));
 }
 
-__int128 IntegerOfKey(const Column& column, uint64_t key) {
-  return column.is_signed() ? static_cast<__int128>(key) - SignBit(column.bytes) : static_cast<__int128>(key);
+__int128 integer_of_key(const Column& column, uint64_t key) {
+  return column.is_signed() ? static_cast<__int128>(key) - sign_bit(column.bytes) : static_cast<__int128>(key);
 }
 
-uint64_t KeyOfInteger(const Column& column, __int128 value) {
-  return static_cast<uint64_t>(column.is_signed() ? value + SignBit(column.bytes) : value);
+uint64_t key_of_integer(const Column& column, __int128 value) {
+  return static_cast<uint64_t>(column.is_signed() ? value + sign_bit(column.bytes) : value);
 }
 
-__int128 LeastOf(const Column& column) {
-  return column.is_signed() ? -static_cast<__int128>(SignBit(column.bytes)) : 0;
+__int128 least_of(const Column& column) {
+  return column.is_signed() ? -static_cast<__int128>(sign_bit(column.bytes)) : 0;
 }
 
-__int128 GreatestOf(const Column& column) {
+__int128 greatest_of(const Column& column) {
   if (column.type == FieldType::kBool) return 1;
   const __int128 values = static_cast<__int128>(1) << (8 * column.bytes);
   return column.is_signed() ? values / 2 - 1 : values - 1;
 }
 
-uint8_t* RowBuilder::Place(std::string_view name, uint32_t element, Column* column) {
-  const Field* field = schema_->Find(name);
+uint8_t* RowBuilder::place_of(std::string_view name, uint32_t element, Column* column) {
+  const Field* field = schema_->find(name);
   *column = field->element(element);
   if (column->presence_bit >= 0)
     row_[schema_->presence_offset() + column->presence_bit / 8] |= static_cast<uint8_t>(1u << column->presence_bit % 8);
   return row_.data() + column->offset;
 }
 
-RowBuilder& RowBuilder::Set(std::string_view field, uint64_t value, uint32_t element) {
+RowBuilder& RowBuilder::set(std::string_view field, uint64_t value, uint32_t element) {
   Column column;
-  uint8_t* place = Place(field, element, &column);
-  if (column.is_float()) return SetFloat(field, static_cast<double>(value), element);
+  uint8_t* place = place_of(field, element, &column);
+  if (column.is_float()) return set_float(field, static_cast<double>(value), element);
   if (column.type == FieldType::kMac || column.type == FieldType::kBytes) {
     for (uint32_t i = column.bytes; i-- > 0; value >>= 8) place[i] = static_cast<uint8_t>(value);
   } else {
@@ -206,29 +206,29 @@ RowBuilder& RowBuilder::Set(std::string_view field, uint64_t value, uint32_t ele
   return *this;
 }
 
-RowBuilder& RowBuilder::SetFloat(std::string_view field, double value, uint32_t element) {
+RowBuilder& RowBuilder::set_float(std::string_view field, double value, uint32_t element) {
   Column column;
-  uint8_t* place = Place(field, element, &column);
+  uint8_t* place = place_of(field, element, &column);
   const auto narrow = static_cast<float>(value);
   column.bytes == 4 ? std::memcpy(place, &narrow, 4) : std::memcpy(place, &value, 8);
   return *this;
 }
 
-RowBuilder& RowBuilder::SetBytes(std::string_view field, std::string_view bytes, uint32_t element) {
+RowBuilder& RowBuilder::set_bytes(std::string_view field, std::string_view bytes, uint32_t element) {
   Column column;
-  uint8_t* place = Place(field, element, &column);
+  uint8_t* place = place_of(field, element, &column);
   std::memcpy(place, bytes.data(), std::min<size_t>(bytes.size(), column.bytes));
   return *this;
 }
 
-std::string FormatField(const Schema& schema, const Field& field, const uint8_t* row) {
+std::string format_field(const Schema& schema, const Field& field, const uint8_t* row) {
   const Column& column = field.column;
-  if (!IsPresent(column, row, schema.presence_offset())) return "";
+  if (!is_present(column, row, schema.presence_offset())) return "";
   const uint8_t* at = row + column.offset;
   char text[INET6_ADDRSTRLEN + 1] = {};
   switch (column.type) {
     case FieldType::kIpv4: {
-      const uint32_t network = htonl(LoadAs<uint32_t>(at));
+      const uint32_t network = htonl(load_as<uint32_t>(at));
       return inet_ntop(AF_INET, &network, text, sizeof text);
     }
     case FieldType::kIpv6:
@@ -244,15 +244,15 @@ std::string FormatField(const Schema& schema, const Field& field, const uint8_t*
     }
     case FieldType::kF32:
     case FieldType::kF64:
-      std::snprintf(text, sizeof text, "%.17g", NumberOfKey(column, KeyOf(column, row)));
+      std::snprintf(text, sizeof text, "%.17g", number_of_key(column, key_of(column, row)));
       return text;
     case FieldType::kI8:
     case FieldType::kI16:
     case FieldType::kI32:
     case FieldType::kI64:
-      return std::to_string(static_cast<int64_t>(IntegerOfKey(column, KeyOf(column, row))));
+      return std::to_string(static_cast<int64_t>(integer_of_key(column, key_of(column, row))));
     default:
-      return std::to_string(KeyOf(column, row));
+      return std::to_string(key_of(column, row));
   }
 }
 

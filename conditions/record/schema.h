@@ -46,9 +46,9 @@ enum class FieldType : uint8_t {
 // An address of either family in a row: 4 or 6, then the address in network order, completed by zeros.
 inline constexpr uint32_t kAddressBytes = 17;
 // REQUIRES: 4 or 16 bytes in network order.
-std::string AddressBytes(std::string_view address);
+std::string address_bytes(std::string_view address);
 // 32 or 128. REQUIRES: what AddressBytes returned.
-uint32_t BitsOfAddress(std::string_view bytes);
+uint32_t bits_of_address(std::string_view bytes);
 
 // A text in a row: the bytes are elsewhere, and live as long as the row. So a row with texts can't be stored.
 struct TextRef {
@@ -57,7 +57,7 @@ struct TextRef {
   std::string_view view() const { return {data, bytes}; }
 };
 
-std::string_view NameOf(FieldType type);
+std::string_view name_of(FieldType type);
 
 struct FieldSpec {
   std::string name;
@@ -114,17 +114,17 @@ struct Field {
 class Schema {
  public:
   // REQUIRES: one kTime field that is neither a list nor optional; the first one is the record's time, in nanoseconds.
-  static Result<Schema> Make(std::vector<FieldSpec> fields);
+  static Result<Schema> make(std::vector<FieldSpec> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
-  const Field* Find(std::string_view name) const;
+  const Field* find(std::string_view name) const;
   const Column& time() const { return fields_[time_field_].column; }
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t presence_offset() const { return presence_offset_; }
   uint32_t presence_bits() const { return presence_bits_; }
   // One line "name type[elements] optional" per field; equal texts mean equal layouts.
-  std::string ToText() const;
-  static Result<Schema> FromText(std::string_view text);
+  std::string to_text() const;
+  static Result<Schema> from_text(std::string_view text);
 
  private:
   std::vector<Field> fields_;
@@ -135,33 +135,33 @@ class Schema {
 };
 
 template <typename T>
-T LoadAs(const uint8_t* from) {
+T load_as(const uint8_t* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
 }
 
-uint64_t FloatKey(double value);
-double FloatOfKey(uint64_t key);
-uint32_t FloatKey32(float value);
+uint64_t float_key(double value);
+double float_of_key(uint64_t key);
+uint32_t float_key32(float value);
 
 // REQUIRES column.keyed().
-uint64_t KeyOf(const Column& column, const uint8_t* row);
+uint64_t key_of(const Column& column, const uint8_t* row);
 // The number behind a key. REQUIRES is_number() or an unsigned meaning of the bits.
-double NumberOfKey(const Column& column, uint64_t key);
+double number_of_key(const Column& column, uint64_t key);
 // The integer behind a key. REQUIRES keyed() and not is_float().
-__int128 IntegerOfKey(const Column& column, uint64_t key);
-uint64_t KeyOfInteger(const Column& column, __int128 value);
+__int128 integer_of_key(const Column& column, uint64_t key);
+uint64_t key_of_integer(const Column& column, __int128 value);
 // The least and greatest integer the column holds. REQUIRES keyed() and not is_float().
-__int128 LeastOf(const Column& column);
-__int128 GreatestOf(const Column& column);
+__int128 least_of(const Column& column);
+__int128 greatest_of(const Column& column);
 
-inline bool IsPresent(const Column& column, const uint8_t* row, uint32_t presence_offset) {
+inline bool is_present(const Column& column, const uint8_t* row, uint32_t presence_offset) {
   return column.presence_bit < 0 || (row[presence_offset + column.presence_bit / 8] >> (column.presence_bit % 8) & 1);
 }
 
-inline uint64_t TimeOf(const Schema& schema, const uint8_t* row) {
-  return LoadAs<uint64_t>(row + schema.time().offset);
+inline uint64_t time_of(const Schema& schema, const uint8_t* row) {
+  return load_as<uint64_t>(row + schema.time().offset);
 }
 
 // Fills a row by field name, for tests, tools and small producers. A field that is set is present; the others are 0
@@ -170,18 +170,18 @@ class RowBuilder {
  public:
   explicit RowBuilder(const Schema& schema) : schema_(&schema), row_(schema.row_bytes()) {}
   // REQUIRES: there is a field of that name. The number is cut to its width.
-  RowBuilder& Set(std::string_view field, uint64_t value, uint32_t element = 0);
-  RowBuilder& SetFloat(std::string_view field, double value, uint32_t element = 0);
-  RowBuilder& SetBytes(std::string_view field, std::string_view bytes, uint32_t element = 0);
+  RowBuilder& set(std::string_view field, uint64_t value, uint32_t element = 0);
+  RowBuilder& set_float(std::string_view field, double value, uint32_t element = 0);
+  RowBuilder& set_bytes(std::string_view field, std::string_view bytes, uint32_t element = 0);
   const std::vector<uint8_t>& row() const { return row_; }
 
  private:
-  uint8_t* Place(std::string_view field, uint32_t element, Column* column);
+  uint8_t* place_of(std::string_view field, uint32_t element, Column* column);
   const Schema* schema_;
   std::vector<uint8_t> row_;
 };
 
 // "10.0.0.1", "1500", …: the value of the field's first element, or "" if it is missing.
-std::string FormatField(const Schema& schema, const Field& field, const uint8_t* row);
+std::string format_field(const Schema& schema, const Field& field, const uint8_t* row);
 
 }  // namespace tapline::conditions

@@ -20,14 +20,14 @@ struct Choice {
   }
 };
 
-const Choice& Chosen() {
+const Choice& chosen() {
   static const Choice choice;
   return choice;
 }
 
 }  // namespace
 
-const Kernels& Best() { return *Chosen().kernels[Chosen().count - 1]; }
-std::span<const Kernels* const> Available() { return {Chosen().kernels.data(), Chosen().count}; }
+const Kernels& best() { return *chosen().kernels[chosen().count - 1]; }
+std::span<const Kernels* const> available() { return {chosen().kernels.data(), chosen().count}; }
 
 }  // namespace tapline::conditions::simd

@@ -20,14 +20,14 @@ struct Kernels {
   void (*range32)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
   void (*range64)(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits);
 
-  auto Range(uint32_t key_bytes) const {
+  auto range(uint32_t key_bytes) const {
     return key_bytes == 1 ? range8 : key_bytes == 2 ? range16 : key_bytes == 4 ? range32 : range64;
   }
 };
 
 // The fastest that this CPU supports.
-const Kernels& Best();
+const Kernels& best();
 // All that it supports, slowest first, for tests.
-std::span<const Kernels* const> Available();
+std::span<const Kernels* const> available();
 
 }  // namespace tapline::conditions::simd

@@ -1,4 +1,4 @@
-// The loop around Compare64<T>, which each instruction set defines: 64 keys to 64 bits. Included by kernels_*.cc only.
+// The loop around compare64<T>, which each instruction set defines: 64 keys to 64 bits. Included by kernels_*.cc only.
 #pragma once
 
 #include <immintrin.h>
@@ -9,14 +9,14 @@ namespace tapline::conditions::simd {
 namespace {
 
 template <typename T>
-uint64_t Compare64(const T* keys, T mask, T low, T span);
+uint64_t compare64(const T* keys, T mask, T low, T span);
 
 template <typename T>
-void Range(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits) {
+void range(const void* keys, uint32_t count, uint64_t mask, uint64_t low, uint64_t span, uint64_t* bits) {
   const T* at = static_cast<const T*>(keys);
   const uint32_t words = (count + 63) / 64;
   for (uint32_t i = 0; i < words; ++i)
-    bits[i] = Compare64<T>(at + size_t{64} * i, static_cast<T>(mask), static_cast<T>(low), static_cast<T>(span));
+    bits[i] = compare64<T>(at + size_t{64} * i, static_cast<T>(mask), static_cast<T>(low), static_cast<T>(span));
   if (count % 64 != 0) bits[words - 1] &= (uint64_t{1} << count % 64) - 1;
 }
 

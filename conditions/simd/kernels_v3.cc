@@ -4,15 +4,15 @@
 namespace tapline::conditions::simd {
 namespace {
 
-__m256i Load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+__m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 
 template <>
-uint64_t Compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
+uint64_t compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
   const __m256i m = _mm256_set1_epi8(static_cast<char>(mask)), l = _mm256_set1_epi8(static_cast<char>(low)),
                 s = _mm256_set1_epi8(static_cast<char>(span));
   uint64_t bits = 0;
   for (int i = 0; i < 2; ++i) {
-    const __m256i d = _mm256_sub_epi8(_mm256_and_si256(Load(keys + 32 * i), m), l);
+    const __m256i d = _mm256_sub_epi8(_mm256_and_si256(load(keys + 32 * i), m), l);
     bits |=
         static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(d, s), d))))
         << 32 * i;
@@ -21,11 +21,11 @@ uint64_t Compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span)
 }
 
 template <>
-uint64_t Compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
+uint64_t compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
   const __m256i m = _mm256_set1_epi16(static_cast<short>(mask)), l = _mm256_set1_epi16(static_cast<short>(low)),
                 s = _mm256_set1_epi16(static_cast<short>(span));
   auto compare = [&](const uint16_t* from) {
-    const __m256i d = _mm256_sub_epi16(_mm256_and_si256(Load(from), m), l);
+    const __m256i d = _mm256_sub_epi16(_mm256_and_si256(load(from), m), l);
     return _mm256_cmpeq_epi16(_mm256_min_epu16(d, s), d);
   };
   uint64_t bits = 0;
@@ -39,12 +39,12 @@ uint64_t Compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t s
 }
 
 template <>
-uint64_t Compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t span) {
+uint64_t compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t span) {
   const __m256i m = _mm256_set1_epi32(static_cast<int>(mask)), l = _mm256_set1_epi32(static_cast<int>(low)),
                 s = _mm256_set1_epi32(static_cast<int>(span));
   uint64_t bits = 0;
   for (int i = 0; i < 8; ++i) {
-    const __m256i d = _mm256_sub_epi32(_mm256_and_si256(Load(keys + 8 * i), m), l);
+    const __m256i d = _mm256_sub_epi32(_mm256_and_si256(load(keys + 8 * i), m), l);
     bits |=
         static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_min_epu32(d, s), d))))
         << 8 * i;
@@ -53,13 +53,13 @@ uint64_t Compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t s
 }
 
 template <>
-uint64_t Compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t span) {
+uint64_t compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t span) {
   const __m256i m = _mm256_set1_epi64x(static_cast<int64_t>(mask)), l = _mm256_set1_epi64x(static_cast<int64_t>(low));
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN),
                 s = _mm256_xor_si256(_mm256_set1_epi64x(static_cast<int64_t>(span)), sign);
   uint64_t bits = 0;
   for (int i = 0; i < 16; ++i) {
-    const __m256i d = _mm256_xor_si256(_mm256_sub_epi64(_mm256_and_si256(Load(keys + 4 * i), m), l), sign);
+    const __m256i d = _mm256_xor_si256(_mm256_sub_epi64(_mm256_and_si256(load(keys + 4 * i), m), l), sign);
     const auto above = static_cast<uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(d, s))));
     bits |= (~above & 15) << 4 * i;
   }
@@ -69,6 +69,6 @@ uint64_t Compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t s
 }  // namespace
 
 extern const Kernels kKernelsV3;
-const Kernels kKernelsV3{"x86-64-v3", Range<uint8_t>, Range<uint16_t>, Range<uint32_t>, Range<uint64_t>};
+const Kernels kKernelsV3{"x86-64-v3", range<uint8_t>, range<uint16_t>, range<uint32_t>, range<uint64_t>};
 
 }  // namespace tapline::conditions::simd

@@ -5,14 +5,14 @@ namespace tapline::conditions::simd {
 namespace {
 
 template <>
-uint64_t Compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
+uint64_t compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
   const __m512i key = _mm512_and_si512(_mm512_loadu_si512(keys), _mm512_set1_epi8(static_cast<char>(mask)));
   return _mm512_cmple_epu8_mask(_mm512_sub_epi8(key, _mm512_set1_epi8(static_cast<char>(low))),
                                 _mm512_set1_epi8(static_cast<char>(span)));
 }
 
 template <>
-uint64_t Compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
+uint64_t compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
   const __m512i m = _mm512_set1_epi16(static_cast<short>(mask)), l = _mm512_set1_epi16(static_cast<short>(low)),
                 s = _mm512_set1_epi16(static_cast<short>(span));
   uint64_t bits = 0;
@@ -24,7 +24,7 @@ uint64_t Compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t s
 }
 
 template <>
-uint64_t Compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t span) {
+uint64_t compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t span) {
   const __m512i m = _mm512_set1_epi32(static_cast<int>(mask)), l = _mm512_set1_epi32(static_cast<int>(low)),
                 s = _mm512_set1_epi32(static_cast<int>(span));
   uint64_t bits = 0;
@@ -36,7 +36,7 @@ uint64_t Compare64(const uint32_t* keys, uint32_t mask, uint32_t low, uint32_t s
 }
 
 template <>
-uint64_t Compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t span) {
+uint64_t compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t span) {
   const __m512i m = _mm512_set1_epi64(static_cast<int64_t>(mask)), l = _mm512_set1_epi64(static_cast<int64_t>(low)),
                 s = _mm512_set1_epi64(static_cast<int64_t>(span));
   uint64_t bits = 0;
@@ -50,6 +50,6 @@ uint64_t Compare64(const uint64_t* keys, uint64_t mask, uint64_t low, uint64_t s
 }  // namespace
 
 extern const Kernels kKernelsV4;
-const Kernels kKernelsV4{"x86-64-v4", Range<uint8_t>, Range<uint16_t>, Range<uint32_t>, Range<uint64_t>};
+const Kernels kKernelsV4{"x86-64-v4", range<uint8_t>, range<uint16_t>, range<uint32_t>, range<uint64_t>};
 
 }  // namespace tapline::conditions::simd

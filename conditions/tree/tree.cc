@@ -7,7 +7,7 @@ namespace {
 
 using Kind = Tree::Node::KindCase;
 
-uint32_t ChildrenOf(const Tree::Node& node) {
+uint32_t children_of(const Tree::Node& node) {
   switch (node.kind_case()) {
     case Kind::kAll:
       return node.all();
@@ -20,13 +20,13 @@ uint32_t ChildrenOf(const Tree::Node& node) {
   }
 }
 
-bool IsLeaf(const Tree::Node& node) {
+bool is_leaf(const Tree::Node& node) {
   return node.kind_case() == Kind::kComparison || node.kind_case() == Kind::kMembership ||
          node.kind_case() == Kind::kPresent;
 }
 
 // The terms of all comparisons.
-std::vector<const Tree::Term*> TermsOf(const Tree& tree) {
+std::vector<const Tree::Term*> terms_of(const Tree& tree) {
   std::vector<const Tree::Term*> terms;
   for (const Tree::Node& node : tree.nodes()) {
     for (const auto* side : {&node.comparison().left(), &node.comparison().right()}) {
@@ -36,7 +36,7 @@ std::vector<const Tree::Term*> TermsOf(const Tree& tree) {
   return terms;
 }
 
-std::string_view SymbolOf(Tree::Order order) {
+std::string_view symbol_of(Tree::Order order) {
   switch (order) {
     case Tree::NOT_EQUAL:
       return "!=";
@@ -53,12 +53,12 @@ std::string_view SymbolOf(Tree::Order order) {
   }
 }
 
-std::string TextOf(const Tree::Field& field) {
+std::string text_of(const Tree::Field& field) {
   return field.has_element() ? field.name() + "[" + std::to_string(field.element()) + "]" : field.name();
 }
 
 // Bytes that a quoted text can't hold are written in hexadecimal, which fields of bytes take.
-std::string TextOf(const Tree::Literal& literal) {
+std::string text_of(const Tree::Literal& literal) {
   if (!literal.has_text()) return literal.word();
   const std::string& text = literal.text();
   if (text.find('"') == std::string::npos) return '"' + text + '"';
@@ -72,12 +72,12 @@ std::string TextOf(const Tree::Literal& literal) {
 }
 
 // The language has no two signs in a row.
-std::string TextOf(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) {
+std::string text_of(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) {
   std::string text;
   for (const Tree::Term& term : terms) {
-    std::string value = term.has_field()       ? TextOf(term.field())
+    std::string value = term.has_field()       ? text_of(term.field())
                         : term.has_aggregate() ? term.aggregate().name()
-                                               : TextOf(term.literal());
+                                               : text_of(term.literal());
     const bool signed_word = term.has_literal() && !term.literal().has_text() && value.starts_with('-');
     if (signed_word) value.erase(0, 1);
     const bool negative = term.negative() != signed_word;
@@ -91,13 +91,13 @@ std::string TextOf(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) 
   return text;
 }
 
-std::string TextOf(const Tree::Membership& membership) {
-  const std::string begin = TextOf(membership.field()) + (membership.any_element() ? " contains " : " in ");
-  if (membership.has_pattern()) return TextOf(membership.field()) + " like " + TextOf(membership.pattern());
+std::string text_of(const Tree::Membership& membership) {
+  const std::string begin = text_of(membership.field()) + (membership.any_element() ? " contains " : " in ");
+  if (membership.has_pattern()) return text_of(membership.field()) + " like " + text_of(membership.pattern());
   std::string values;
   for (const Tree::Range& range : membership.ranges()) {
-    values += (values.empty() ? "" : ", ") + TextOf(range.low());
-    if (range.has_high()) values += " .. " + TextOf(range.high());
+    values += (values.empty() ? "" : ", ") + text_of(range.low());
+    if (range.has_high()) values += " .. " + text_of(range.high());
   }
   return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
 }
@@ -110,11 +110,11 @@ struct Part {
   Binding binding = Binding::kLeaf;
 };
 
-std::string Within(const Part& part, Binding outer) {
+std::string within(const Part& part, Binding outer) {
   return part.binding <= outer ? "(" + part.text + ")" : part.text;
 }
 
-Part Joined(std::vector<Part>* parts, uint32_t count, Binding binding) {
+Part joined(std::vector<Part>* parts, uint32_t count, Binding binding) {
   if (count == 1) {
     Part only = std::move(parts->back());
     parts->pop_back();
@@ -123,13 +123,13 @@ Part Joined(std::vector<Part>* parts, uint32_t count, Binding binding) {
   Part joined{{}, binding};
   for (size_t i = parts->size() - count; i < parts->size(); ++i) {
     if (!joined.text.empty()) joined.text += binding == Binding::kAnd ? " && " : " || ";
-    joined.text += Within((*parts)[i], binding);
+    joined.text += within((*parts)[i], binding);
   }
   parts->resize(parts->size() - count);
   return joined;
 }
 
-Part Negated(std::vector<Part>* parts) {
+Part negated(std::vector<Part>* parts) {
   Part part = std::move(parts->back());
   parts->pop_back();
   return {"!(" + part.text + ")", Binding::kNot};
@@ -137,7 +137,7 @@ Part Negated(std::vector<Part>* parts) {
 
 }  // namespace
 
-Result<Shape> CheckShape(const Tree& tree) {
+Result<Shape> check_shape(const Tree& tree) {
   Shape shape;
   const int count = tree.nodes_size();
   if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 parts", 0);
@@ -157,10 +157,10 @@ Result<Shape> CheckShape(const Tree& tree) {
     const bool negated = levels.back().negated;
     shape.negated[static_cast<size_t>(i)] = negated;
     const bool joins = node.kind_case() == Kind::kAll || node.kind_case() == Kind::kAny;
-    if (node.kind_case() == Kind::KIND_NOT_SET || (joins && ChildrenOf(node) == 0))
+    if (node.kind_case() == Kind::KIND_NOT_SET || (joins && children_of(node) == 0))
       return Status(Code::kInvalid, "the condition has a part without meaning", node.at());
-    if (IsLeaf(node) && ++leaves > kMaxLeaves) return Status(Code::kInvalid, "more than 4096 comparisons", node.at());
-    if (const uint32_t children = ChildrenOf(node); children > 0) {
+    if (is_leaf(node) && ++leaves > kMaxLeaves) return Status(Code::kInvalid, "more than 4096 comparisons", node.at());
+    if (const uint32_t children = children_of(node); children > 0) {
       levels.push_back({children, negated != (node.kind_case() == Kind::kNot)});
       if (levels.size() > static_cast<size_t>(kMaxDepth) + 1)
         return Status(Code::kInvalid, "nested too deeply", node.at());
@@ -172,7 +172,7 @@ Result<Shape> CheckShape(const Tree& tree) {
   return shape;
 }
 
-Tree And(const std::vector<Tree>& trees) {
+Tree conjunction(const std::vector<Tree>& trees) {
   Tree all;
   uint32_t count = 0;
   for (const Tree& tree : trees) {
@@ -184,34 +184,35 @@ Tree And(const std::vector<Tree>& trees) {
   return all;
 }
 
-std::set<std::string> FieldsOf(const Tree& tree) {
+std::set<std::string> fields_of(const Tree& tree) {
   std::set<std::string> fields;
   for (const Tree::Node& node : tree.nodes()) {
     if (node.has_present()) fields.insert(node.present().name());
     if (node.has_membership()) fields.insert(node.membership().field().name());
   }
-  for (const Tree::Term* term : TermsOf(tree)) {
+  for (const Tree::Term* term : terms_of(tree)) {
     if (term->has_field()) fields.insert(term->field().name());
   }
   return fields;
 }
 
-std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree) {
+std::vector<Tree::Aggregate> aggregates_of(const Tree& tree) {
   std::vector<Tree::Aggregate> aggregates;
-  for (const Tree::Term* term : TermsOf(tree)) {
+  for (const Tree::Term* term : terms_of(tree)) {
     if (term->has_aggregate()) aggregates.push_back(term->aggregate());
   }
   return aggregates;
 }
 
-std::string TextOf(const Tree::Node& node) {
-  if (node.has_present()) return "has(" + TextOf(node.present()) + ")";
-  if (node.has_membership()) return TextOf(node.membership());
+std::string text_of(const Tree::Node& node) {
+  if (node.has_present()) return "has(" + text_of(node.present()) + ")";
+  if (node.has_membership()) return text_of(node.membership());
   const Tree::Comparison& comparison = node.comparison();
-  return TextOf(comparison.left()) + " " + std::string(SymbolOf(comparison.order())) + " " + TextOf(comparison.right());
+  return text_of(comparison.left()) + " " + std::string(symbol_of(comparison.order())) + " " +
+         text_of(comparison.right());
 }
 
-std::string TextOf(const Tree& tree) {
+std::string text_of(const Tree& tree) {
   std::vector<Part> parts;
   for (const Tree::Node& node : tree.nodes()) {
     switch (node.kind_case()) {
@@ -219,16 +220,16 @@ std::string TextOf(const Tree& tree) {
         parts.push_back({node.constant() ? "true" : "false", Binding::kLeaf});
         break;
       case Kind::kAll:
-        parts.push_back(Joined(&parts, node.all(), Binding::kAnd));
+        parts.push_back(joined(&parts, node.all(), Binding::kAnd));
         break;
       case Kind::kAny:
-        parts.push_back(Joined(&parts, node.any(), Binding::kOr));
+        parts.push_back(joined(&parts, node.any(), Binding::kOr));
         break;
       case Kind::kNot:
-        parts.push_back(Negated(&parts));
+        parts.push_back(negated(&parts));
         break;
       default:
-        parts.push_back({TextOf(node), Binding::kLeaf});
+        parts.push_back({text_of(node), Binding::kLeaf});
     }
   }
   return parts.empty() ? "" : parts.back().text;

@@ -26,19 +26,19 @@ struct Shape {
 
 // Checks that the nodes form one tree within the bounds. Receivers of trees from other programs must call it; errors
 // are kInvalid.
-Result<Shape> CheckShape(const Tree& tree);
+Result<Shape> check_shape(const Tree& tree);
 
 // All must hold. A tree without nodes holds for every row.
-Tree And(const std::vector<Tree>& trees);
+Tree conjunction(const std::vector<Tree>& trees);
 
 // The fields that the tree names.
-std::set<std::string> FieldsOf(const Tree& tree);
+std::set<std::string> fields_of(const Tree& tree);
 // The aggregates that the tree names.
-std::vector<Tree::Aggregate> AggregatesOf(const Tree& tree);
+std::vector<Tree::Aggregate> aggregates_of(const Tree& tree);
 
 // The canonical text, which parses to an equivalent tree. Empty for a tree without nodes. REQUIRES: CheckShape is ok.
-std::string TextOf(const Tree& tree);
+std::string text_of(const Tree& tree);
 // The text of one node that is a comparison, a membership or `has`.
-std::string TextOf(const Tree::Node& node);
+std::string text_of(const Tree::Node& node);
 
 }  // namespace tapline::conditions

@@ -11,8 +11,8 @@
 namespace tapline::conditions {
 namespace {
 
-Schema TestSchema() {
-  return *Schema::Make({{.name = "time_ns", .type = FieldType::kTime},
+Schema test_schema() {
+  return *Schema::make({{.name = "time_ns", .type = FieldType::kTime},
                         {.name = "src_ip", .type = FieldType::kIpv4},
                         {.name = "dst_ip", .type = FieldType::kIpv4},
                         {.name = "mac", .type = FieldType::kMac},
@@ -23,23 +23,23 @@ Schema TestSchema() {
                         {.name = "depth", .type = FieldType::kU16, .optional = true}});
 }
 
-Tree TreeOf(const std::string& text, const Schema& schema, const Expression::Resolver& resolve = {}) {
-  const auto expression = Expression::Compile(text, schema, resolve);
-  EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().ToString();
+Tree tree_of(const std::string& text, const Schema& schema, const Expression::Resolver& resolve = {}) {
+  const auto expression = Expression::compile(text, schema, resolve);
+  EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().to_string();
   return expression.ok() ? expression->tree() : Tree();
 }
 
-Tree Postfix(std::initializer_list<std::function<void(Tree::Node*)>> nodes) {
+Tree postfix(std::initializer_list<std::function<void(Tree::Node*)>> nodes) {
   Tree tree;
   for (const auto& fill : nodes) fill(tree.add_nodes());
   return tree;
 }
 
-void Constant(Tree::Node* node) { node->set_constant(true); }
-void Not(Tree::Node* node) { node->mutable_not_(); }
+void constant(Tree::Node* node) { node->set_constant(true); }
+void negate(Tree::Node* node) { node->mutable_not_(); }
 
 TEST(Trees, TheCanonicalTextMeansTheSame) {
-  const Schema schema = TestSchema();
+  const Schema schema = test_schema();
   const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
     return name == "w.SUM" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
   };
@@ -57,57 +57,58 @@ TEST(Trees, TheCanonicalTextMeansTheSame) {
       {"", ""},
   };
   for (const auto& [text, canonical] : kCases) {
-    const Tree tree = TreeOf(text, schema, resolve);
-    EXPECT_EQ(TextOf(tree), canonical) << text;
-    EXPECT_EQ(TextOf(TreeOf(canonical, schema, resolve)), canonical);
+    const Tree tree = tree_of(text, schema, resolve);
+    EXPECT_EQ(text_of(tree), canonical) << text;
+    EXPECT_EQ(text_of(tree_of(canonical, schema, resolve)), canonical);
   }
 }
 
 TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
-  const Schema schema = TestSchema();
-  const auto error = [&](const Tree& tree) { return Expression::Compile(tree, schema).status().ToString(); };
-  EXPECT_EQ(error(Postfix({Constant, Constant})), "invalid at 0: the condition is no tree: a part belongs to nothing");
-  EXPECT_EQ(error(Postfix({Not})), "invalid at 0: the condition is no tree: a part is missing");
-  EXPECT_EQ(error(Postfix({Constant, [](Tree::Node* node) { node->set_all(2); }})),
+  const Schema schema = test_schema();
+  const auto error = [&](const Tree& tree) { return Expression::compile(tree, schema).status().to_string(); };
+  EXPECT_EQ(error(postfix({constant, constant})), "invalid at 0: the condition is no tree: a part belongs to nothing");
+  EXPECT_EQ(error(postfix({negate})), "invalid at 0: the condition is no tree: a part is missing");
+  EXPECT_EQ(error(postfix({constant, [](Tree::Node* node) { node->set_all(2); }})),
             "invalid at 0: the condition is no tree: a part is missing");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->set_any(0); }})),
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->set_any(0); }})),
             "invalid at 0: the condition has a part without meaning");
-  EXPECT_EQ(error(Postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a part without meaning");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
+  EXPECT_EQ(error(postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a part without meaning");
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
             "invalid at 0: 1 to 16 terms are compared");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),
             "invalid at 0: expected values");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) {
               node->mutable_present()->set_name("secret");
               node->mutable_present()->set_at(7);
             }})),
             "invalid at 7: unknown field 'secret'");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) {
               node->mutable_present()->set_name("path");
               node->mutable_present()->set_element(3);
             }})),
             "invalid at 5: field path has 3 elements");
-  EXPECT_EQ(error(Postfix({[](Tree::Node* node) {
+  EXPECT_EQ(error(postfix({[](Tree::Node* node) {
               node->mutable_comparison()->add_left()->mutable_field()->set_name("bytes");
               node->mutable_comparison()->add_right()->mutable_literal()->set_word("-");
             }})),
             "invalid at 0: expected a value");
-  Tree deep = Postfix({Constant});
-  for (int i = 0; i < kMaxDepth; ++i) Not(deep.add_nodes());
+  Tree deep = postfix({constant});
+  for (int i = 0; i < kMaxDepth; ++i) negate(deep.add_nodes());
   EXPECT_EQ(error(deep), "ok");
-  Not(deep.add_nodes());
+  negate(deep.add_nodes());
   EXPECT_EQ(error(deep), "invalid at 0: nested too deeply");
   Tree many;
-  for (int i = 0; i <= kMaxNodes; ++i) Constant(many.add_nodes());
+  for (int i = 0; i <= kMaxNodes; ++i) constant(many.add_nodes());
   EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 parts");
 }
 
 // Bytes that no program of ours sends are refused or evaluated, but harm nothing.
 TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
-  const Schema schema = TestSchema();
+  const Schema schema = test_schema();
   const RowBuilder row(schema);
   std::mt19937 random(3);
-  const Tree valid = TreeOf("(bytes in {1, 5..9} || !has(depth)) && src_ip like 10.*.*.* && delta + 1 > bytes", schema);
+  const Tree valid =
+      tree_of("(bytes in {1, 5..9} || !has(depth)) && src_ip like 10.*.*.* && delta + 1 > bytes", schema);
   int compiled = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = valid.SerializeAsString();
@@ -115,27 +116,27 @@ TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     Tree tree;
     if (!tree.ParseFromString(bytes)) continue;
-    const auto expression = Expression::Compile(tree, schema);
+    const auto expression = Expression::compile(tree, schema);
     if (!expression.ok()) continue;
     ++compiled;
-    expression->Matches(row.row().data(), schema);
+    expression->matches(row.row().data(), schema);
   }
   EXPECT_GT(compiled, 1000);
 }
 
 TEST(Trees, AllOfNoTreesIsEverything) {
-  const Schema schema = TestSchema();
-  const Tree one = TreeOf("bytes == 1", schema), two = TreeOf("delta == 2 || delta == 3", schema);
-  EXPECT_EQ(And({}).nodes_size(), 0);
-  EXPECT_EQ(TextOf(And({Tree(), one})), "bytes == 1");
-  EXPECT_EQ(TextOf(And({one, Tree(), two})), "bytes == 1 && (delta == 2 || delta == 3)");
+  const Schema schema = test_schema();
+  const Tree one = tree_of("bytes == 1", schema), two = tree_of("delta == 2 || delta == 3", schema);
+  EXPECT_EQ(conjunction({}).nodes_size(), 0);
+  EXPECT_EQ(text_of(conjunction({Tree(), one})), "bytes == 1");
+  EXPECT_EQ(text_of(conjunction({one, Tree(), two})), "bytes == 1 && (delta == 2 || delta == 3)");
 }
 
 TEST(Trees, AggregatesAreListed) {
   const auto resolve = [](std::string_view name) -> std::optional<AggregateRef> {
     return name == "w.SUM" ? std::optional<AggregateRef>({0, 0}) : std::nullopt;
   };
-  const auto aggregates = AggregatesOf(TreeOf("bytes == 1 && bytes + w.SUM > 3", TestSchema(), resolve));
+  const auto aggregates = aggregates_of(tree_of("bytes == 1 && bytes + w.SUM > 3", test_schema(), resolve));
   ASSERT_EQ(aggregates.size(), 1u);
   EXPECT_EQ(aggregates[0].name(), "w.SUM");
   EXPECT_EQ(aggregates[0].at(), 22u);

@@ -28,15 +28,15 @@ constexpr seconds kHealthy{30};
 // The time that queries may take to flush when the agent ends.
 constexpr seconds kMostEnding{15};
 
-int64_t NowNs() {
+int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
 // Names the monitor's interfaces, or its device without the parameters, and its taps of switches.
-void AddInput(const InputConfig& input, v1::AgentHello* hello) {
+void add_input(const InputConfig& input, v1::AgentHello* hello) {
   std::string names;
-  for (const Tap& tap : TapsOf(input)) {
+  for (const Tap& tap : taps_of(input)) {
     names += (names.empty() ? "" : ",") + tap.source.substr(0, tap.source.find(','));
     if (!tap.has_switch()) continue;
     v1::Tap* reported = hello->add_taps();
@@ -57,67 +57,67 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
       parsers_(std::move(parsers)),
       reporter_(reporter),
       stop_(stop),
-      incarnation_(static_cast<uint64_t>(NowNs())),
+      incarnation_(static_cast<uint64_t>(now_ns())),
       alone_since_(Clock::now()) {}
 
-Status Agent::Run() {
-  reporter_->Ready();
+Status Agent::run() {
+  reporter_->ready();
   // The interface may still appear; until then the monitor of any query placed here fails.
-  for (const Tap& tap : TapsOf(InputOf(config_))) {
+  for (const Tap& tap : taps_of(input_of(config_))) {
     if (config_.vdev.empty() && if_nametoindex(tap.source.c_str()) == 0)
-      reporter_->Warning("there is no interface '" + tap.source + "' on this host; queries need it");
+      reporter_->warning("there is no interface '" + tap.source + "' on this host; queries need it");
   }
   while (true) {
     const Time now = Clock::now();
-    KeepLease(now);
-    KeepMonitor(now);
-    Deliver();
-    if (Ended(now)) break;
-    Wait();
-    while (auto event = inbox_.Pop()) On(*event, Clock::now());
-    if (monitor_ != nullptr) ReadMonitor(Clock::now());
+    keep_lease(now);
+    keep_monitor(now);
+    deliver();
+    if (ended(now)) break;
+    wait();
+    while (auto event = inbox_.pop()) on(*event, Clock::now());
+    if (monitor_ != nullptr) read_monitor(Clock::now());
   }
-  if (lease_ != nullptr) lease_->Finish();
+  if (lease_ != nullptr) lease_->finish();
   return {};
 }
 
-v1::AgentHello Agent::Hello() const {
+v1::AgentHello Agent::hello() const {
   v1::AgentHello hello;
   hello.set_agent(config_.name);
   hello.set_incarnation(incarnation_);
   hello.set_version(TAPLINE_VERSION);
-  AddInput(InputOf(config_), &hello);
+  add_input(input_of(config_), &hello);
   hello.set_capacity_mbps(config_.capacity_mbps);
   hello.set_multilog(config_.multilog);
   hello.set_term(assignments_.term());
   hello.set_logs_in(true);
   hello.set_protocol(kProtocol);
   for (const std::string& parser : parsers_) hello.add_parsers(parser);
-  for (v1::Assignment& assignment : assignments_.List()) *hello.add_assignments() = std::move(assignment);
+  for (v1::Assignment& assignment : assignments_.list()) *hello.add_assignments() = std::move(assignment);
   return hello;
 }
 
-void Agent::KeepLease(Time now) {
-  if (lease_ != nullptr && now > lease_until_) LeaseLost("it has not been heard of", now);
+void Agent::keep_lease(Time now) {
+  if (lease_ != nullptr && now > lease_until_) lease_lost("it has not been heard of", now);
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
-    lease_ = std::make_unique<Lease>(++leases_, server, access_, Hello(), &inbox_);
+    lease_ = std::make_unique<Lease>(++leases_, server, access_, hello(), &inbox_);
     lease_until_ = now + kFirstWord;
   }
   if (lease_ == nullptr && now >= grace_until_) {
-    reporter_->Warning("no control plane within the grace period: all queries end");
+    reporter_->warning("no control plane within the grace period: all queries end");
     grace_until_ = Time::max();
-    assignments_.EndAll(true);
+    assignments_.end_all(true);
   }
 }
 
-void Agent::LeaseLost(const std::string& why, Time now) {
+void Agent::lease_lost(const std::string& why, Time now) {
   if (welcomed_) {
-    reporter_->Warning("control plane " + lease_->server() + " is lost: " + why + "; looking for it");
+    reporter_->warning("control plane " + lease_->server() + " is lost: " + why + "; looking for it");
     grace_until_ = now + milliseconds(deployment_.grace_ms());
     alone_since_ = now;
   } else {
-    NotTaken(lease_->server(), why, now);
+    not_taken(lease_->server(), why, now);
   }
   lease_.reset();
   welcomed_ = false;
@@ -126,31 +126,31 @@ void Agent::LeaseLost(const std::string& why, Time now) {
 }
 
 // Warns once until there is a lease again; the agent keeps trying, twice a second.
-void Agent::NotTaken(const std::string& server, const std::string& why, Time now) {
+void Agent::not_taken(const std::string& server, const std::string& why, Time now) {
   not_taken_[server] = why;
   if (told_alone_ || now < alone_since_ + kPatience) return;
   std::string all;
   for (const auto& [each, reason] : not_taken_) all += (all.empty() ? "" : "; ") + each + ": " + reason;
-  reporter_->Warning("no control plane takes this host (" + all + "); looking for one");
+  reporter_->warning("no control plane takes this host (" + all + "); looking for one");
   told_alone_ = true;
 }
 
-void Agent::On(const LeaseEvent& event, Time now) {
+void Agent::on(const LeaseEvent& event, Time now) {
   if (lease_ == nullptr || event.lease != lease_->id()) return;
-  if (event.refused && !told_alone_) reporter_->Warning("control plane " + lease_->server() + ": " + event.why);
+  if (event.refused && !told_alone_) reporter_->warning("control plane " + lease_->server() + ": " + event.why);
   told_alone_ |= event.refused;
-  if (event.lost) return LeaseLost(event.why, now);
-  if (!assignments_.Obey(event.command)) return LeaseLost("another has led since", now);
-  if (event.command.has_welcome()) On(event.command.welcome());
+  if (event.lost) return lease_lost(event.why, now);
+  if (!assignments_.execute(event.command)) return lease_lost("another has led since", now);
+  if (event.command.has_welcome()) on(event.command.welcome());
   if (event.command.has_events_taken()) {
     const v1::EventsTakenCommand& taken = event.command.events_taken();
-    events_.Acknowledge(taken.query(), taken.incarnation(), taken.next());
+    events_.acknowledge(taken.query(), taken.incarnation(), taken.next());
   }
-  if (event.command.has_probe()) Answer(event.command.probe(), event.at_ns);
+  if (event.command.has_probe()) answer(event.command.probe(), event.at_ns);
   if (welcomed_) lease_until_ = now + milliseconds(deployment_.lease_ms());
 }
 
-void Agent::On(const v1::Welcome& welcome) {
+void Agent::on(const v1::Welcome& welcome) {
   const bool moved =
       monitor_ != nullptr &&
       (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key() ||
@@ -158,14 +158,14 @@ void Agent::On(const v1::Welcome& welcome) {
        welcome.broker_password() != deployment_.broker_password());
   deployment_ = welcome;
   welcomed_ = true;
-  events_.Resend();
+  events_.resend();
   told_alone_ = false;
   not_taken_.clear();
   grace_until_ = Time::max();
-  if (moved) StopMonitor();
+  if (moved) stop_monitor();
 }
 
-void Agent::Answer(const v1::Probe& probe, int64_t received_ns) {
+void Agent::answer(const v1::Probe& probe, int64_t received_ns) {
   v1::AgentMessage message;
   v1::AgentHeartbeat* heartbeat = message.mutable_heartbeat();
   heartbeat->set_probe_sent_ns(probe.sent_ns());
@@ -174,102 +174,102 @@ void Agent::Answer(const v1::Probe& probe, int64_t received_ns) {
   if (getloadavg(&load, 1) == 1) heartbeat->set_load(load);
   heartbeat->set_cores(std::thread::hardware_concurrency());
   heartbeat->set_monitor_starts(monitor_starts_);
-  heartbeat->set_sent_ns(NowNs());
-  lease_->Send(std::move(message));
+  heartbeat->set_sent_ns(now_ns());
+  lease_->send(std::move(message));
 }
 
-void Agent::KeepMonitor(Time now) {
+void Agent::keep_monitor(Time now) {
   if (assignments_.needs_monitor()) needed_ = now;
-  if (monitor_ == nullptr && assignments_.needs_monitor() && now >= next_monitor_) StartMonitor(now);
-  if (monitor_ready_ && now > needed_ + seconds(config_.idle_s)) StopMonitor();
+  if (monitor_ == nullptr && assignments_.needs_monitor() && now >= next_monitor_) start_monitor(now);
+  if (monitor_ready_ && now > needed_ + seconds(config_.idle_s)) stop_monitor();
 }
 
 // Called once: a second signal would end it immediately.
-void Agent::StopMonitor() {
-  if (monitor_ready_) monitor_->Stop();
+void Agent::stop_monitor() {
+  if (monitor_ready_) monitor_->stop();
   monitor_ready_ = false;
-  assignments_.MonitorStopping();
+  assignments_.monitor_stopping();
 }
 
-void Agent::StartMonitor(Time now) {
+void Agent::start_monitor(Time now) {
   monitor_starts_++;
   monitor_started_ = now;
-  Status started = CheckBrokers(config_, deployment_.brokers());
+  Status started = check_brokers(config_, deployment_.brokers());
   std::vector<std::string> secrets = {deployment_.hash_key() + "\n" + deployment_.text_key() + "\n"};
   const bool logs_in = !deployment_.broker_user().empty();
   if (logs_in) secrets.push_back(deployment_.broker_user() + ":" + deployment_.broker_password() + "\n");
   if (started.ok())
-    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), logs_in), secrets, &monitor_);
+    started = MonitorChild::start(monitor_command(config_, deployment_.brokers(), logs_in), secrets, &monitor_);
   monitor_was_ready_ = false;
   monitor_failure_.Clear();
   if (started.ok()) return;
-  reporter_->Error(started);
-  assignments_.MonitorGone(started.message());
+  reporter_->error(started);
+  assignments_.monitor_gone(started.message());
   monitor_failure_.set_message(started.message());
   monitor_failure_.set_kind(started.kind());
-  assignments_.MonitorFailed(monitor_failure_);
+  assignments_.monitor_failed(monitor_failure_);
   next_monitor_ = now + kMostMonitorPause;
 }
 
-void Agent::ReadMonitor(Time now) {
-  monitor_->Flush();
+void Agent::read_monitor(Time now) {
+  monitor_->flush();
   std::vector<v1::MonitorStatus> events;
-  const bool lives = monitor_->Read(&events);
+  const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
-    assignments_.MonitorSaid(event);
+    assignments_.monitor_said(event);
     // One that finds no room is missing from the numbers.
-    if (event.has_events()) events_.Add(event.events());
+    if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
     if (!event.has_ready()) continue;
     monitor_ready_ = monitor_was_ready_ = true;
-    assignments_.MonitorReady();
+    assignments_.monitor_ready();
   }
-  if (!lives) MonitorGone(now);
+  if (!lives) monitor_gone(now);
 }
 
-void Agent::MonitorGone(Time now) {
-  const std::string why = monitor_->Reap();
+void Agent::monitor_gone(Time now) {
+  const std::string why = monitor_->reap();
   const bool wanted = assignments_.needs_monitor();
   monitor_.reset();
   monitor_ready_ = false;
-  assignments_.MonitorGone(why);
+  assignments_.monitor_gone(why);
   if (!monitor_was_ready_) {
     if (monitor_failure_.message().empty()) {
       monitor_failure_.set_message(why);
       monitor_failure_.set_kind("internal");
     }
-    assignments_.MonitorFailed(monitor_failure_);
+    assignments_.monitor_failed(monitor_failure_);
   }
   if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
   next_monitor_ = now + monitor_pause_;
   monitor_pause_ = std::min(kMostMonitorPause, monitor_pause_ * 2 + kPollAtLeast);
-  if (wanted) reporter_->Warning(why + "; it is started again");
+  if (wanted) reporter_->warning(why + "; it is started again");
 }
 
-void Agent::Deliver() {
+void Agent::deliver() {
   Assignments::Outbox& out = assignments_.outbox();
   for (const v1::MonitorCommand& command : out.monitor) {
-    if (monitor_ != nullptr) monitor_->Send(command);
+    if (monitor_ != nullptr) monitor_->send(command);
   }
   // Without a lease nothing is sent: the next hello reports the state.
   const bool has_lease = lease_ != nullptr && welcomed_;
   const bool takes_events = has_lease && deployment_.protocol() > 0;
-  if (takes_events) events_.Send([this](const v1::EventBatch& batch) { return lease_->TrySend(batch); });
+  if (takes_events) events_.send([this](const v1::EventBatch& batch) { return lease_->try_send(batch); });
   std::vector<v1::MonitorStatus> held;
   for (v1::MonitorStatus& status : out.control_plane) {
     if (!has_lease) break;
     // The end of a query comes after its last event.
-    if (takes_events && status.has_query_ended() && events_.HasUnsent(status.query_ended().query())) {
+    if (takes_events && status.has_query_ended() && events_.has_unsent(status.query_ended().query())) {
       held.push_back(std::move(status));
     } else {
-      lease_->Send(ForProtocol(deployment_.protocol(), std::move(status)));
+      lease_->send(for_protocol(deployment_.protocol(), std::move(status)));
     }
   }
   out = {};
   out.control_plane = std::move(held);
 }
 
-void Agent::Wait() {
+void Agent::wait() {
   pollfd files[2] = {{inbox_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
   if (monitor_ != nullptr) {
     files[1].fd = monitor_->fd();
@@ -278,12 +278,12 @@ void Agent::Wait() {
   poll(files, 2, static_cast<int>(kPollAtLeast.count()));
 }
 
-bool Agent::Ended(Time now) {
+bool Agent::ended(Time now) {
   if (!stop_->load()) return false;
   if (stop_at_ == Time::max()) {
     stop_at_ = now + kMostEnding;
-    assignments_.EndAll();
-    Deliver();
+    assignments_.end_all();
+    deliver();
   }
   return !assignments_.needs_monitor() || now >= stop_at_;
 }

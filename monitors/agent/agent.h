@@ -25,27 +25,27 @@ class Agent {
         const std::atomic<bool>* stop);
 
   // Returns when `stop` is set and all queries have ended.
-  Status Run();
+  Status run();
 
  private:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  v1::AgentHello Hello() const;
-  void KeepLease(Time now);
-  void LeaseLost(const std::string& why, Time now);
-  void NotTaken(const std::string& server, const std::string& why, Time now);
-  void On(const LeaseEvent& event, Time now);
-  void On(const v1::Welcome& welcome);
-  void Answer(const v1::Probe& probe, int64_t received_ns);
-  void KeepMonitor(Time now);
-  void StartMonitor(Time now);
-  void StopMonitor();
-  void ReadMonitor(Time now);
-  void MonitorGone(Time now);
-  void Deliver();
-  void Wait();
-  bool Ended(Time now);
+  v1::AgentHello hello() const;
+  void keep_lease(Time now);
+  void lease_lost(const std::string& why, Time now);
+  void not_taken(const std::string& server, const std::string& why, Time now);
+  void on(const LeaseEvent& event, Time now);
+  void on(const v1::Welcome& welcome);
+  void answer(const v1::Probe& probe, int64_t received_ns);
+  void keep_monitor(Time now);
+  void start_monitor(Time now);
+  void stop_monitor();
+  void read_monitor(Time now);
+  void monitor_gone(Time now);
+  void deliver();
+  void wait();
+  bool ended(Time now);
 
   const AgentConfig& config_;
   const LeaseAccess access_;

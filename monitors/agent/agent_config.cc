@@ -9,7 +9,7 @@
 namespace tapline {
 namespace {
 
-std::string CheckName(const std::string& text) {
+std::string check_name(const std::string& text) {
   const bool right = !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
   });
@@ -18,104 +18,105 @@ std::string CheckName(const std::string& text) {
 
 }  // namespace
 
-ConfigTable TableOf(AgentConfig* config) {
+ConfigTable table_of(AgentConfig* config) {
   ConfigTable table;
-  table.AddText(&config->name, "name", "NAME", "this host, as the inventory calls it", CheckName);
-  table.AddList(&config->control_plane, "control_plane", "HOST:PORT",
-                "where control planes take agents; the one that leads is found", true);
-  table.AddText(&config->control_plane_ca, "control_plane_ca", "FILE",
-                "speak TLS with control planes whose certificates these authorities signed (PEM)");
-  table.AddText(&config->control_plane_certificate, "control_plane_certificate", "FILE",
-                "and show them this certificate, which names this host, and what it was signed with, as PEM");
-  table.AddText(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
-  table.AddText(&config->token_file, "token_file", "FILE",
-                "the token that control planes want, as the file's first line");
-  table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
-  AddTapKey(&table, &config->tap);
-  table.AddText(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
-  table.AddText(&config->vdev, "vdev", "DEV",
-                "instead of an interface: DPDK virtual device that they come to, for example net_memif0,role=client");
-  table.AddList(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
-  table.AddNumber(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
-  table.AddChoice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
-                  "use hugepages where there are enough, or never");
-  table.AddNumber(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that the monitor may take for packet buffers");
-  table.AddNumber(&config->max_connections, 1024, 1'073'741'824, "max_connections",
-                  "connections that the monitor follows at once");
-  table.AddNumber(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps", "mirrored traffic that it may be given, Mb/s");
-  table.AddText(&config->multilog, "multilog", "HOST:PORT",
-                "where the control plane finds this host's MultiLog node, if there is one");
-  table.AddText(&config->broker_ca, "broker_ca", "FILE",
-                "the monitor speaks TLS with brokers whose certificates these authorities signed (PEM)");
-  table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
-                "and shows them this certificate, and what it was signed with, as PEM");
-  table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
-  table.AddList(
+  table.add_text(&config->name, "name", "NAME", "this host, as the inventory calls it", check_name);
+  table.add_list(&config->control_plane, "control_plane", "HOST:PORT",
+                 "where control planes take agents; the one that leads is found", true);
+  table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
+                 "speak TLS with control planes whose certificates these authorities signed (PEM)");
+  table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
+                 "and show them this certificate, which names this host, and what it was signed with, as PEM");
+  table.add_text(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
+  table.add_text(&config->token_file, "token_file", "FILE",
+                 "the token that control planes want, as the file's first line");
+  table.add_text(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
+  add_tap_key(&table, &config->tap);
+  table.add_text(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
+  table.add_text(&config->vdev, "vdev", "DEV",
+                 "instead of an interface: DPDK virtual device that they come to, for example net_memif0,role=client");
+  table.add_list(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
+  table.add_number(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
+  table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
+                   "use hugepages where there are enough, or never");
+  table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that the monitor may take for packet buffers");
+  table.add_number(&config->max_connections, 1024, 1'073'741'824, "max_connections",
+                   "connections that the monitor follows at once");
+  table.add_number(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps",
+                   "mirrored traffic that it may be given, Mb/s");
+  table.add_text(&config->multilog, "multilog", "HOST:PORT",
+                 "where the control plane finds this host's MultiLog node, if there is one");
+  table.add_text(&config->broker_ca, "broker_ca", "FILE",
+                 "the monitor speaks TLS with brokers whose certificates these authorities signed (PEM)");
+  table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
+                 "and shows them this certificate, and what it was signed with, as PEM");
+  table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
+  table.add_list(
       &config->clear, "clear", "SERVICE",
       "the network is your own: speak without TLS with these beyond loopback, too (control-plane, kafka, metrics)",
       true);
-  AddMetricsKeys(&table, &config->metrics, "where the monitor serves Prometheus metrics, at /metrics, while it runs");
-  table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
-  table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
-                  "messages on standard error for people or for programs");
+  add_metrics_keys(&table, &config->metrics, "where the monitor serves Prometheus metrics, at /metrics, while it runs");
+  table.add_number(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
+  table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
+                   "messages on standard error for people or for programs");
   return table;
 }
 
 namespace {
 
-Status ValidatePackets(const AgentConfig& config) {
-  const InputConfig input = InputOf(config);
-  const bool interfaces = !InterfacesOf(input).empty();
-  if (!FilesOf(input).empty())
-    return Status::Usage("--tap " + FilesOf(input)[0] + ": an agent's monitor watches interfaces, not capture files");
+Status validate_packets(const AgentConfig& config) {
+  const InputConfig input = input_of(config);
+  const bool interfaces = !interfaces_of(input).empty();
+  if (!files_of(input).empty())
+    return Status::usage("--tap " + files_of(input)[0] + ": an agent's monitor watches interfaces, not capture files");
   if (interfaces == !config.vdev.empty())
-    return Status::Usage("one of --interface, --tap and --vdev is needed: where mirrored packets come to");
-  if (config.lanes > 1 && InterfacesOf(input).size() > 1)
-    return Status::Usage("--lanes is for one interface; several are merged by one lane");
-  return ValidateInput(input);
+    return Status::usage("one of --interface, --tap and --vdev is needed: where mirrored packets come to");
+  if (config.lanes > 1 && interfaces_of(input).size() > 1)
+    return Status::usage("--lanes is for one interface; several are merged by one lane");
+  return validate_input(input);
 }
 
 }  // namespace
 
-InputConfig InputOf(const AgentConfig& config) {
+InputConfig input_of(const AgentConfig& config) {
   return {.interface = config.interface, .tap = config.tap, .vdev = config.vdev};
 }
 
-Status Validate(const AgentConfig& config) {
-  if (config.name.empty()) return Status::Usage("--name is needed: this host, as the inventory calls it");
-  if (Status status = ValidatePackets(config); !status.ok()) return status;
-  if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
-  if (Status status = CheckServices(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
+Status validate(const AgentConfig& config) {
+  if (config.name.empty()) return Status::usage("--name is needed: this host, as the inventory calls it");
+  if (Status status = validate_packets(config); !status.ok()) return status;
+  if (config.control_plane.empty()) return Status::usage("--control-plane is needed: HOST:PORT");
+  if (Status status = check_services(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
   for (const std::string& server : config.control_plane) {
     if (!config.control_plane_ca.empty()) break;
-    Status status = CheckClear(config.clear, "control-plane", "--control-plane", server,
-                               "--control-plane-ca FILE and --token-file FILE");
+    Status status = check_clear(config.clear, "control-plane", "--control-plane", server,
+                                "--control-plane-ca FILE and --token-file FILE");
     if (!status.ok()) return status;
   }
   if (!config.token_file.empty() && config.control_plane_ca.empty())
-    return Status::Usage("--token-file needs --control-plane-ca: a token must not be read on its way");
+    return Status::usage("--token-file needs --control-plane-ca: a token must not be read on its way");
   if (config.control_plane_certificate.empty() != config.control_plane_key.empty() ||
       (config.control_plane_ca.empty() && !config.control_plane_key.empty()))
-    return Status::Usage(
+    return Status::usage(
         "--control-plane-certificate and --control-plane-key go together, and with --control-plane-ca");
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty()))
-    return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
-  return ValidateMetrics(config.metrics, config.clear);
+    return Status::usage("--broker-certificate and --broker-key go together, and with --broker-ca");
+  return validate_metrics(config.metrics, config.clear);
 }
 
-Status CheckBrokers(const AgentConfig& config, const std::string& brokers) {
+Status check_brokers(const AgentConfig& config, const std::string& brokers) {
   if (!config.broker_ca.empty()) return {};
-  return CheckClear(config.clear, "kafka", "the control plane's brokers:", brokers, "--broker-ca FILE");
+  return check_clear(config.clear, "kafka", "the control plane's brokers:", brokers, "--broker-ca FILE");
 }
 
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in) {
+std::vector<std::string> monitor_command(const AgentConfig& config, const std::string& brokers, bool logs_in) {
   std::vector<std::string> command = {config.monitor,      "--control",
                                       "--supervise",       "always",
                                       "--output",          "kafka",
                                       "--brokers",         brokers,
                                       "--monitor-id",      config.name,
-                                      "--hash-key-file",   MonitorChild::SecretFile(0),
+                                      "--hash-key-file",   MonitorChild::secret_file(0),
                                       "--lanes",           std::to_string(config.lanes),
                                       "--hugepages",       config.hugepages,
                                       "--memory-mib",      std::to_string(config.memory_mib),
@@ -123,7 +124,7 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
   if (!config.vdev.empty()) command.insert(command.end(), {"--vdev", config.vdev});
   if (!config.interface.empty()) command.insert(command.end(), {"--interface", config.interface});
   for (const std::string& tap : config.tap) command.insert(command.end(), {"--tap", tap});
-  if (logs_in) command.insert(command.end(), {"--broker-login-file", MonitorChild::SecretFile(1)});
+  if (logs_in) command.insert(command.end(), {"--broker-login-file", MonitorChild::secret_file(1)});
   if (!config.broker_ca.empty()) command.insert(command.end(), {"--broker-ca", config.broker_ca});
   if (!config.broker_key.empty()) {
     command.insert(command.end(),

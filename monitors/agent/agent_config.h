@@ -39,19 +39,19 @@ struct AgentConfig {
   std::string status = "text";
 };
 
-ConfigTable TableOf(AgentConfig* config);
+ConfigTable table_of(AgentConfig* config);
 
 // The monitor's input.
-InputConfig InputOf(const AgentConfig& config);
+InputConfig input_of(const AgentConfig& config);
 
 // Checks that involve several keys.
-Status Validate(const AgentConfig& config);
+Status validate(const AgentConfig& config);
 
 // Fails if the monitor may not connect to the brokers that a control plane named.
-Status CheckBrokers(const AgentConfig& config, const std::string& brokers);
+Status check_brokers(const AgentConfig& config, const std::string& brokers);
 
 // The monitor's command line, for the brokers that a control plane named. The child's first secret is the deployment's
 // keys; the second is its broker login, if it has one.
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in);
+std::vector<std::string> monitor_command(const AgentConfig& config, const std::string& brokers, bool logs_in);
 
 }  // namespace tapline

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-AgentConfig Config(std::vector<std::string> control_plane) {
+AgentConfig config_with(std::vector<std::string> control_plane) {
   AgentConfig config;
   config.name = "h1";
   config.interface = "eth1";
@@ -16,30 +16,30 @@ AgentConfig Config(std::vector<std::string> control_plane) {
 }
 
 TEST(AgentConfigTest, AControlPlaneBeyondLoopbackWantsTlsOrAWord) {
-  EXPECT_TRUE(Validate(Config({"127.0.0.1:8481", "[::1]:8482"})).ok());
-  AgentConfig config = Config({"127.0.0.1:8481", "10.0.0.1:8481"});
-  const Status refused = Validate(config);
+  EXPECT_TRUE(validate(config_with({"127.0.0.1:8481", "[::1]:8482"})).ok());
+  AgentConfig config = config_with({"127.0.0.1:8481", "10.0.0.1:8481"});
+  const Status refused = validate(config);
   EXPECT_EQ(refused.exit_code(), 2);
   EXPECT_NE(refused.message().find("--control-plane 10.0.0.1:8481"), std::string::npos) << refused.message();
   EXPECT_NE(refused.message().find("--control-plane-ca"), std::string::npos) << refused.message();
   config.clear = {"kafka"};
-  EXPECT_FALSE(Validate(config).ok());
+  EXPECT_FALSE(validate(config).ok());
   config.clear = {"control-plane"};
-  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(validate(config).ok());
   config.clear = {};
   config.control_plane_ca = "ca.pem";
-  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(validate(config).ok());
   config.clear = {"redis"};
-  EXPECT_FALSE(Validate(config).ok());
+  EXPECT_FALSE(validate(config).ok());
 }
 
 TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
-  AgentConfig config = Config({"127.0.0.1:8481"});
+  AgentConfig config = config_with({"127.0.0.1:8481"});
   config.tap = {"sw1:1:arrivals=m0", "sw1:1:departures=m1"};
-  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(validate(config).ok());
   config.interface = "";
-  EXPECT_TRUE(Validate(config).ok());
-  const std::vector<std::string> command = MonitorCommand(config, "127.0.0.1:9092", false);
+  EXPECT_TRUE(validate(config).ok());
+  const std::vector<std::string> command = monitor_command(config, "127.0.0.1:9092", false);
   std::string taps;
   for (size_t i = 0; i + 1 < command.size(); ++i) {
     if (command[i] == "--tap") taps += command[i + 1] + " ";
@@ -49,8 +49,8 @@ TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
   const auto fault = [&config](auto change) {
     AgentConfig changed = config;
     change(changed);
-    EXPECT_EQ(Validate(changed).exit_code(), 2);
-    return Validate(changed).message();
+    EXPECT_EQ(validate(changed).exit_code(), 2);
+    return validate(changed).message();
   };
   EXPECT_NE(fault([](auto& c) { c.tap = {"sw1=a.pcap"}; }).find("not capture files"), std::string::npos);
   EXPECT_NE(fault([](auto& c) { c.tap[1] = "sw1:1:arrivals=m1"; }).find("given twice"), std::string::npos);
@@ -60,66 +60,66 @@ TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
 }
 
 TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
-  AgentConfig config = Config({"10.0.0.1:8481"});
+  AgentConfig config = config_with({"10.0.0.1:8481"});
   config.control_plane_ca = "ca.pem";
   config.control_plane_certificate = "h1.pem";
-  EXPECT_EQ(Validate(config).exit_code(), 2);
+  EXPECT_EQ(validate(config).exit_code(), 2);
   config.control_plane_key = "h1.key";
-  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(validate(config).ok());
   config.control_plane_certificate = "";
-  EXPECT_EQ(Validate(config).exit_code(), 2);
-  config = Config({"127.0.0.1:8481"});
+  EXPECT_EQ(validate(config).exit_code(), 2);
+  config = config_with({"127.0.0.1:8481"});
   config.control_plane_certificate = "h1.pem";
   config.control_plane_key = "h1.key";
-  EXPECT_NE(Validate(config).message().find("--control-plane-ca"), std::string::npos) << "in the clear nobody sees it";
+  EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos) << "in the clear nobody sees it";
 }
 
 TEST(AgentConfigTest, SoDoBrokersThatItNames) {
-  AgentConfig config = Config({"127.0.0.1:8481"});
-  EXPECT_TRUE(CheckBrokers(config, "127.0.0.1:9092").ok());
-  EXPECT_NE(CheckBrokers(config, "127.0.0.1:9092,k:1").message().find("k:1"), std::string::npos);
+  AgentConfig config = config_with({"127.0.0.1:8481"});
+  EXPECT_TRUE(check_brokers(config, "127.0.0.1:9092").ok());
+  EXPECT_NE(check_brokers(config, "127.0.0.1:9092,k:1").message().find("k:1"), std::string::npos);
   config.broker_ca = "ca.pem";
-  EXPECT_TRUE(CheckBrokers(config, "k:1").ok());
+  EXPECT_TRUE(check_brokers(config, "k:1").ok());
   config.broker_ca = "";
   config.clear = {"kafka"};
-  EXPECT_TRUE(CheckBrokers(config, "k:1").ok());
+  EXPECT_TRUE(check_brokers(config, "k:1").ok());
 }
 
 // True if two words follow each other on the monitor's command line.
-bool Has(const AgentConfig& config, const std::string& flag, const std::string& value, bool logs_in = false) {
-  const std::vector<std::string> words = MonitorCommand(config, "k:1", logs_in);
+bool has(const AgentConfig& config, const std::string& flag, const std::string& value, bool logs_in = false) {
+  const std::vector<std::string> words = monitor_command(config, "k:1", logs_in);
   const std::vector<std::string> wanted = {flag, value};
   return std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
 }
 
 TEST(AgentConfigTest, TheMonitorIsToldSo) {
-  AgentConfig config = Config({"127.0.0.1:8481"});
-  EXPECT_FALSE(Has(config, "--clear", "kafka"));
+  AgentConfig config = config_with({"127.0.0.1:8481"});
+  EXPECT_FALSE(has(config, "--clear", "kafka"));
   config.clear = {"control-plane", "kafka"};
-  EXPECT_TRUE(Has(config, "--clear", "kafka"));
-  EXPECT_FALSE(Has(config, "--clear", "control-plane")) << "a monitor knows none";
+  EXPECT_TRUE(has(config, "--clear", "kafka"));
+  EXPECT_FALSE(has(config, "--clear", "control-plane")) << "a monitor knows none";
 }
 
 TEST(AgentConfigTest, AndWhereItsLoginIsIfItHasOne) {
-  AgentConfig config = Config({"127.0.0.1:8481"});
-  EXPECT_TRUE(Has(config, "--broker-login-file", "/proc/self/fd/4", true));
-  EXPECT_FALSE(Has(config, "--broker-login-file", "/proc/self/fd/4", false));
+  AgentConfig config = config_with({"127.0.0.1:8481"});
+  EXPECT_TRUE(has(config, "--broker-login-file", "/proc/self/fd/4", true));
+  EXPECT_FALSE(has(config, "--broker-login-file", "/proc/self/fd/4", false));
 }
 
 TEST(AgentConfigTest, AndWhereToServeMetricsToWhom) {
-  AgentConfig config = Config({"127.0.0.1:8481"});
+  AgentConfig config = config_with({"127.0.0.1:8481"});
   config.metrics.address = "10.0.0.1:7402";
-  EXPECT_NE(Validate(config).message().find("--metrics-certificate"), std::string::npos);
+  EXPECT_NE(validate(config).message().find("--metrics-certificate"), std::string::npos);
   config.clear = {"metrics"};
-  EXPECT_TRUE(Validate(config).ok());
-  EXPECT_TRUE(Has(config, "--clear", "metrics"));
-  EXPECT_TRUE(Has(config, "--metrics", "10.0.0.1:7402"));
+  EXPECT_TRUE(validate(config).ok());
+  EXPECT_TRUE(has(config, "--clear", "metrics"));
+  EXPECT_TRUE(has(config, "--metrics", "10.0.0.1:7402"));
   config.clear = {};
   config.metrics = {"10.0.0.1:7402", "own.pem", "own.key", "metrics.token"};
-  EXPECT_TRUE(Validate(config).ok());
-  EXPECT_TRUE(Has(config, "--metrics-certificate", "own.pem"));
-  EXPECT_TRUE(Has(config, "--metrics-key", "own.key"));
-  EXPECT_TRUE(Has(config, "--metrics-token-file", "metrics.token"));
+  EXPECT_TRUE(validate(config).ok());
+  EXPECT_TRUE(has(config, "--metrics-certificate", "own.pem"));
+  EXPECT_TRUE(has(config, "--metrics-key", "own.key"));
+  EXPECT_TRUE(has(config, "--metrics-token-file", "metrics.token"));
 }
 
 }  // namespace

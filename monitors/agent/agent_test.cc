@@ -23,7 +23,7 @@ namespace {
 constexpr char kNotTaken[] = "no control plane takes this host (127.0.0.1:1: ";
 
 // Appends output until it contains "text", or nothing has come for `at_most`.
-void ReadUntil(int fd, const std::string& text, std::chrono::milliseconds at_most, std::string* all) {
+void read_until(int fd, const std::string& text, std::chrono::milliseconds at_most, std::string* all) {
   pollfd readable{fd, POLLIN, 0};
   char buffer[4096];
   while ((text.empty() || all->find(text) == std::string::npos) &&
@@ -35,7 +35,7 @@ void ReadUntil(int fd, const std::string& text, std::chrono::milliseconds at_mos
 }
 
 // The agent's output on this interface until "text" and for that long after it, with control planes that don't listen.
-std::string Says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
+std::string says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
   int said[2];
   EXPECT_EQ(pipe(said), 0);
   AgentConfig config;
@@ -46,21 +46,21 @@ std::string Says(const std::string& interface, const std::string& text, std::chr
   std::atomic<bool> stop{false};
   Agent agent(config, {.credentials = grpc::InsecureChannelCredentials(), .authorization = ""}, {"http_get"}, &reporter,
               &stop);
-  std::thread run([&] { EXPECT_TRUE(agent.Run().ok()); });
+  std::thread run([&] { EXPECT_TRUE(agent.run().ok()); });
   std::string all;
-  ReadUntil(said[0], text, std::chrono::seconds(60), &all);
+  read_until(said[0], text, std::chrono::seconds(60), &all);
   std::this_thread::sleep_for(after);
   stop = true;
   run.join();
   close(said[1]);
-  ReadUntil(said[0], "", std::chrono::seconds(1), &all);
+  read_until(said[0], "", std::chrono::seconds(1), &all);
   close(said[0]);
   return all;
 }
 
 TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
   // Some more attempts follow it.
-  const std::string said = Says("lo", kNotTaken, std::chrono::seconds(3));
+  const std::string said = says("lo", kNotTaken, std::chrono::seconds(3));
   const size_t first = said.find(kNotTaken);
   EXPECT_NE(first, std::string::npos) << said;
   EXPECT_NE(said.find("; 127.0.0.1:2: "), std::string::npos) << said;
@@ -70,7 +70,7 @@ TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
 
 TEST(AgentTest, SaysThatItsInterfaceIsNotThere) {
   constexpr char kMissing[] = "there is no interface 'nosuch0' on this host";
-  const std::string said = Says("nosuch0", kMissing, std::chrono::milliseconds(0));
+  const std::string said = says("nosuch0", kMissing, std::chrono::milliseconds(0));
   EXPECT_NE(said.find(kMissing), std::string::npos) << said;
 }
 
@@ -114,7 +114,7 @@ class ControlPlane final : public v1::Registry::Service {
   }
 
   // Waits for the next status.
-  v1::MonitorStatus Next() {
+  v1::MonitorStatus next() {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !statuses_.empty(); }));
     if (statuses_.empty()) return {};
@@ -147,7 +147,7 @@ class AgentAndMonitorTest : public testing::Test {
 
   // Runs an agent with this monitor at a control plane while `body` runs.
   template <typename Body>
-  void With(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
+  void with(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
     AgentConfig config;
     config.name = "h1";
     config.interface = "lo";
@@ -162,7 +162,7 @@ class AgentAndMonitorTest : public testing::Test {
     std::atomic<bool> stop{false};
     Agent agent(config, {.credentials = grpc::InsecureChannelCredentials(), .authorization = ""}, {"http_get"},
                 &reporter, &stop);
-    std::thread run([&] { EXPECT_TRUE(agent.Run().ok()); });
+    std::thread run([&] { EXPECT_TRUE(agent.run().ok()); });
     body(&control_plane);
     stop = true;
     run.join();
@@ -173,10 +173,10 @@ class AgentAndMonitorTest : public testing::Test {
 
 TEST_F(AgentAndMonitorTest, EventsAreMessagesForThisVersionAndJsonForTheOneBefore) {
   for (const uint32_t protocol : {1, 0}) {
-    With(protocol, {kReady, kTakeCommand, kAdded, kTakeCommand, kEnded, kStay}, [&](ControlPlane* control_plane) {
-      const v1::MonitorStatus added = control_plane->Next();
+    with(protocol, {kReady, kTakeCommand, kAdded, kTakeCommand, kEnded, kStay}, [&](ControlPlane* control_plane) {
+      const v1::MonitorStatus added = control_plane->next();
       EXPECT_EQ(added.has_json(), protocol == 0);
-      EXPECT_EQ(EventJson(added), R"({"event":"query_added","query":"q"})");
+      EXPECT_EQ(event_json(added), R"({"event":"query_added","query":"q"})");
       EXPECT_EQ(added.epoch(), 1u);
     });
   }
@@ -184,19 +184,19 @@ TEST_F(AgentAndMonitorTest, EventsAreMessagesForThisVersionAndJsonForTheOneBefor
 
 TEST_F(AgentAndMonitorTest, AMonitorThatIsKilledIsReplacedAndItsQueryContinues) {
   const std::string once = "[ -e $0.once ] || { touch $0.once; kill -9 $$; }\n";
-  With(1, {kReady, kTakeCommand, kAdded, once, kTakeCommand, kEnded, kStay}, [](ControlPlane* control_plane) {
-    EXPECT_TRUE(control_plane->Next().has_query_added());
-    EXPECT_EQ(control_plane->Next().monitor_ended().message(), "the monitor was killed by signal 9");
-    EXPECT_TRUE(control_plane->Next().has_query_added()) << "by the next monitor";
+  with(1, {kReady, kTakeCommand, kAdded, once, kTakeCommand, kEnded, kStay}, [](ControlPlane* control_plane) {
+    EXPECT_TRUE(control_plane->next().has_query_added());
+    EXPECT_EQ(control_plane->next().monitor_ended().message(), "the monitor was killed by signal 9");
+    EXPECT_TRUE(control_plane->next().has_query_added()) << "by the next monitor";
   });
 }
 
 TEST_F(AgentAndMonitorTest, AMonitorThatDoesNotStartRefusesTheQueryInItsWords) {
   // error {message: "no eth9", kind: "user"}
-  With(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
-    EXPECT_EQ(control_plane->Next().error().message(), "no eth9");
-    EXPECT_EQ(control_plane->Next().monitor_ended().message(), "the monitor ended with exit code 1");
-    const v1::MonitorStatus refused = control_plane->Next();
+  with(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
+    EXPECT_EQ(control_plane->next().error().message(), "no eth9");
+    EXPECT_EQ(control_plane->next().monitor_ended().message(), "the monitor ended with exit code 1");
+    const v1::MonitorStatus refused = control_plane->next();
     EXPECT_EQ(refused.query_refused().query(), "q");
     EXPECT_EQ(refused.query_refused().message(), "no eth9");
     EXPECT_EQ(refused.query_refused().kind(), "user");

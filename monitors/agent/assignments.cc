@@ -12,20 +12,20 @@
 namespace tapline {
 namespace {
 
-v1::MonitorStatus AddedEvent(const std::string& query) {
+v1::MonitorStatus added_event(const std::string& query) {
   v1::MonitorStatus event;
   event.mutable_query_added()->set_query(query);
   return event;
 }
 
-v1::MonitorStatus LostEvent(const std::string& query) {
+v1::MonitorStatus lost_event(const std::string& query) {
   v1::MonitorStatus event;
   event.mutable_query_ended()->set_query(query);
   event.mutable_query_ended()->set_lost(true);
   return event;
 }
 
-v1::MonitorStatus RefusedEvent(const std::string& query, const std::string& why, const std::string& kind) {
+v1::MonitorStatus refused_event(const std::string& query, const std::string& why, const std::string& kind) {
   v1::MonitorStatus event;
   event.mutable_query_refused()->set_query(query);
   event.mutable_query_refused()->set_message(why);
@@ -34,7 +34,7 @@ v1::MonitorStatus RefusedEvent(const std::string& query, const std::string& why,
 }
 
 // Name of the query that an event is about; empty: of none.
-const std::string& QueryOf(const v1::MonitorStatus& event) {
+const std::string& query_of(const v1::MonitorStatus& event) {
   static const std::string none;
   switch (event.event_case()) {
     case v1::MonitorStatus::kQueryAdded:
@@ -53,28 +53,28 @@ const std::string& QueryOf(const v1::MonitorStatus& event) {
 }
 
 // Control planes of protocol 0 send plans as JSON.
-Status PlanOf(const v1::AssignCommand& command, v1::Plan* plan) {
+Status plan_of(const v1::AssignCommand& command, v1::Plan* plan) {
   if (command.has_plan()) {
     *plan = command.plan();
   } else {
     const auto parsed = google::protobuf::util::JsonStringToMessage(command.plan_json(), plan);
-    if (!parsed.ok()) return Status::Invalid("the assignment's plan can't be read: " + std::string(parsed.message()));
+    if (!parsed.ok()) return Status::invalid("the assignment's plan can't be read: " + std::string(parsed.message()));
   }
   // The remaining 1 KiB holds the agent's additions and the command's frame.
   const bool fits = plan->ByteSizeLong() + 1024 <= MessageSocket::kMaxMessageBytes;
-  return fits ? Status() : Status::Invalid("the assignment's plan has more than 191 KiB");
+  return fits ? Status() : Status::invalid("the assignment's plan has more than 191 KiB");
 }
 
 }  // namespace
 
-v1::MonitorStatus ForProtocol(uint32_t protocol, v1::MonitorStatus status) {
-  if (protocol == 0) status.set_json(EventJson(status));
+v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status) {
+  if (protocol == 0) status.set_json(event_json(status));
   return status;
 }
 
 // Collects names first, since an action on one query may forget another that has ended.
 template <typename Predicate>
-std::vector<std::string> Assignments::In(Predicate wanted) const {
+std::vector<std::string> Assignments::in(Predicate wanted) const {
   std::vector<std::string> names;
   for (const auto& [query, place] : places_) {
     if (wanted(place.state)) names.push_back(query);
@@ -82,41 +82,41 @@ std::vector<std::string> Assignments::In(Predicate wanted) const {
   return names;
 }
 
-bool Assignments::Obey(const v1::AgentCommand& command) {
+bool Assignments::execute(const v1::AgentCommand& command) {
   if (command.term() < term_) return false;
   term_ = command.term();
-  if (command.has_assign()) Assign(command.assign());
-  if (command.has_limit()) Limit(command.limit());
-  if (command.has_credit()) Credit(command.credit());
-  if (command.has_end()) End(command.end());
-  if (command.has_copies_lost()) Lose(command.copies_lost());
-  if (command.has_mirrored()) Mirrored(command.mirrored());
+  if (command.has_assign()) assign(command.assign());
+  if (command.has_limit()) limit(command.limit());
+  if (command.has_credit()) credit(command.credit());
+  if (command.has_end()) end(command.end());
+  if (command.has_copies_lost()) lose(command.copies_lost());
+  if (command.has_mirrored()) mirrored(command.mirrored());
   return true;
 }
 
-void Assignments::Assign(const v1::AssignCommand& command) {
+void Assignments::assign(const v1::AssignCommand& command) {
   const std::string& query = command.query();
   v1::Plan plan;
-  if (Status status = PlanOf(command, &plan); !status.ok())
-    return Tell(RefusedEvent(query, status.message(), "internal"), command.epoch());
+  if (Status status = plan_of(command, &plan); !status.ok())
+    return tell(refused_event(query, status.message(), "internal"), command.epoch());
   const auto [found, is_new] = places_.try_emplace(query);
   Place& place = found->second;
   if (is_new || (place.state == State::kEnded && command.epoch() > place.epoch)) {
-    place = NewPlace(command.epoch(), std::move(plan));
-    Give(query, &place);
+    place = new_place(command.epoch(), std::move(plan));
+    give(query, &place);
   } else if (command.epoch() > place.epoch) {
     place.next_plan = std::move(plan);
     place.next_epoch = command.epoch();
-    AskToEnd(query, &place, true);
+    ask_to_end(query, &place, true);
   } else if (place.state == State::kRunning) {
     // Reported before, but perhaps to a control plane that is gone.
-    Tell(AddedEvent(query), place.epoch);
+    tell(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
-    Tell(place.end, place.epoch);
+    tell(place.end, place.epoch);
   }
 }
 
-void Assignments::Limit(const v1::LimitCommand& command) {
+void Assignments::limit(const v1::LimitCommand& command) {
   const auto place = places_.find(command.query());
   if (place == places_.end()) return;
   place->second.limit = command.rate();
@@ -124,7 +124,7 @@ void Assignments::Limit(const v1::LimitCommand& command) {
   *outbox_.monitor.emplace_back().mutable_limit() = command;
 }
 
-void Assignments::Credit(const v1::CreditCommand& command) {
+void Assignments::credit(const v1::CreditCommand& command) {
   const auto found = places_.find(command.query());
   if (found == places_.end() || !found->second.plan.limit().leased()) return;
   Place& place = found->second;
@@ -133,7 +133,7 @@ void Assignments::Credit(const v1::CreditCommand& command) {
   *outbox_.monitor.emplace_back().mutable_credit() = command;
 }
 
-void Assignments::Mirrored(const v1::MirroredCommand& command) {
+void Assignments::mirrored(const v1::MirroredCommand& command) {
   const auto place = places_.find(command.query());
   if (place == places_.end() || place->second.epoch != command.epoch()) return;
   place->second.mirrored = true;
@@ -143,11 +143,11 @@ void Assignments::Mirrored(const v1::MirroredCommand& command) {
 }
 
 // The monitor checks whether the incarnation is its own.
-void Assignments::Lose(const v1::CopiesLostCommand& command) {
+void Assignments::lose(const v1::CopiesLostCommand& command) {
   if (monitor_ready_) *outbox_.monitor.emplace_back().mutable_copies_lost() = command;
 }
 
-Assignments::Place Assignments::NewPlace(uint32_t epoch, v1::Plan plan) {
+Assignments::Place Assignments::new_place(uint32_t epoch, v1::Plan plan) {
   Place place = {.epoch = epoch, .plan = std::move(plan), .ran = epoch > 1};
   const v1::Limit& limit = place.plan.limit();
   if (limit.leased()) {
@@ -157,19 +157,19 @@ Assignments::Place Assignments::NewPlace(uint32_t epoch, v1::Plan plan) {
   return place;
 }
 
-void Assignments::End(const v1::EndCommand& command) {
+void Assignments::end(const v1::EndCommand& command) {
   const std::string& query = command.query();
   const auto place = places_.find(query);
-  if (place == places_.end()) return Tell(LostEvent(query), 0);
+  if (place == places_.end()) return tell(lost_event(query), 0);
   if (place->second.state == State::kEnded) {
     places_.erase(place);
     return;
   }
   place->second.next_plan.reset();
-  AskToEnd(query, &place->second, command.abandon());
+  ask_to_end(query, &place->second, command.abandon());
 }
 
-void Assignments::Give(const std::string& query, Place* place) {
+void Assignments::give(const std::string& query, Place* place) {
   if (!monitor_ready_) return;
   v1::AssignCommand* command = outbox_.monitor.emplace_back().mutable_assign();
   command->set_query(query);
@@ -185,8 +185,8 @@ void Assignments::Give(const std::string& query, Place* place) {
   place->state = State::kStarting;
 }
 
-void Assignments::AskToEnd(const std::string& query, Place* place, bool abandon) {
-  if (place->state == State::kWaiting) return Ended(query, place, LostEvent(query));
+void Assignments::ask_to_end(const std::string& query, Place* place, bool abandon) {
+  if (place->state == State::kWaiting) return ended(query, place, lost_event(query));
   if (place->state == State::kEnding) return;
   v1::EndCommand* end = outbox_.monitor.emplace_back().mutable_end();
   end->set_query(query);
@@ -195,75 +195,75 @@ void Assignments::AskToEnd(const std::string& query, Place* place, bool abandon)
   place->abandoned = abandon;
 }
 
-void Assignments::Ended(const std::string& query, Place* place, v1::MonitorStatus event) {
-  Tell(event, place->epoch);
+void Assignments::ended(const std::string& query, Place* place, v1::MonitorStatus event) {
+  tell(event, place->epoch);
   if (place->next_plan) {
-    *place = NewPlace(place->next_epoch, *std::move(place->next_plan));
-    return Give(query, place);
+    *place = new_place(place->next_epoch, *std::move(place->next_plan));
+    return give(query, place);
   }
   place->state = State::kEnded;
   place->end = std::move(event);
-  ForgetEnded();
+  forget_ended();
 }
 
-void Assignments::MonitorReady() {
+void Assignments::monitor_ready() {
   monitor_ready_ = true;
   for (auto& [query, place] : places_) {
-    if (place.state == State::kWaiting) Give(query, &place);
+    if (place.state == State::kWaiting) give(query, &place);
   }
 }
 
-void Assignments::MonitorGone(const std::string& why) {
+void Assignments::monitor_gone(const std::string& why) {
   monitor_ready_ = false;
   outbox_.monitor.clear();
   v1::MonitorStatus event;
   event.mutable_monitor_ended()->set_message(why);
-  Tell(std::move(event), 0);
+  tell(std::move(event), 0);
   for (auto& [query, place] : places_) {
     if (place.state != State::kStarting && place.state != State::kRunning) continue;
     place.state = State::kWaiting;
     place.spent = place.granted;
   }
-  for (const std::string& query : In([](State state) { return state == State::kEnding; }))
-    Ended(query, &places_.at(query), LostEvent(query));
+  for (const std::string& query : in([](State state) { return state == State::kEnding; }))
+    ended(query, &places_.at(query), lost_event(query));
 }
 
-void Assignments::MonitorFailed(const v1::MonitorStatus::Failure& failure) {
+void Assignments::monitor_failed(const v1::MonitorStatus::Failure& failure) {
   for (auto at = places_.begin(); at != places_.end();) {
     const Place& place = at->second;
     const bool refused = place.state == State::kWaiting && !place.ran;
-    if (refused) Tell(RefusedEvent(at->first, failure.message(), failure.kind()), place.epoch);
+    if (refused) tell(refused_event(at->first, failure.message(), failure.kind()), place.epoch);
     at = refused ? places_.erase(at) : std::next(at);
   }
 }
 
-void Assignments::MonitorSaid(const v1::MonitorStatus& event) {
+void Assignments::monitor_said(const v1::MonitorStatus& event) {
   if (event.has_progress() || event.has_ready() || event.has_events_lost() || event.has_events()) return;
-  const std::string& query = QueryOf(event);
+  const std::string& query = query_of(event);
   const auto found = places_.find(query);
-  if (found == places_.end()) return Tell(event, 0);
+  if (found == places_.end()) return tell(event, 0);
   Place* place = &found->second;
-  if (event.has_query_ended()) return Ended(query, place, place->abandoned ? LostEvent(query) : event);
-  if (event.has_query_refused() && place->state == State::kEnding) return Ended(query, place, LostEvent(query));
-  Tell(event, place->epoch);
+  if (event.has_query_ended()) return ended(query, place, place->abandoned ? lost_event(query) : event);
+  if (event.has_query_refused() && place->state == State::kEnding) return ended(query, place, lost_event(query));
+  tell(event, place->epoch);
   if (event.has_query_added()) place->ran = true;
   if (event.has_query_added() && place->state == State::kStarting) place->state = State::kRunning;
   if (event.has_query_refused() && place->state == State::kStarting) places_.erase(found);
 }
 
-void Assignments::EndAll(bool abandon) {
-  for (const std::string& query : In([](State state) { return state != State::kEnded; })) {
+void Assignments::end_all(bool abandon) {
+  for (const std::string& query : in([](State state) { return state != State::kEnded; })) {
     Place* place = &places_.at(query);
     place->next_plan.reset();
-    AskToEnd(query, place, abandon);
+    ask_to_end(query, place, abandon);
   }
 }
 
 bool Assignments::needs_monitor() const {
-  return !In([](State state) { return state != State::kEnded; }).empty();
+  return !in([](State state) { return state != State::kEnded; }).empty();
 }
 
-std::vector<v1::Assignment> Assignments::List() const {
+std::vector<v1::Assignment> Assignments::list() const {
   std::vector<v1::Assignment> list;
   for (const auto& [query, place] : places_) {
     v1::Assignment assignment;
@@ -278,12 +278,12 @@ std::vector<v1::Assignment> Assignments::List() const {
   return list;
 }
 
-void Assignments::Tell(v1::MonitorStatus event, uint32_t epoch) {
+void Assignments::tell(v1::MonitorStatus event, uint32_t epoch) {
   event.set_epoch(epoch);
   outbox_.control_plane.push_back(std::move(event));
 }
 
-void Assignments::ForgetEnded() {
+void Assignments::forget_ended() {
   size_t ended = 0;
   for (const auto& [query, place] : places_) ended += place.state == State::kEnded;
   for (auto at = places_.begin(); ended > kMostEnded && at != places_.end();) {

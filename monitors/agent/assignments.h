@@ -1,4 +1,4 @@
-// The queries that an agent was told to run, and the reactions to events: commands for its monitor, statuses for
+// The queries that an agent has to run, and the reactions to events: commands for its monitor, statuses for
 // the control plane. A value without clocks, threads or I/O; not thread-safe.
 //
 //   kWaiting ──sent to a monitor──▶ kStarting ──query_added──▶ kRunning ──▶ kEnding ──query_ended──▶ kEnded
@@ -18,7 +18,7 @@
 namespace tapline {
 
 // The status as a control plane of this protocol reads it.
-v1::MonitorStatus ForProtocol(uint32_t protocol, v1::MonitorStatus status);
+v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status);
 
 class Assignments {
  public:
@@ -32,24 +32,24 @@ class Assignments {
   };
 
   // Returns false, and does nothing, for a term below the highest seen.
-  bool Obey(const v1::AgentCommand& command);
+  bool execute(const v1::AgentCommand& command);
 
   // The monitor takes commands, no longer takes any, or is gone.
-  void MonitorReady();
-  void MonitorStopping() { monitor_ready_ = false; }
-  void MonitorGone(const std::string& why);
+  void monitor_ready();
+  void monitor_stopping() { monitor_ready_ = false; }
+  void monitor_gone(const std::string& why);
   // A monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the next one.
-  void MonitorFailed(const v1::MonitorStatus::Failure& failure);
+  void monitor_failed(const v1::MonitorStatus::Failure& failure);
   // Handles an event of the monitor.
-  void MonitorSaid(const v1::MonitorStatus& event);
+  void monitor_said(const v1::MonitorStatus& event);
 
   // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
-  void EndAll(bool abandon = false);
+  void end_all(bool abandon = false);
 
   // True if some query needs a monitor.
   bool needs_monitor() const;
   uint64_t term() const { return term_; }
-  std::vector<v1::Assignment> List() const;
+  std::vector<v1::Assignment> list() const;
   Outbox& outbox() { return outbox_; }
 
  private:
@@ -79,19 +79,19 @@ class Assignments {
   using Places = std::map<std::string, Place>;
 
   template <typename Predicate>
-  std::vector<std::string> In(Predicate wanted) const;
-  void Assign(const v1::AssignCommand& command);
-  void Limit(const v1::LimitCommand& command);
-  void Credit(const v1::CreditCommand& command);
-  void End(const v1::EndCommand& command);
-  void Mirrored(const v1::MirroredCommand& command);
-  void Lose(const v1::CopiesLostCommand& command);
-  static Place NewPlace(uint32_t epoch, v1::Plan plan);
-  void Give(const std::string& query, Place* place);
-  void AskToEnd(const std::string& query, Place* place, bool abandon);
-  void Ended(const std::string& query, Place* place, v1::MonitorStatus event);
-  void Tell(v1::MonitorStatus event, uint32_t epoch);
-  void ForgetEnded();
+  std::vector<std::string> in(Predicate wanted) const;
+  void assign(const v1::AssignCommand& command);
+  void limit(const v1::LimitCommand& command);
+  void credit(const v1::CreditCommand& command);
+  void end(const v1::EndCommand& command);
+  void mirrored(const v1::MirroredCommand& command);
+  void lose(const v1::CopiesLostCommand& command);
+  static Place new_place(uint32_t epoch, v1::Plan plan);
+  void give(const std::string& query, Place* place);
+  void ask_to_end(const std::string& query, Place* place, bool abandon);
+  void ended(const std::string& query, Place* place, v1::MonitorStatus event);
+  void tell(v1::MonitorStatus event, uint32_t epoch);
+  void forget_ended();
 
   uint64_t term_ = 0;
   bool monitor_ready_ = false;

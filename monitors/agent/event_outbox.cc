@@ -4,7 +4,7 @@
 
 namespace tapline {
 
-bool EventOutbox::Add(v1::EventBatch batch) {
+bool EventOutbox::add(v1::EventBatch batch) {
   const size_t bytes = batch.ByteSizeLong();
   if (batch.count() > 0 && bytes_ + bytes > kMaxBytes) return false;
   bytes_ += bytes;
@@ -12,7 +12,7 @@ bool EventOutbox::Add(v1::EventBatch batch) {
   return true;
 }
 
-void EventOutbox::Send(const std::function<bool(const v1::EventBatch& batch)>& send) {
+void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& send) {
   for (auto& [query, stream] : streams_) {
     for (; stream.sent < stream.batches.size(); ++stream.sent) {
       const Kept& next = stream.batches[stream.sent];
@@ -22,17 +22,17 @@ void EventOutbox::Send(const std::function<bool(const v1::EventBatch& batch)>& s
   }
 }
 
-bool EventOutbox::HasUnsent(const std::string& query) const {
+bool EventOutbox::has_unsent(const std::string& query) const {
   const auto found = streams_.find(query);
   return found != streams_.end() && found->second.sent < found->second.batches.size();
 }
 
-void EventOutbox::Resend() {
+void EventOutbox::resend() {
   for (auto& [query, stream] : streams_) stream.sent = 0;
   under_way_ = 0;
 }
 
-void EventOutbox::Acknowledge(const std::string& query, uint64_t incarnation, uint64_t next) {
+void EventOutbox::acknowledge(const std::string& query, uint64_t incarnation, uint64_t next) {
   const auto found = streams_.find(query);
   if (found == streams_.end()) return;
   Stream& stream = found->second;

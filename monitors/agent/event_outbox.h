@@ -23,17 +23,17 @@ class EventOutbox {
   static constexpr size_t kWindowBytes = 512 << 10;
 
   // Returns false if there is no room for it. A batch that only reports an end or missing events always has room.
-  bool Add(v1::EventBatch batch);
+  bool add(v1::EventBatch batch);
   // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
-  void Send(const std::function<bool(const v1::EventBatch& batch)>& send);
+  void send(const std::function<bool(const v1::EventBatch& batch)>& send);
   // A new lease begins: everything is to be sent on it.
-  void Resend();
+  void resend();
   // The control plane has the query's events of this life of the monitor up to this number, exclusive, or does not want
   // them. Those of earlier lives go, too.
-  void Acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
+  void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
   // Some of the query's events were not sent on this lease.
-  bool HasUnsent(const std::string& query) const;
+  bool has_unsent(const std::string& query) const;
 
   size_t bytes() const { return bytes_; }
 

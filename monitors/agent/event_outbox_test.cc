@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-v1::EventBatch BatchOf(const std::string& query, uint64_t incarnation, uint64_t first, int events) {
+v1::EventBatch batch_of(const std::string& query, uint64_t incarnation, uint64_t first, int events) {
   v1::EventBatch batch;
   batch.set_query(query);
   batch.set_incarnation(incarnation);
@@ -19,9 +19,9 @@ v1::EventBatch BatchOf(const std::string& query, uint64_t incarnation, uint64_t 
 }
 
 // What is sent, "query first".
-std::vector<std::string> SentOf(EventOutbox* outbox, size_t at_most = SIZE_MAX) {
+std::vector<std::string> sent_of(EventOutbox* outbox, size_t at_most = SIZE_MAX) {
   std::vector<std::string> sent;
-  outbox->Send([&](const v1::EventBatch& batch) {
+  outbox->send([&](const v1::EventBatch& batch) {
     if (sent.size() == at_most) return false;
     sent.push_back(batch.query() + " " + std::to_string(batch.first()));
     return true;
@@ -33,68 +33,68 @@ using Sent = std::vector<std::string>;
 
 TEST(EventOutbox, EachBatchIsSentOnceOnALease) {
   EventOutbox outbox;
-  outbox.Add(BatchOf("a", 1, 0, 2));
-  outbox.Add(BatchOf("a", 1, 2, 2));
-  outbox.Add(BatchOf("b", 1, 0, 1));
-  EXPECT_EQ(SentOf(&outbox, 1), (Sent{"a 0"}));
-  EXPECT_EQ(SentOf(&outbox), (Sent{"a 2", "b 0"}));
-  EXPECT_EQ(SentOf(&outbox), Sent{});
-  outbox.Acknowledge("a", 1, 2);
-  outbox.Add(BatchOf("a", 1, 4, 1));
-  EXPECT_EQ(SentOf(&outbox), (Sent{"a 4"}));
+  outbox.add(batch_of("a", 1, 0, 2));
+  outbox.add(batch_of("a", 1, 2, 2));
+  outbox.add(batch_of("b", 1, 0, 1));
+  EXPECT_EQ(sent_of(&outbox, 1), (Sent{"a 0"}));
+  EXPECT_EQ(sent_of(&outbox), (Sent{"a 2", "b 0"}));
+  EXPECT_EQ(sent_of(&outbox), Sent{});
+  outbox.acknowledge("a", 1, 2);
+  outbox.add(batch_of("a", 1, 4, 1));
+  EXPECT_EQ(sent_of(&outbox), (Sent{"a 4"}));
 }
 
 TEST(EventOutbox, AnotherControlPlaneGetsWhatWasNotAcknowledged) {
   EventOutbox outbox;
-  for (uint64_t first : {0, 2, 4}) outbox.Add(BatchOf("a", 1, first, 2));
-  SentOf(&outbox);
-  outbox.Acknowledge("a", 1, 3);  // in the middle of a batch: it is sent again
-  outbox.Resend();
-  EXPECT_EQ(SentOf(&outbox), (Sent{"a 2", "a 4"}));
-  outbox.Acknowledge("a", 1, 6);
-  outbox.Resend();
-  EXPECT_EQ(SentOf(&outbox), Sent{});
+  for (uint64_t first : {0, 2, 4}) outbox.add(batch_of("a", 1, first, 2));
+  sent_of(&outbox);
+  outbox.acknowledge("a", 1, 3);  // in the middle of a batch: it is sent again
+  outbox.resend();
+  EXPECT_EQ(sent_of(&outbox), (Sent{"a 2", "a 4"}));
+  outbox.acknowledge("a", 1, 6);
+  outbox.resend();
+  EXPECT_EQ(sent_of(&outbox), Sent{});
   EXPECT_EQ(outbox.bytes(), 0u);
 }
 
 TEST(EventOutbox, OnlyAWindowIsUnderWay) {
   EventOutbox outbox;
   const int events = 1000;
-  for (uint64_t first = 0; first < 200'000; first += events) outbox.Add(BatchOf("a", 1, first, events));
-  const size_t window = SentOf(&outbox).size();
+  for (uint64_t first = 0; first < 200'000; first += events) outbox.add(batch_of("a", 1, first, events));
+  const size_t window = sent_of(&outbox).size();
   EXPECT_GT(window, 1u);
   EXPECT_LT(window, 200u);
-  EXPECT_EQ(SentOf(&outbox), Sent{});
-  EXPECT_TRUE(outbox.HasUnsent("a"));
-  EXPECT_FALSE(outbox.HasUnsent("b"));
-  outbox.Acknowledge("a", 1, 2 * events);
-  EXPECT_EQ(SentOf(&outbox).size(), 2u);
-  outbox.Resend();
-  EXPECT_EQ(SentOf(&outbox).size(), window);
+  EXPECT_EQ(sent_of(&outbox), Sent{});
+  EXPECT_TRUE(outbox.has_unsent("a"));
+  EXPECT_FALSE(outbox.has_unsent("b"));
+  outbox.acknowledge("a", 1, 2 * events);
+  EXPECT_EQ(sent_of(&outbox).size(), 2u);
+  outbox.resend();
+  EXPECT_EQ(sent_of(&outbox).size(), window);
 }
 
 TEST(EventOutbox, AcknowledgementsAreOfOneLifeOfTheMonitor) {
   EventOutbox outbox;
-  outbox.Add(BatchOf("a", 1, 7, 1));
-  outbox.Add(BatchOf("a", 2, 0, 1));
-  outbox.Acknowledge("a", 1, 7);
-  outbox.Acknowledge("none", 9, 9);
-  EXPECT_EQ(SentOf(&outbox), (Sent{"a 7", "a 0"}));
-  outbox.Acknowledge("a", 2, 0);
-  outbox.Resend();
-  EXPECT_EQ(SentOf(&outbox), (Sent{"a 0"}));
+  outbox.add(batch_of("a", 1, 7, 1));
+  outbox.add(batch_of("a", 2, 0, 1));
+  outbox.acknowledge("a", 1, 7);
+  outbox.acknowledge("none", 9, 9);
+  EXPECT_EQ(sent_of(&outbox), (Sent{"a 7", "a 0"}));
+  outbox.acknowledge("a", 2, 0);
+  outbox.resend();
+  EXPECT_EQ(sent_of(&outbox), (Sent{"a 0"}));
 }
 
 TEST(EventOutbox, IsBounded) {
   EventOutbox outbox;
   uint64_t first = 0;
   const int events = 1000;
-  while (outbox.Add(BatchOf("a", 1, first, events))) first += events;
+  while (outbox.add(batch_of("a", 1, first, events))) first += events;
   EXPECT_LE(outbox.bytes(), EventOutbox::kMaxBytes);
   EXPECT_GT(first, 100'000u);
-  EXPECT_TRUE(outbox.Add(BatchOf("a", 1, first, 0))) << "how many there were is still told";
-  outbox.Acknowledge("a", 1, events);
-  EXPECT_TRUE(outbox.Add(BatchOf("a", 1, first, events)));
+  EXPECT_TRUE(outbox.add(batch_of("a", 1, first, 0))) << "how many there were is still told";
+  outbox.acknowledge("a", 1, events);
+  EXPECT_TRUE(outbox.add(batch_of("a", 1, first, events)));
 }
 
 }  // namespace

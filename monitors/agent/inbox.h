@@ -21,7 +21,7 @@ class Inbox {
 
   int fd() const { return fd_; }
 
-  void Push(Event event) {
+  void push(Event event) {
     {
       const std::lock_guard lock(mutex_);
       events_.push_back(std::move(event));
@@ -30,7 +30,7 @@ class Inbox {
   }
 
   // Called by one thread only.
-  std::optional<Event> Pop() {
+  std::optional<Event> pop() {
     const std::lock_guard lock(mutex_);
     if (events_.empty()) {
       eventfd_t count = 0;

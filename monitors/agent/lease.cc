@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-int64_t NowNs() {
+int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
@@ -20,7 +20,7 @@ Lease::Lease(uint64_t id, const std::string& server, const LeaseAccess& access, 
   v1::AgentMessage first;
   *first.mutable_hello() = hello;
   unsent_.push_back(std::move(first));
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::thread([this] { run(); });
 }
 
 Lease::~Lease() {
@@ -28,7 +28,7 @@ Lease::~Lease() {
   thread_.join();
 }
 
-void Lease::Send(v1::AgentMessage message) {
+void Lease::send(v1::AgentMessage message) {
   {
     const std::lock_guard lock(mutex_);
     if (finishing_ || broken_) return;
@@ -38,24 +38,24 @@ void Lease::Send(v1::AgentMessage message) {
   changed_.notify_all();
 }
 
-void Lease::Send(v1::MonitorStatus status) {
+void Lease::send(v1::MonitorStatus status) {
   v1::AgentMessage message;
   *message.mutable_status() = std::move(status);
-  Send(std::move(message));
+  send(std::move(message));
 }
 
-bool Lease::TrySend(const v1::EventBatch& events) {
+bool Lease::try_send(const v1::EventBatch& events) {
   {
     const std::lock_guard lock(mutex_);
     if (unsent_.size() >= kMostUnsentEvents) return false;
   }
   v1::MonitorStatus status;
   *status.mutable_events() = events;
-  Send(std::move(status));
+  send(std::move(status));
   return true;
 }
 
-void Lease::Finish() {
+void Lease::finish() {
   {
     const std::lock_guard lock(mutex_);
     finishing_ = true;
@@ -63,13 +63,13 @@ void Lease::Finish() {
   changed_.notify_all();
 }
 
-void Lease::Run() {
+void Lease::run() {
   const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, credentials_));
   // Waits until the connection is established or has failed.
   const auto stream = stub->Lease(&context_);
-  std::thread writer([&] { Write(stream.get()); });
+  std::thread writer([&] { write(stream.get()); });
   v1::AgentCommand command;
-  while (stream->Read(&command)) inbox_->Push({.lease = id_, .command = command, .at_ns = NowNs()});
+  while (stream->Read(&command)) inbox_->push({.lease = id_, .command = command, .at_ns = now_ns()});
   {
     const std::lock_guard lock(mutex_);
     broken_ = true;
@@ -77,14 +77,14 @@ void Lease::Run() {
   changed_.notify_all();
   writer.join();
   const grpc::Status status = stream->Finish();
-  inbox_->Push({.lease = id_,
+  inbox_->push({.lease = id_,
                 .lost = true,
                 .why = status.ok() ? "it ended the lease" : status.error_message(),
                 .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::PERMISSION_DENIED});
 }
 
-void Lease::Write(Stream* stream) {
+void Lease::write(Stream* stream) {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return broken_ || finishing_ || !unsent_.empty(); });

@@ -1,7 +1,7 @@
 // One stream to a control plane, from its hello until it breaks.
 //
 // A reading thread connects, pushes received messages into the inbox, and finally the loss of the lease with its
-// reason; a writing thread sends the messages that Send() queued. Only the owner calls, and no call but the destructor
+// reason; a writing thread sends the messages that send() queued. Only the owner calls, and no call but the destructor
 // waits.
 #pragma once
 
@@ -46,18 +46,18 @@ class Lease {
 
   uint64_t id() const { return id_; }
   const std::string& server() const { return server_; }
-  void Send(v1::AgentMessage message);
-  void Send(v1::MonitorStatus status);
+  void send(v1::AgentMessage message);
+  void send(v1::MonitorStatus status);
   // Returns false, and does nothing, while more important messages wait or the control plane does not keep up.
-  bool TrySend(const v1::EventBatch& events);
+  bool try_send(const v1::EventBatch& events);
   // Sends the queued messages, then ends the stream.
-  void Finish();
+  void finish();
 
  private:
   using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::AgentCommand>;
 
-  void Run();
-  void Write(Stream* stream);
+  void run();
+  void write(Stream* stream);
 
   const uint64_t id_;
   const std::string server_;

@@ -7,22 +7,22 @@
 
 namespace tapline {
 
-Status ReadAccess(const AgentConfig& config, LeaseAccess* access) {
+Status read_access(const AgentConfig& config, LeaseAccess* access) {
   access->credentials = grpc::InsecureChannelCredentials();
   if (config.control_plane_ca.empty()) return {};
   grpc::SslCredentialsOptions options;
-  Status status = ReadPem("--control-plane-ca", config.control_plane_ca, "CERTIFICATE", &options.pem_root_certs);
+  Status status = read_pem("--control-plane-ca", config.control_plane_ca, "CERTIFICATE", &options.pem_root_certs);
   if (status.ok() && !config.control_plane_key.empty()) {
-    status = ReadPem("--control-plane-certificate", config.control_plane_certificate, "CERTIFICATE",
-                     &options.pem_cert_chain);
+    status = read_pem("--control-plane-certificate", config.control_plane_certificate, "CERTIFICATE",
+                      &options.pem_cert_chain);
     if (status.ok())
-      status = ReadPem("--control-plane-key", config.control_plane_key, "PRIVATE KEY", &options.pem_private_key);
+      status = read_pem("--control-plane-key", config.control_plane_key, "PRIVATE KEY", &options.pem_private_key);
   }
   if (!status.ok()) return status;
   access->credentials = grpc::SslCredentials(options);
   if (config.token_file.empty()) return {};
   std::vector<std::string> tokens;
-  if (status = ReadTokens("--token-file", config.token_file, &tokens); !status.ok()) return status;
+  if (status = read_tokens("--token-file", config.token_file, &tokens); !status.ok()) return status;
   access->authorization = "Bearer " + tokens.front();
   return {};
 }

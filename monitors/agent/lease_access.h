@@ -18,6 +18,6 @@ struct LeaseAccess {
 };
 
 // Reads the files that the settings name. REQUIRES: the settings are valid.
-Status ReadAccess(const AgentConfig& config, LeaseAccess* access);
+Status read_access(const AgentConfig& config, LeaseAccess* access);
 
 }  // namespace tapline

@@ -29,26 +29,26 @@ constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether t
 std::atomic<bool> stop_requested{false};
 
 // The first signal ends the run cleanly, the second one immediately.
-void OnSignal(int signal) {
+void on_signal(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
 
-Status Print(const std::string& text) {
+Status print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::Resources("writing to standard output failed");
+  return written ? Status() : Status::resources("writing to standard output failed");
 }
 
-std::string Help() {
+std::string help() {
   AgentConfig defaults;
   return "Usage: tapline-agent --name HOST (--interface IF | --vdev DEV) --control-plane HOST:PORT\n"
          "\nRuns this host's monitor for the control plane's queries, and holds the host's lease.\n" +
-         HelpOf(TableOf(&defaults), kActions) +
+         help_of(table_of(&defaults), kActions) +
          "\nSIGTERM and SIGINT end all queries here in order; a second one ends at once.\n"
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
 // Reads the names of the parsers that the monitor knows, and so checks that it can be run.
-Status ReadParsers(const std::string& monitor, std::vector<std::string>* names) {
+Status read_parsers(const std::string& monitor, std::vector<std::string>* names) {
   std::FILE* output = popen(("'" + monitor + "' --list-parsers").c_str(), "re");
   std::string text;
   char buffer[4096];
@@ -57,17 +57,17 @@ Status ReadParsers(const std::string& monitor, std::vector<std::string>* names) 
     text.append(buffer, got);
   }
   if (output == nullptr || pclose(output) != 0)
-    return Status::Resources("--monitor " + monitor + ": can't be run; is it there, and tapline-monitor?");
+    return Status::resources("--monitor " + monitor + ": can't be run; is it there, and tapline-monitor?");
   const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
   for (const nlohmann::json& parser : list.is_object() && list.contains("parsers") ? list["parsers"] : list) {
     if (parser.is_object() && parser.contains("name")) names->push_back(parser["name"]);
   }
-  return names->empty() ? Status::Resources("--monitor " + monitor + ": lists no parsers") : Status();
+  return names->empty() ? Status::resources("--monitor " + monitor + ": lists no parsers") : Status();
 }
 
-Status Run(AgentConfig* config, Reporter* reporter) {
+Status run(AgentConfig* config, Reporter* reporter) {
   struct sigaction action = {};
-  action.sa_handler = OnSignal;
+  action.sa_handler = on_signal;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
@@ -75,36 +75,36 @@ Status Run(AgentConfig* config, Reporter* reporter) {
   setenv("GRPC_VERBOSITY", "NONE", 0);
   if (config->monitor.empty())
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
-  for (const std::string& service : config->clear) reporter->Warning(ClearWarning(service));
+  for (const std::string& service : config->clear) reporter->warning(clear_warning(service));
   std::vector<std::string> parsers;
-  if (Status status = ReadParsers(config->monitor, &parsers); !status.ok()) return status;
+  if (Status status = read_parsers(config->monitor, &parsers); !status.ok()) return status;
   LeaseAccess access;
-  if (Status status = ReadAccess(*config, &access); !status.ok()) return status;
-  return Agent(*config, std::move(access), parsers, reporter, &stop_requested).Run();
+  if (Status status = read_access(*config, &access); !status.ok()) return status;
+  return Agent(*config, std::move(access), parsers, reporter, &stop_requested).run();
 }
 
-Status Act(const std::string& action, AgentConfig* config, Reporter* reporter) {
-  if (action == "help") return Print(Help());
-  if (action == "version") return Print("tapline-agent " TAPLINE_VERSION "\n");
-  if (action == "dump") return Print(DumpYaml(TableOf(config)));
-  Status status = Validate(*config);
-  return status.ok() && action.empty() ? Run(config, reporter) : status;
+Status act(const std::string& action, AgentConfig* config, Reporter* reporter) {
+  if (action == "help") return print(help());
+  if (action == "version") return print("tapline-agent " TAPLINE_VERSION "\n");
+  if (action == "dump") return print(dump_yaml(table_of(config)));
+  Status status = validate(*config);
+  return status.ok() && action.empty() ? run(config, reporter) : status;
 }
 
-int Main(int argc, char** argv) {
+int main(int argc, char** argv) {
   // The files that it or its monitor writes give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;
   std::string action;
-  Status status = ParseArguments(arguments, kActions, TableOf(&config), &action);
+  Status status = parse_arguments(arguments, kActions, table_of(&config), &action);
   Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
-  if (status.ok()) status = Act(action, &config, &reporter);
-  if (!status.ok()) reporter.Error(status);
+  if (status.ok()) status = act(action, &config, &reporter);
+  if (!status.ok()) reporter.error(status);
   return status.exit_code();
 }
 
 }  // namespace
 }  // namespace tapline
 
-int main(int argc, char** argv) { return tapline::Main(argc, argv); }
+int main(int argc, char** argv) { return tapline::main(argc, argv); }

@@ -33,7 +33,7 @@ struct Descriptor {
 
 // Keeps the secret in memory and not in a pipe: the monitor may open it more than once. The descriptor's number is at
 // least `least`, so that it does not take the place of another secret's.
-bool HoldSecret(const std::string& secret, int least, Descriptor* file) {
+bool hold_secret(const std::string& secret, int least, Descriptor* file) {
   Descriptor any;
   any.number = memfd_create("secret", MFD_CLOEXEC);
   if (any.number < 0) return false;
@@ -44,17 +44,17 @@ bool HoldSecret(const std::string& secret, int least, Descriptor* file) {
 
 }  // namespace
 
-std::string MonitorChild::SecretFile(size_t index) { return "/proc/self/fd/" + std::to_string(kFirstSecret + index); }
+std::string MonitorChild::secret_file(size_t index) { return "/proc/self/fd/" + std::to_string(kFirstSecret + index); }
 
-Status MonitorChild::Start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
+Status MonitorChild::start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
                            std::unique_ptr<MonitorChild>* child) {
   std::vector<Descriptor> files(secrets.size());
   for (size_t i = 0; i < secrets.size(); ++i) {
-    if (!HoldSecret(secrets[i], kFirstSecret + static_cast<int>(secrets.size()), &files[i]))
-      return Status::Resources(std::string("no memory for the monitor's secrets: ") + std::strerror(errno));
+    if (!hold_secret(secrets[i], kFirstSecret + static_cast<int>(secrets.size()), &files[i]))
+      return Status::resources(std::string("no memory for the monitor's secrets: ") + std::strerror(errno));
   }
   Descriptor own, peer;
-  if (Status status = MessageSocket::MakePair(&own.number, &peer.number); !status.ok()) return status;
+  if (Status status = MessageSocket::make_pair(&own.number, &peer.number); !status.ok()) return status;
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -68,45 +68,45 @@ Status MonitorChild::Start(const std::vector<std::string>& command, const std::v
   pid_t process = -1;
   const int failed = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return Status::Resources(command[0] + " can't be started: " + std::strerror(failed));
+  if (failed != 0) return Status::resources(command[0] + " can't be started: " + std::strerror(failed));
   child->reset(new MonitorChild(process, std::exchange(own.number, -1)));
   return {};
 }
 
 MonitorChild::~MonitorChild() {
   if (process_ > 0) {
-    kill(process_, SIGKILL);
+    ::kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
   }
   close(socket_.fd());
 }
 
-bool MonitorChild::Fits(const v1::MonitorCommand& command) {
+bool MonitorChild::fits(const v1::MonitorCommand& command) {
   return command.ByteSizeLong() <= MessageSocket::kMaxMessageBytes;
 }
 
-void MonitorChild::Send(const v1::MonitorCommand& command) {
-  if (!socket_.Send(command)) Kill("the monitor no longer read its commands");
+void MonitorChild::send(const v1::MonitorCommand& command) {
+  if (!socket_.send(command)) kill("the monitor no longer read its commands");
 }
 
-void MonitorChild::Kill(const std::string& why) {
+void MonitorChild::kill(const std::string& why) {
   if (killed_for_.empty()) killed_for_ = why;
-  if (process_ > 0) kill(process_, SIGKILL);
+  if (process_ > 0) ::kill(process_, SIGKILL);
 }
 
-bool MonitorChild::Read(std::vector<v1::MonitorStatus>* events) {
+bool MonitorChild::read(std::vector<v1::MonitorStatus>* events) {
   while (true) {
     v1::MonitorStatus event;
-    switch (socket_.Receive(&event)) {
+    switch (socket_.receive(&event)) {
       case MessageSocket::Received::kMessage:
-        if (event.has_events_lost()) Kill("events of the monitor were lost");
+        if (event.has_events_lost()) kill("events of the monitor were lost");
         events->push_back(std::move(event));
         break;
       case MessageSocket::Received::kNothing:
         return true;
       case MessageSocket::Received::kTooLong:
       case MessageSocket::Received::kMalformed:
-        Kill("the monitor sent what is no event");
+        kill("the monitor sent what is no event");
         break;
       case MessageSocket::Received::kClosed:
         return false;
@@ -114,15 +114,15 @@ bool MonitorChild::Read(std::vector<v1::MonitorStatus>* events) {
   }
 }
 
-void MonitorChild::Stop() {
-  if (process_ > 0) kill(process_, SIGTERM);
+void MonitorChild::stop() {
+  if (process_ > 0) ::kill(process_, SIGTERM);
 }
 
-std::string MonitorChild::Reap() {
+std::string MonitorChild::reap() {
   int status = 0;
   // Its output has ended, so it is gone, or hopeless.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
-    if (waited == 100) kill(process_, SIGKILL);
+    if (waited == 100) ::kill(process_, SIGKILL);
     usleep(10'000);
   }
   process_ = -1;

@@ -19,9 +19,9 @@ namespace tapline {
 class MonitorChild {
  public:
   // The path of a secret by its index, for the child's command line, which all users of the host can read.
-  static std::string SecretFile(size_t index);
+  static std::string secret_file(size_t index);
 
-  static Status Start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
+  static Status start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
                       std::unique_ptr<MonitorChild>* child);
   // Kills the process, if it still runs.
   ~MonitorChild();
@@ -31,21 +31,21 @@ class MonitorChild {
   bool has_unsent() const { return socket_.has_unsent(); }
 
   // Fits into a message, so that it can be sent.
-  static bool Fits(const v1::MonitorCommand& command);
-  // Kills a monitor that leaves so much unread that there is no room. REQUIRES: Fits(command).
-  void Send(const v1::MonitorCommand& command);
-  void Flush() { socket_.Flush(); }
+  static bool fits(const v1::MonitorCommand& command);
+  // Kills a monitor that leaves so much unread that there is no room. REQUIRES: fits(command).
+  void send(const v1::MonitorCommand& command);
+  void flush() { socket_.flush(); }
   // Takes the events that have come; returns false once the monitor has ended and no more will come. Kills a monitor
   // whose events can't be read, or were lost: its state is unknown.
-  bool Read(std::vector<v1::MonitorStatus>* events);
+  bool read(std::vector<v1::MonitorStatus>* events);
   // Asks it to flush and end.
-  void Stop();
+  void stop();
   // Waits for the end of a monitor whose output has ended; returns the cause of death.
-  std::string Reap();
+  std::string reap();
 
  private:
   MonitorChild(pid_t process, int socket) : process_(process), socket_(socket) {}
-  void Kill(const std::string& why);
+  void kill(const std::string& why);
 
   pid_t process_;
   MessageSocket socket_;

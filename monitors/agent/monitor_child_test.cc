@@ -38,34 +38,34 @@ class MonitorChildTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     config_.monitor = folder_ + "/monitor";
     config_.interface = "eth0";
-    Install(kTeller);
+    install(kTeller);
   }
-  void Install(const std::string& script) {
+  void install(const std::string& script) {
     std::ofstream(config_.monitor) << script;
     std::filesystem::permissions(config_.monitor, std::filesystem::perms::owner_all);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<MonitorChild> Start() {
+  std::unique_ptr<MonitorChild> start() {
     std::unique_ptr<MonitorChild> child;
-    const Status started = MonitorChild::Start(MonitorCommand(config_, "k:1", true),
+    const Status started = MonitorChild::start(monitor_command(config_, "k:1", true),
                                                {std::string(kKey) + "\n", std::string(kLogin) + "\n"}, &child);
     EXPECT_TRUE(started.ok()) << started.message();
     return child;
   }
 
   // All events until its end, and the reason of that.
-  static std::vector<v1::MonitorStatus> Events(MonitorChild* child, const std::string& end) {
+  static std::vector<v1::MonitorStatus> events_until(MonitorChild* child, const std::string& end) {
     std::vector<v1::MonitorStatus> events;
     pollfd status = {child->fd(), POLLIN, 0};
-    while (poll(&status, 1, 30'000) == 1 && child->Read(&events)) continue;
-    EXPECT_EQ(child->Reap(), end);
+    while (poll(&status, 1, 30'000) == 1 && child->read(&events)) continue;
+    EXPECT_EQ(child->reap(), end);
     return events;
   }
 
   // What the monitor was told.
-  std::vector<std::string> Lines() {
-    const auto events = Events(Start().get(), "the monitor ended with exit code 0");
+  std::vector<std::string> lines_of_log() {
+    const auto events = events_until(start().get(), "the monitor ended with exit code 0");
     EXPECT_EQ(events.size(), 1u);
     EXPECT_TRUE(!events.empty() && events[0].has_ready());
     std::vector<std::string> lines;
@@ -74,60 +74,60 @@ class MonitorChildTest : public ::testing::Test {
     return lines;
   }
 
-  static std::string Secrets() { return std::string(kKey) + " " + kKey + " " + kLogin; }
+  static std::string secrets() { return std::string(kKey) + " " + kKey + " " + kLogin; }
 
   const std::string folder_ = std::filesystem::temp_directory_path() / ("tapline-test-" + std::to_string(getpid()));
   AgentConfig config_;
 };
 
 TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
-  const std::vector<std::string> lines = Lines();
+  const std::vector<std::string> lines = lines_of_log();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_NE(lines[0].find("--hash-key-file /proc/self/fd/3"), std::string::npos) << lines[0];
   EXPECT_EQ(lines[0].find(kKey), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find("--broker-login-file /proc/self/fd/4"), std::string::npos) << lines[0];
   EXPECT_EQ(lines[0].find(kLogin), std::string::npos) << lines[0];
-  EXPECT_EQ(lines[1], Secrets());
+  EXPECT_EQ(lines[1], secrets());
 }
 
 // The descriptors of an agent that has just lost a lease, or has plenty of them.
 TEST_F(MonitorChildTest, WhicheverDescriptorsAreFree) {
   std::vector<int> held;
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(Lines().back(), Secrets()) << held.size() << " more descriptors";
+    EXPECT_EQ(lines_of_log().back(), secrets()) << held.size() << " more descriptors";
     held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   for (const int descriptor : held) close(descriptor);
 }
 
 TEST_F(MonitorChildTest, AMonitorThatIsKilledIsGone) {
-  Install("#!/bin/sh\nkill -9 $$\n");
-  EXPECT_TRUE(Events(Start().get(), "the monitor was killed by signal 9").empty());
+  install("#!/bin/sh\nkill -9 $$\n");
+  EXPECT_TRUE(events_until(start().get(), "the monitor was killed by signal 9").empty());
 }
 
 TEST_F(MonitorChildTest, AMonitorWhoseEventsCantBeReadOrWereLostIsReplaced) {
-  Install("#!/bin/sh\nprintf '\\377\\377' >&0\nexec sleep 60\n");
-  Events(Start().get(), "the monitor sent what is no event");
+  install("#!/bin/sh\nprintf '\\377\\377' >&0\nexec sleep 60\n");
+  events_until(start().get(), "the monitor sent what is no event");
   // events_lost {events: 3}
-  Install("#!/bin/sh\nprintf '\\172\\002\\010\\003' >&0\nexec sleep 60\n");
-  Events(Start().get(), "events of the monitor were lost");
+  install("#!/bin/sh\nprintf '\\172\\002\\010\\003' >&0\nexec sleep 60\n");
+  events_until(start().get(), "events of the monitor were lost");
 }
 
 TEST_F(MonitorChildTest, AMonitorThatDoesNotReadItsCommandsIsReplaced) {
-  Install("#!/bin/sh\nexec sleep 60\n");
-  const std::unique_ptr<MonitorChild> child = Start();
+  install("#!/bin/sh\nexec sleep 60\n");
+  const std::unique_ptr<MonitorChild> child = start();
   v1::MonitorCommand command;
   command.mutable_end()->set_query(std::string(10'000, 'q'));
-  for (int i = 0; i < 1000; i++) child->Send(command);
-  Events(child.get(), "the monitor no longer read its commands");
+  for (int i = 0; i < 1000; i++) child->send(command);
+  events_until(child.get(), "the monitor no longer read its commands");
 }
 
 TEST_F(MonitorChildTest, TheMonitorReachesTheEndOfItsInputWithItsAgent) {
   const std::string ended = folder_ + "/ended";
   // dd returns at the end of its input.
-  Install("#!/bin/sh\nprintf '\\032\\000' >&0\ndd bs=1000 count=1 of=/dev/null 2>/dev/null\ntouch " + ended + "\n");
+  install("#!/bin/sh\nprintf '\\032\\000' >&0\ndd bs=1000 count=1 of=/dev/null 2>/dev/null\ntouch " + ended + "\n");
   if (const pid_t agent = fork(); agent == 0) {
-    const std::unique_ptr<MonitorChild> child = Start();
+    const std::unique_ptr<MonitorChild> child = start();
     pollfd status = {child->fd(), POLLIN, 0};
     poll(&status, 1, 30'000);
     // Its destructor does not run, as if it had been killed.

@@ -15,6 +15,6 @@ struct BrokerLogin {
 };
 
 // Without a path there is no login. Errors never quote the file's content.
-Status ReadBrokerLogin(const std::string& path, BrokerLogin* login);
+Status read_broker_login(const std::string& path, BrokerLogin* login);
 
 }  // namespace tapline

@@ -10,7 +10,7 @@ namespace {
 
 class BrokerLoginFileTest : public ::testing::Test {
  protected:
-  std::string File(const std::string& text) {
+  std::string file(const std::string& text) {
     const std::string path = ::testing::TempDir() + "/broker.login";
     std::ofstream(path) << text;
     return path;
@@ -20,22 +20,22 @@ class BrokerLoginFileTest : public ::testing::Test {
 };
 
 TEST_F(BrokerLoginFileTest, AUserAndAPassword) {
-  ASSERT_TRUE(ReadBrokerLogin(File("web-1:a:b=\n"), &login_).ok());
+  ASSERT_TRUE(read_broker_login(file("web-1:a:b=\n"), &login_).ok());
   EXPECT_EQ(login_, (BrokerLogin{"web-1", "a:b="}));
 }
 
 TEST_F(BrokerLoginFileTest, WithoutAFileThereIsNoLogin) {
-  ASSERT_TRUE(ReadBrokerLogin("", &login_).ok());
+  ASSERT_TRUE(read_broker_login("", &login_).ok());
   EXPECT_EQ(login_, BrokerLogin());
 }
 
 TEST_F(BrokerLoginFileTest, WhatIsWrongIsSaidWithoutTheText) {
   for (const char* wrong : {"", "secret", ":secret", "secret:", "a:secret b"}) {
-    const Status status = ReadBrokerLogin(File(wrong), &login_);
+    const Status status = read_broker_login(file(wrong), &login_);
     EXPECT_NE(status.message().find("USER:PASSWORD"), std::string::npos) << wrong;
     EXPECT_EQ(status.message().find("secret"), std::string::npos) << wrong;
   }
-  EXPECT_NE(ReadBrokerLogin("/no/such.login", &login_).message().find("is it there?"), std::string::npos);
+  EXPECT_NE(read_broker_login("/no/such.login", &login_).message().find("is it there?"), std::string::npos);
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ struct MonitorConfig : InputConfig {
   bool operator==(const MonitorConfig&) const = default;
 };
 
-ConfigTable TableOf(MonitorConfig* config);
+ConfigTable table_of(MonitorConfig* config);
 
 // Checks what no single key can: that there is one input, something to do, and a broker for Kafka output.
-Status Validate(const MonitorConfig& config);
+Status validate(const MonitorConfig& config);
 
 }  // namespace tapline

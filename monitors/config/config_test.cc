@@ -65,26 +65,26 @@ const std::map<std::string, KeyCase> kCases = {
     {"max_reassembly_mib", {"64", "1", "70000"}},
 };
 
-Status FromFlags(const std::vector<std::string>& arguments, CommandLine* out) {
-  return ParseCommandLine(arguments, out);
+Status from_flags(const std::vector<std::string>& arguments, CommandLine* out) {
+  return parse_command_line(arguments, out);
 }
 
-std::string Dump(MonitorConfig config) { return DumpYaml(TableOf(&config)); }
+std::string dumped(MonitorConfig config) { return dump_yaml(table_of(&config)); }
 
-std::string Flag(std::string key) {
+std::string flag(std::string key) {
   for (char& letter : key) letter = letter == '_' ? '-' : letter;
   return "--" + key;
 }
 
 TEST(ConfigTest, EveryKeyHasACaseHere) {
   MonitorConfig config;
-  const ConfigTable table = TableOf(&config);
+  const ConfigTable table = table_of(&config);
   ASSERT_EQ(table.keys().size(), kCases.size());
   for (const ConfigKey& key : table.keys()) EXPECT_TRUE(kCases.contains(std::string(key.name))) << key.name;
 }
 
 TEST(ConfigTest, Defaults) {
-  std::string dump = Dump(MonitorConfig());
+  std::string dump = dumped(MonitorConfig());
   for (const auto& [name, expected] : kCases) {
     EXPECT_NE(("\n" + dump).find("\n" + name + ": " + expected.fallback + "\n"), std::string::npos) << name << "\n"
                                                                                                     << dump;
@@ -94,15 +94,15 @@ TEST(ConfigTest, Defaults) {
 TEST(ConfigTest, EveryKeyFromYamlAndFromItsFlag) {
   for (const auto& [name, expected] : kCases) {
     MonitorConfig from_yaml;
-    Status status = ParseYaml(name + ": " + expected.other, "f.yaml", TableOf(&from_yaml));
+    Status status = parse_yaml(name + ": " + expected.other, "f.yaml", table_of(&from_yaml));
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_NE(from_yaml, MonitorConfig()) << name;
-    EXPECT_EQ(TableOf(&from_yaml).Find(name)->get(), std::vector<std::string>{expected.other});
+    EXPECT_EQ(table_of(&from_yaml).find(name)->get(), std::vector<std::string>{expected.other});
 
-    CommandLine from_flags;
-    std::vector<std::string> arguments = {Flag(name) + "=" + expected.other};
-    ASSERT_TRUE(FromFlags(arguments, &from_flags).ok()) << name;
-    EXPECT_EQ(from_flags.config, from_yaml) << name;
+    CommandLine line;
+    std::vector<std::string> arguments = {flag(name) + "=" + expected.other};
+    ASSERT_TRUE(from_flags(arguments, &line).ok()) << name;
+    EXPECT_EQ(line.config, from_yaml) << name;
   }
 }
 
@@ -110,47 +110,47 @@ TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
   for (const auto& [name, expected] : kCases) {
     if (*expected.wrong == '\0') continue;
     MonitorConfig config;
-    Status status = ParseYaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", TableOf(&config));
+    Status status = parse_yaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", table_of(&config));
     EXPECT_EQ(status.code(), Code::kUsage) << name;
     EXPECT_EQ(status.message().find("f.yaml: line 3: '" + name + "'"), 0u) << status.message();
     CommandLine flags;
-    EXPECT_EQ(FromFlags({Flag(name) + "=" + expected.wrong}, &flags).code(), Code::kUsage) << name;
+    EXPECT_EQ(from_flags({flag(name) + "=" + expected.wrong}, &flags).code(), Code::kUsage) << name;
   }
 }
 
 TEST(ConfigTest, DumpReadsBack) {
   MonitorConfig all;
-  for (const auto& [name, expected] : kCases) ASSERT_EQ(TableOf(&all).Find(name)->set(expected.other), "");
+  for (const auto& [name, expected] : kCases) ASSERT_EQ(table_of(&all).find(name)->set(expected.other), "");
   all.pcap = {"a: b.pcap", "c,\"d\".pcap", "- x", "#y"};
   all.brokers = "true";
   for (const MonitorConfig& config : {all, MonitorConfig()}) {
     MonitorConfig back;
-    Status status = ParseYaml(Dump(config), "dump", TableOf(&back));
+    Status status = parse_yaml(dumped(config), "dump", table_of(&back));
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(back, config) << Dump(config);
+    EXPECT_EQ(back, config) << dumped(config);
   }
 }
 
 TEST(ConfigTest, UnknownAndRepeatedKeysAndOtherText) {
   MonitorConfig config;
-  EXPECT_EQ(ParseYaml("\noutptu: json", "f.yaml", TableOf(&config)).message(),
+  EXPECT_EQ(parse_yaml("\noutptu: json", "f.yaml", table_of(&config)).message(),
             "f.yaml: line 2: there is no key 'outptu'; did you mean 'output'?");
   EXPECT_NE(
-      ParseYaml("busy: true\nbusy: false", "f.yaml", TableOf(&config)).message().find("line 2: 'busy' is set twice"),
+      parse_yaml("busy: true\nbusy: false", "f.yaml", table_of(&config)).message().find("line 2: 'busy' is set twice"),
       std::string::npos);
-  EXPECT_NE(ParseYaml("a: [", "f.yaml", TableOf(&config)).message().find("is not YAML"), std::string::npos);
-  EXPECT_FALSE(ParseYaml("- a", "f.yaml", TableOf(&config)).ok());
-  EXPECT_FALSE(ParseYaml("output: [json]", "f.yaml", TableOf(&config)).ok());
-  EXPECT_FALSE(LoadYaml("/nowhere.yaml", TableOf(&config)).ok());
-  EXPECT_TRUE(ParseYaml("", "f.yaml", TableOf(&config)).ok());
+  EXPECT_NE(parse_yaml("a: [", "f.yaml", table_of(&config)).message().find("is not YAML"), std::string::npos);
+  EXPECT_FALSE(parse_yaml("- a", "f.yaml", table_of(&config)).ok());
+  EXPECT_FALSE(parse_yaml("output: [json]", "f.yaml", table_of(&config)).ok());
+  EXPECT_FALSE(load_yaml("/nowhere.yaml", table_of(&config)).ok());
+  EXPECT_TRUE(parse_yaml("", "f.yaml", table_of(&config)).ok());
 }
 
 TEST(ConfigTest, FlagsOverrideTheFileWhereverItStands) {
   TempDir dir;
   std::string text = "output: null\nparser: [http_get, tcp_conn_time]\nspeed: 1x\n";
-  std::string path = dir.Write("f.yaml", Bytes(text.begin(), text.end()));
+  std::string path = dir.write("f.yaml", Bytes(text.begin(), text.end()));
   CommandLine line;
-  Status status = FromFlags({"--output", "json", "--parser", "tcp_pkt_size", "--config", path, "--check"}, &line);
+  Status status = from_flags({"--output", "json", "--parser", "tcp_pkt_size", "--config", path, "--check"}, &line);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(line.action, CommandLine::Action::kCheck);
   EXPECT_EQ(line.config.output, "json");
@@ -160,7 +160,7 @@ TEST(ConfigTest, FlagsOverrideTheFileWhereverItStands) {
 
 TEST(ConfigTest, ListsFromFlags) {
   CommandLine line;
-  ASSERT_TRUE(FromFlags({"--parser", "a,b", "--parser=c", "--pcap", "x,y.pcap", "--pcap", "z", "--busy"}, &line).ok());
+  ASSERT_TRUE(from_flags({"--parser", "a,b", "--parser=c", "--pcap", "x,y.pcap", "--pcap", "z", "--busy"}, &line).ok());
   EXPECT_EQ(line.config.parser, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(line.config.pcap, (std::vector<std::string>{"x,y.pcap", "z"}));
   EXPECT_TRUE(line.config.busy);
@@ -168,17 +168,17 @@ TEST(ConfigTest, ListsFromFlags) {
 
 TEST(ConfigTest, WrongFlags) {
   CommandLine line;
-  EXPECT_NE(FromFlags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);
-  EXPECT_FALSE(FromFlags({"file.pcap"}, &line).ok());
-  EXPECT_FALSE(FromFlags({"--pcap"}, &line).ok());
-  EXPECT_FALSE(FromFlags({"--pcap", "--busy"}, &line).ok());
+  EXPECT_NE(from_flags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);
+  EXPECT_FALSE(from_flags({"file.pcap"}, &line).ok());
+  EXPECT_FALSE(from_flags({"--pcap"}, &line).ok());
+  EXPECT_FALSE(from_flags({"--pcap", "--busy"}, &line).ok());
 }
 
 TEST(ConfigTest, HelpNamesEveryFlag) {
   MonitorConfig config;
-  const ConfigTable table = TableOf(&config);
+  const ConfigTable table = table_of(&config);
   for (const ConfigKey& key : table.keys()) {
-    EXPECT_NE(HelpText().find("  " + Flag(std::string(key.name))), std::string::npos) << key.name;
+    EXPECT_NE(help_text().find("  " + flag(std::string(key.name))), std::string::npos) << key.name;
   }
 }
 
@@ -186,11 +186,11 @@ TEST(ConfigTest, Validation) {
   MonitorConfig good;
   good.pcap = {"a.pcap"};
   good.parser = {"http_get"};
-  EXPECT_TRUE(Validate(good).ok());
+  EXPECT_TRUE(validate(good).ok());
   auto broken = [&](auto change) {
     MonitorConfig config = good;
     change(config);
-    return Validate(config).code();
+    return validate(config).code();
   };
   EXPECT_EQ(broken([](auto& c) { c.pcap.clear(); }), Code::kUsage);
   EXPECT_EQ(broken([](auto& c) { c.interface = "eth0"; }), Code::kUsage);
@@ -207,8 +207,8 @@ TEST(ConfigTest, TapsAreFilesOrInterfaces) {
     CommandLine line;
     std::vector<std::string> all = {"--parser", "http_get"};
     all.insert(all.end(), flags.begin(), flags.end());
-    Status status = FromFlags(all, &line);
-    if (status.ok()) status = Validate(line.config);
+    Status status = from_flags(all, &line);
+    if (status.ok()) status = validate(line.config);
     return status.message();
   };
   EXPECT_EQ(fault({"--tap", "sw1:1:arrivals=a.pcapng#in", "--tap", "sw1:1:departures=a.pcapng#out"}), "");
@@ -228,27 +228,27 @@ TEST(ConfigTest, TapsHaveTheOrderInWhichTheyAreNamed) {
   input.pcap = {"a", "b"};
   input.tap = {"sw1=c.pcap", "sw0=d.pcap"};
   std::string sources;
-  for (const Tap& tap : TapsOf(input)) sources += tap.source + " ";
+  for (const Tap& tap : taps_of(input)) sources += tap.source + " ";
   EXPECT_EQ(sources, "a b c.pcap d.pcap ");
-  EXPECT_EQ(FilesOf(input).size(), 4u);
-  EXPECT_TRUE(InterfacesOf(input).empty());
+  EXPECT_EQ(files_of(input).size(), 4u);
+  EXPECT_TRUE(interfaces_of(input).empty());
 }
 
 TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {
   const MetricsConfig near{"127.0.0.1:7402", "", "", ""}, far{"10.0.0.1:7402", "", "", ""};
-  EXPECT_TRUE(ValidateMetrics({}, {}).ok());
-  EXPECT_TRUE(ValidateMetrics(near, {}).ok());
-  EXPECT_TRUE(ValidateMetrics({"127.0.0.1:7402", "c", "k", ""}, {}).ok());
-  EXPECT_TRUE(ValidateMetrics({"10.0.0.1:7402", "c", "k", "t"}, {}).ok());
-  EXPECT_TRUE(ValidateMetrics(far, {"metrics"}).ok());
-  EXPECT_EQ(ValidateMetrics(far, {"kafka"}).message(),
+  EXPECT_TRUE(validate_metrics({}, {}).ok());
+  EXPECT_TRUE(validate_metrics(near, {}).ok());
+  EXPECT_TRUE(validate_metrics({"127.0.0.1:7402", "c", "k", ""}, {}).ok());
+  EXPECT_TRUE(validate_metrics({"10.0.0.1:7402", "c", "k", "t"}, {}).ok());
+  EXPECT_TRUE(validate_metrics(far, {"metrics"}).ok());
+  EXPECT_EQ(validate_metrics(far, {"kafka"}).message(),
             "--metrics 10.0.0.1:7402: that is beyond loopback, so it takes --metrics-certificate FILE, --metrics-key "
             "FILE and --metrics-token-file FILE; in a network of your own --clear metrics leaves it in the clear");
-  EXPECT_EQ(ValidateMetrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "anybody would be answered";
-  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
-  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
-  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);
-  EXPECT_EQ(ValidateMetrics({"", "c", "k", ""}, {}).exit_code(), 2) << "for nothing";
+  EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "anybody would be answered";
+  EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
+  EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
+  EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);
+  EXPECT_EQ(validate_metrics({"", "c", "k", ""}, {}).exit_code(), 2) << "for nothing";
 }
 
 }  // namespace

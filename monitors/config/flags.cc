@@ -20,7 +20,7 @@ constexpr std::array<NamedAction, 6> kActions = {
      {{"version", "print the version, and exit"}, Action::kVersion},
      {{"help", "print this help, and exit"}, Action::kHelp}}};
 
-std::vector<CommandLineAction> Flags() {
+std::vector<CommandLineAction> flags() {
   std::vector<CommandLineAction> flags;
   for (const NamedAction& action : kActions) flags.push_back(action.flag);
   return flags;
@@ -28,21 +28,21 @@ std::vector<CommandLineAction> Flags() {
 
 }  // namespace
 
-Status ParseCommandLine(std::span<const std::string> arguments, CommandLine* command_line) {
+Status parse_command_line(std::span<const std::string> arguments, CommandLine* command_line) {
   std::string action;
-  Status status = ParseArguments(arguments, Flags(), TableOf(&command_line->config), &action);
+  Status status = parse_arguments(arguments, flags(), table_of(&command_line->config), &action);
   for (const NamedAction& each : kActions) {
     if (each.flag.flag == action) command_line->action = each.action;
   }
   return status;
 }
 
-std::string HelpText() {
+std::string help_text() {
   MonitorConfig defaults;
   return "Usage: tapline-monitor (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI) (--parser "
          "NAME… | --plan FILE… | --control)\n\nTurns packets into tuples: JSON lines on standard output, or batches in "
          "Kafka.\n" +
-         HelpOf(TableOf(&defaults), Flags()) +
+         help_of(table_of(&defaults), flags()) +
          "\nSIGTERM and SIGINT end it cleanly; a second one at once. Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 

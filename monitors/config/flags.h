@@ -18,8 +18,8 @@ struct CommandLine {
 
 // `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
 // list given as flags replaces the file's list.
-Status ParseCommandLine(std::span<const std::string> arguments, CommandLine* command_line);
+Status parse_command_line(std::span<const std::string> arguments, CommandLine* command_line);
 
-std::string HelpText();
+std::string help_text();
 
 }  // namespace tapline

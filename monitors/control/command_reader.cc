@@ -8,35 +8,35 @@
 namespace tapline {
 namespace {
 
-CommandReader::Command ParseLine(std::string_view line) {
+CommandReader::Command parse_line(std::string_view line) {
   v1::MonitorCommand command;
   const auto parsed = google::protobuf::util::JsonStringToMessage({line.data(), line.size()}, &command);
   if (parsed.ok() && command.command_case() != v1::MonitorCommand::COMMAND_NOT_SET) return command;
-  return Status::Invalid(
+  return Status::invalid(
       "a command is {\"assign\":{\"plan\":PLAN}}, {\"end\":{\"query\":QUERY}} or another of schema/monitor.proto" +
       (parsed.ok() ? std::string() : ": " + std::string(parsed.message())));
 }
 
 }  // namespace
 
-bool CommandReader::Read(std::vector<Command>* commands) {
-  return is_socket_ ? ReadMessages(commands) : ReadLines(commands);
+bool CommandReader::read(std::vector<Command>* commands) {
+  return is_socket_ ? read_messages(commands) : read_lines(commands);
 }
 
-bool CommandReader::ReadMessages(std::vector<Command>* commands) {
+bool CommandReader::read_messages(std::vector<Command>* commands) {
   while (true) {
     v1::MonitorCommand command;
-    switch (socket_.Receive(&command)) {
+    switch (socket_.receive(&command)) {
       case MessageSocket::Received::kMessage:
         commands->push_back(std::move(command));
         break;
       case MessageSocket::Received::kNothing:
         return true;
       case MessageSocket::Received::kTooLong:
-        commands->push_back(Status::Invalid("a command of more than 192 KiB"));
+        commands->push_back(Status::invalid("a command of more than 192 KiB"));
         break;
       case MessageSocket::Received::kMalformed:
-        commands->push_back(Status::Internal("a packet that is no command"));
+        commands->push_back(Status::internal("a packet that is no command"));
         break;
       case MessageSocket::Received::kClosed:
         return false;
@@ -44,20 +44,20 @@ bool CommandReader::ReadMessages(std::vector<Command>* commands) {
   }
 }
 
-bool CommandReader::ReadLines(std::vector<Command>* commands) {
+bool CommandReader::read_lines(std::vector<Command>* commands) {
   char buffer[16384];
-  const ssize_t got = read(fd(), buffer, sizeof buffer);
+  const ssize_t got = ::read(fd(), buffer, sizeof buffer);
   if (got < 0) return errno == EINTR || errno == EAGAIN;
   if (got == 0) return false;
   unread_.append(buffer, static_cast<size_t>(got));
   size_t begin = 0;
   for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', begin)) {
-    commands->push_back(ParseLine(std::string_view(unread_).substr(begin, end - begin)));
+    commands->push_back(parse_line(std::string_view(unread_).substr(begin, end - begin)));
     begin = end + 1;
   }
   unread_.erase(0, begin);
   if (unread_.size() <= kMaxLineBytes) return true;
-  commands->push_back(Status::Invalid("a command of more than a megabyte"));
+  commands->push_back(Status::invalid("a command of more than a megabyte"));
   return false;
 }
 

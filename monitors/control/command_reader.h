@@ -20,16 +20,16 @@ class CommandReader {
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
   // Reads from a descriptor that the caller still owns.
-  explicit CommandReader(int fd) : socket_(fd), is_socket_(MessageSocket::Is(fd)) {}
+  explicit CommandReader(int fd) : socket_(fd), is_socket_(MessageSocket::is(fd)) {}
 
   int fd() const { return socket_.fd(); }
   // Appends the commands that have come. Returns false at the end of the input, which a line beyond the bound is, too.
   // Call it when the descriptor is readable.
-  bool Read(std::vector<Command>* commands);
+  bool read(std::vector<Command>* commands);
 
  private:
-  bool ReadMessages(std::vector<Command>* commands);
-  bool ReadLines(std::vector<Command>* commands);
+  bool read_messages(std::vector<Command>* commands);
+  bool read_lines(std::vector<Command>* commands);
 
   MessageSocket socket_;
   const bool is_socket_;

@@ -17,105 +17,105 @@ constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
 // system call that wakes this thread.
 constexpr int64_t kBatchEveryNs = 200 * kNsPerUs;
 
-timespec DurationOf(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
+timespec duration_of(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
 }  // namespace
 
 ControlChannel::ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter,
                                std::atomic<bool>* stop)
-    : reader_(fd), bell_(bell), control_(control), reporter_(reporter), stop_(stop), thread_([this] { Run(); }) {}
+    : reader_(fd), bell_(bell), control_(control), reporter_(reporter), stop_(stop), thread_([this] { run(); }) {}
 
 ControlChannel::~ControlChannel() {
   ending_ = true;
   thread_.join();
 }
 
-void ControlChannel::Run() {
+void ControlChannel::run() {
   while (!ending_) {
-    const bool readable = Wait();
-    const int64_t now_ns = MonotonicNs();
+    const bool readable = wait();
+    const int64_t now_ns = monotonic_ns();
     if (readable || now_ns - looked_at_ns_ >= kLookEveryNs) {
       looked_at_ns_ = now_ns;
-      control_->Look();
+      control_->look();
     }
-    if (readable && !ReadMore()) {
-      control_->AbandonAll();
+    if (readable && !read_more()) {
+      control_->abandon_all();
       stop_->store(true);
       reads_ = false;
     }
   }
-  control_->ForwardEvents();
-  control_->Look();
+  control_->forward_events();
+  control_->look();
 }
 
 // Forwards events until a command can be read, which it returns, or the queries have to be looked at.
-bool ControlChannel::Wait() {
+bool ControlChannel::wait() {
   pollfd inputs[] = {{reads_ ? reader_.fd() : -1, POLLIN, 0}, {bell_->fd(), POLLIN, 0}};
-  const int64_t now_ns = MonotonicNs();
+  const int64_t now_ns = monotonic_ns();
   // Too early for the next batch: the bell is not armed.
   if (const int64_t pause_ns = forwarded_at_ns_ + kBatchEveryNs - now_ns; pause_ns > 0) {
-    const timespec pause = DurationOf(pause_ns);
+    const timespec pause = duration_of(pause_ns);
     ppoll(inputs, 1, &pause, nullptr);
   }
-  bell_->Arm();
-  if (control_->ForwardEvents()) {
-    forwarded_at_ns_ = MonotonicNs();
-    bell_->Disarm();
+  bell_->arm();
+  if (control_->forward_events()) {
+    forwarded_at_ns_ = monotonic_ns();
+    bell_->disarm();
     poll(inputs, 1, 0);
   } else {
-    const timespec rest = DurationOf(std::max<int64_t>(0, looked_at_ns_ + kLookEveryNs - now_ns));
+    const timespec rest = duration_of(std::max<int64_t>(0, looked_at_ns_ + kLookEveryNs - now_ns));
     ppoll(inputs, 2, &rest, nullptr);
-    bell_->Disarm();
+    bell_->disarm();
   }
   return inputs[0].revents != 0;
 }
 
 // Returns true if there may be more.
-bool ControlChannel::ReadMore() {
+bool ControlChannel::read_more() {
   std::vector<CommandReader::Command> commands;
-  const bool more = reader_.Read(&commands);
+  const bool more = reader_.read(&commands);
   for (const CommandReader::Command& command : commands) {
     if (command.ok()) {
-      Obey(*command);
+      execute(*command);
     } else {
-      reporter_->QueryRefused("", command.status());
+      reporter_->query_refused("", command.status());
     }
   }
   return more;
 }
 
-void ControlChannel::Obey(const v1::MonitorCommand& command) {
+void ControlChannel::execute(const v1::MonitorCommand& command) {
   std::string name;
   Status status;
   switch (command.command_case()) {
     case v1::MonitorCommand::kAssign:
       name = command.assign().plan().query();
-      status = control_->AddQuery(command.assign().plan());
-      if (status.ok()) return reporter_->QueryAdded(name);
+      status = control_->add_query(command.assign().plan());
+      if (status.ok()) return reporter_->query_added(name);
       break;
     case v1::MonitorCommand::kEnd:
       name = command.end().query();
-      status = command.end().abandon() ? control_->AbandonQuery(name) : control_->EndQuery(name);
+      status = command.end().abandon() ? control_->abandon_query(name) : control_->end_query(name);
       break;
     case v1::MonitorCommand::kLimit:
       name = command.limit().query();
-      status = control_->LimitQuery(name, command.limit().rate());
+      status = control_->limit_query(name, command.limit().rate());
       break;
     case v1::MonitorCommand::kCredit:
       name = command.credit().query();
-      status = control_->CreditQuery(name, command.credit().packets(), command.credit().version());
+      status = control_->credit_query(name, command.credit().packets(), command.credit().version());
       break;
     case v1::MonitorCommand::kMirrored:
       name = command.mirrored().query();
-      status = control_->ConfirmCopies(name);
+      status = control_->confirm_copies(name);
       break;
     case v1::MonitorCommand::kCopiesLost:
-      status = control_->LoseCopies(command.copies_lost().incarnation(), command.copies_lost().packets());
+      status = control_->lose_copies(command.copies_lost().incarnation(), command.copies_lost().packets());
       break;
     case v1::MonitorCommand::COMMAND_NOT_SET:
-      status = Status::Invalid("a command that this monitor does not know");
+      status = Status::invalid("a command that this monitor does not know");
   }
-  if (!status.ok()) reporter_->QueryRefused(name, status);
+  if (!status.ok()) reporter_->query_refused(name, status);
 }
 
 }  // namespace tapline

@@ -29,25 +29,25 @@ namespace tapline {
 class QueryControl {
  public:
   virtual ~QueryControl() = default;
-  virtual Status AddQuery(const v1::Plan& plan) = 0;
-  virtual Status EndQuery(const std::string& name) = 0;
+  virtual Status add_query(const v1::Plan& plan) = 0;
+  virtual Status end_query(const std::string& name) = 0;
   // Ends the query's work here; its stream continues elsewhere.
-  virtual Status AbandonQuery(const std::string& name) = 0;
+  virtual Status abandon_query(const std::string& name) = 0;
   // Abandons all running queries, before the monitor ends.
-  virtual void AbandonAll() = 0;
+  virtual void abandon_all() = 0;
   // The pipeline can sustain this share of the query's flows, above 0 to 1. A missing query is not an error: it may
   // just have ended.
-  virtual Status LimitQuery(const std::string& name, double rate) = 0;
+  virtual Status limit_query(const std::string& name, double rate) = 0;
   // The query may take so many packets in total. A missing query is not an error.
-  virtual Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) = 0;
+  virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Switches copy all of its packets from now on. A missing query is not an error.
-  virtual Status ConfirmCopies(const std::string& name) = 0;
+  virtual Status confirm_copies(const std::string& name) = 0;
   // So many packets of its link were lost on their way here, since the process began. Ignored for another incarnation.
-  virtual Status LoseCopies(uint64_t incarnation, uint64_t packets) = 0;
+  virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Called at least every tenth of a second: reports the queries that have ended.
-  virtual void Look() = 0;
+  virtual void look() = 0;
   // Passes on events that wait. Returns true if there may be more.
-  virtual bool ForwardEvents() = 0;
+  virtual bool forward_events() = 0;
 };
 
 class ControlChannel {
@@ -59,10 +59,10 @@ class ControlChannel {
   ~ControlChannel();
 
  private:
-  void Run();
-  bool Wait();
-  bool ReadMore();
-  void Obey(const v1::MonitorCommand& command);
+  void run();
+  bool wait();
+  bool read_more();
+  void execute(const v1::MonitorCommand& command);
 
   CommandReader reader_;
   EventBell* bell_;

@@ -21,29 +21,29 @@ using Received = MessageSocket::Received;
 // Notes the commands, and refuses those for the query "none".
 class Notes final : public QueryControl {
  public:
-  Status AddQuery(const v1::Plan& plan) override { return Note("add", plan.query()); }
-  Status EndQuery(const std::string& name) override { return Note("end", name); }
-  Status AbandonQuery(const std::string& name) override { return Note("abandon", name); }
-  void AbandonAll() override { static_cast<void>(Note("abandon all", "")); }
-  Status LimitQuery(const std::string& name, double rate) override {
-    return Note("limit " + std::to_string(rate), name);
+  Status add_query(const v1::Plan& plan) override { return note("add", plan.query()); }
+  Status end_query(const std::string& name) override { return note("end", name); }
+  Status abandon_query(const std::string& name) override { return note("abandon", name); }
+  void abandon_all() override { static_cast<void>(note("abandon all", "")); }
+  Status limit_query(const std::string& name, double rate) override {
+    return note("limit " + std::to_string(rate), name);
   }
-  Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) override {
-    return Note("credit " + std::to_string(packets) + " " + std::to_string(version), name);
+  Status credit_query(const std::string& name, uint64_t packets, uint64_t version) override {
+    return note("credit " + std::to_string(packets) + " " + std::to_string(version), name);
   }
-  Status ConfirmCopies(const std::string& name) override { return Note("mirrored", name); }
-  Status LoseCopies(uint64_t incarnation, uint64_t packets) override {
-    return Note("lost " + std::to_string(incarnation) + " " + std::to_string(packets), "");
+  Status confirm_copies(const std::string& name) override { return note("mirrored", name); }
+  Status lose_copies(uint64_t incarnation, uint64_t packets) override {
+    return note("lost " + std::to_string(incarnation) + " " + std::to_string(packets), "");
   }
-  void Look() override {}
-  bool ForwardEvents() override {
+  void look() override {}
+  bool forward_events() override {
     const int waiting = waiting_.exchange(0);
     forwarded += waiting;
     return waiting > 0;
   }
 
   // An event that waits to be forwarded.
-  void AddEvent() { ++waiting_; }
+  void add_event() { ++waiting_; }
   std::atomic<int> forwarded{0};
 
   std::vector<std::string> all() {
@@ -52,10 +52,10 @@ class Notes final : public QueryControl {
   }
 
  private:
-  Status Note(const std::string& what, const std::string& query) {
+  Status note(const std::string& what, const std::string& query) {
     const std::lock_guard lock(mutex_);
     all_.push_back(what + (query.empty() ? "" : " " + query));
-    return query == "none" ? Status::Invalid("no query 'none' is running") : Status();
+    return query == "none" ? Status::invalid("no query 'none' is running") : Status();
   }
 
   std::atomic<int> waiting_{0};
@@ -66,7 +66,7 @@ class Notes final : public QueryControl {
 const std::vector<std::string> kAll = {"add q",     "limit 0.250000 q", "credit 500 7 q", "mirrored q",
                                        "lost 9 42", "abandon q",        "end none"};
 
-std::vector<v1::MonitorCommand> Commands() {
+std::vector<v1::MonitorCommand> commands() {
   std::vector<v1::MonitorCommand> commands(7);
   commands[0].mutable_assign()->mutable_plan()->set_query("q");
   commands[1].mutable_limit()->set_query("q");
@@ -84,21 +84,21 @@ std::vector<v1::MonitorCommand> Commands() {
 }
 
 struct ControlChannelTest : testing::Test {
-  void SetUp() override { ASSERT_TRUE(MessageSocket::MakePair(&ends[0], &ends[1]).ok()); }
+  void SetUp() override { ASSERT_TRUE(MessageSocket::make_pair(&ends[0], &ends[1]).ok()); }
   void TearDown() override {
     for (const int end : ends) close(end);
   }
 
   // Waits for the next event of the monitor.
-  v1::MonitorStatus Await(MessageSocket* agent) {
+  v1::MonitorStatus await(MessageSocket* agent) {
     v1::MonitorStatus event;
     pollfd readable = {agent->fd(), POLLIN, 0};
     EXPECT_EQ(poll(&readable, 1, 30'000), 1);
-    EXPECT_EQ(agent->Receive(&event), Received::kMessage);
+    EXPECT_EQ(agent->receive(&event), Received::kMessage);
     return event;
   }
 
-  void AwaitStop() {
+  void await_stop() {
     for (int i = 0; i < 3000 && !stop; i++) usleep(10'000);
     EXPECT_TRUE(stop);
   }
@@ -113,9 +113,9 @@ TEST_F(ControlChannelTest, MessagesAreObeyedAndAnswered) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);
-  for (const v1::MonitorCommand& command : Commands()) ASSERT_TRUE(agent.Send(command));
-  EXPECT_EQ(Await(&agent).query_added().query(), "q");
-  const v1::MonitorStatus refused = Await(&agent);
+  for (const v1::MonitorCommand& command : commands()) ASSERT_TRUE(agent.send(command));
+  EXPECT_EQ(await(&agent).query_added().query(), "q");
+  const v1::MonitorStatus refused = await(&agent);
   EXPECT_EQ(refused.query_refused().query(), "none");
   EXPECT_EQ(refused.query_refused().kind(), "user");
   EXPECT_EQ(notes.all(), kAll);
@@ -130,12 +130,12 @@ TEST_F(ControlChannelTest, APacketThatCantBeReadIsRefusedAndTheNextOneIsObeyed) 
   const std::string unknown = "\xfa\x3f\x01x";
   for (const std::string& raw : {malformed, oversized, unknown}) {
     ASSERT_EQ(send(ends[1], raw.data(), raw.size(), 0), static_cast<ssize_t>(raw.size()));
-    const v1::MonitorStatus refused = Await(&agent);
+    const v1::MonitorStatus refused = await(&agent);
     EXPECT_EQ(refused.query_refused().query(), "");
     EXPECT_NE(refused.query_refused().message(), "");
   }
-  ASSERT_TRUE(agent.Send(Commands()[0]));
-  EXPECT_EQ(Await(&agent).query_added().query(), "q");
+  ASSERT_TRUE(agent.send(commands()[0]));
+  EXPECT_EQ(await(&agent).query_added().query(), "q");
   EXPECT_FALSE(stop);
 }
 
@@ -145,13 +145,13 @@ TEST_F(ControlChannelTest, EventsAreForwardedBetweenCommands) {
   MessageSocket agent(ends[1]);
   std::thread lane([this] {
     for (int i = 0; i < 10'000; ++i) {
-      notes.AddEvent();
-      bell.Ring();
+      notes.add_event();
+      bell.ring();
     }
   });
   for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(agent.Send(Commands()[0]));
-    EXPECT_EQ(Await(&agent).query_added().query(), "q");
+    ASSERT_TRUE(agent.send(commands()[0]));
+    EXPECT_EQ(await(&agent).query_added().query(), "q");
   }
   lane.join();
   for (int i = 0; i < 3000 && notes.forwarded < 10'000; i++) usleep(10'000);
@@ -162,26 +162,26 @@ TEST_F(ControlChannelTest, WithoutItsAgentTheMonitorAbandonsAllAndEnds) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   close(std::exchange(ends[1], -1));
-  AwaitStop();
+  await_stop();
   EXPECT_EQ(notes.all(), std::vector<std::string>{"abandon all"});
 }
 
 struct LinesTest : ControlChannelTest {
   void SetUp() override { ASSERT_EQ(pipe(ends), 0); }
-  void Write(const std::string& text) {
-    ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  void write(const std::string& text) {
+    ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
 };
 
 TEST_F(LinesTest, LinesOfJsonAreTheSameCommands) {
   MessageReporter reporter(-1, Reporter::Format::kJson);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
-  Write(R"({"assign":{"plan":{"query":"q"}}}
+  write(R"({"assign":{"plan":{"query":"q"}}}
 {"limit":{"query":"q","rate":0.25}}
 {"credit":{"query":"q","packets":500,"version":7}}
 {"mirrored":{"query":"q"}}
 {"copies_lost":{"incarnation":9,"pack)");
-  Write(R"(ets":42}}
+  write(R"(ets":42}}
 {"end":{"query":"q","abandon":true}}
 no JSON
 {"do":"something"}
@@ -189,7 +189,7 @@ no JSON
 {"end":{"query":"none"}}
 )");
   close(std::exchange(ends[1], -1));
-  AwaitStop();
+  await_stop();
   std::vector<std::string> expected = kAll;
   expected.push_back("abandon all");
   EXPECT_EQ(notes.all(), expected);
@@ -199,8 +199,8 @@ TEST_F(LinesTest, ALineWithoutAnEndIsTheEnd) {
   MessageReporter reporter(-1, Reporter::Format::kJson);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   const std::string piece(10'000, 'x');
-  for (size_t written = 0; written <= CommandReader::kMaxLineBytes; written += piece.size()) Write(piece);
-  AwaitStop();
+  for (size_t written = 0; written <= CommandReader::kMaxLineBytes; written += piece.size()) write(piece);
+  await_stop();
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Adds queries to the running lanes of a monitor, and ends them, on a separate thread.
 //
 // A slot goes through: free → written and prepared → added to each lane, which answers → ends → done in each lane →
-// accounted for → free. Only Look() frees slots.
+// accounted for → free. Only look() frees slots.
 #pragma once
 
 #include <array>
@@ -28,25 +28,25 @@ class LiveQueries final : public QueryControl {
               std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
               MessageReporter* reporter);
 
-  Status AddQuery(const v1::Plan& plan) override;
-  Status EndQuery(const std::string& name) override;
-  Status AbandonQuery(const std::string& name) override;
-  void AbandonAll() override { queries_->abandoned |= queries_->taken; }
-  Status LimitQuery(const std::string& name, double rate) override;
-  Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) override;
-  Status ConfirmCopies(const std::string& name) override;
-  Status LoseCopies(uint64_t incarnation, uint64_t packets) override;
-  void Look() override;
-  bool ForwardEvents() override { return events_->Forward(); }
+  Status add_query(const v1::Plan& plan) override;
+  Status end_query(const std::string& name) override;
+  Status abandon_query(const std::string& name) override;
+  void abandon_all() override { queries_->abandoned |= queries_->taken; }
+  Status limit_query(const std::string& name, double rate) override;
+  Status credit_query(const std::string& name, uint64_t packets, uint64_t version) override;
+  Status confirm_copies(const std::string& name) override;
+  Status lose_copies(uint64_t incarnation, uint64_t packets) override;
+  void look() override;
+  bool forward_events() override { return events_->forward(); }
 
  private:
-  Status Check(const QuerySpec& spec) const;
-  Status Prepare(uint32_t place);
-  bool Tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
-  static bool Ask(Lane* lane, std::unique_ptr<LaneCommand> command);
-  int Find(const std::string& name) const;
-  void LookAtCredits(uint32_t place);
-  void TellCredits(uint32_t place);
+  Status check(const QuerySpec& spec) const;
+  Status prepare(uint32_t place);
+  bool tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
+  static bool ask(Lane* lane, std::unique_ptr<LaneCommand> command);
+  int find(const std::string& name) const;
+  void look_at_credits(uint32_t place);
+  void tell_credits(uint32_t place);
 
   std::string monitor_id_;
   uint64_t incarnation_;
@@ -64,7 +64,7 @@ class LiveQueries final : public QueryControl {
     uint64_t version = 0;
     uint64_t lent = 0;  // packets left at the last grant
     // As last reported.
-    bool told = false;
+    bool reported = false;
     uint64_t left = 0;
     uint64_t refused = 0;
   };

@@ -15,134 +15,134 @@ namespace {
 constexpr int kLastWordMs = 1000;
 
 // Strings of a message are UTF-8; what else is in a text has replacement characters.
-std::string Utf8(const std::string& text) {
+std::string utf8(const std::string& text) {
   using nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
-bool IsReplacedByTheNext(const v1::MonitorStatus& event) { return event.has_progress() || event.has_copies(); }
+bool is_replaced_by_the_next(const v1::MonitorStatus& event) { return event.has_progress() || event.has_copies(); }
 
 }  // namespace
 
 MessageReporter::MessageReporter(int socket, Format format) : Reporter(STDERR_FILENO, format) {
-  if (MessageSocket::Is(socket)) socket_.emplace(socket);
+  if (MessageSocket::is(socket)) socket_.emplace(socket);
 }
 
 MessageReporter::~MessageReporter() {
   if (!socket_) return;
   pollfd writable = {socket_->fd(), POLLOUT, 0};
-  while (socket_->has_unsent() && poll(&writable, 1, kLastWordMs) > 0) socket_->Flush();
+  while (socket_->has_unsent() && poll(&writable, 1, kLastWordMs) > 0) socket_->flush();
 }
 
-void MessageReporter::Report(const v1::MonitorStatus& event, const std::string& text) {
-  if (socket_) return Send(event);
-  if (format() == Format::kJson) return Write(EventJson(event) + "\n");
-  if (!text.empty()) Say(text);
+void MessageReporter::report(const v1::MonitorStatus& event, const std::string& text) {
+  if (socket_) return send(event);
+  if (format() == Format::kJson) return write(event_json(event) + "\n");
+  if (!text.empty()) say(text);
 }
 
-void MessageReporter::Send(const v1::MonitorStatus& event) {
+void MessageReporter::send(const v1::MonitorStatus& event) {
   const std::lock_guard lock(mutex_);
-  socket_->Flush();
-  if (IsReplacedByTheNext(event) && socket_->has_unsent()) return;
+  socket_->flush();
+  if (is_replaced_by_the_next(event) && socket_->has_unsent()) return;
   // Not before there is room for more than this report: otherwise the next event would be lost again.
   if (lost_ > 0 && socket_->is_half_empty()) {
     v1::MonitorStatus gap;
     gap.mutable_events_lost()->set_events(lost_);
-    if (socket_->Send(gap)) lost_ = 0;
+    if (socket_->send(gap)) lost_ = 0;
   }
-  if (lost_ > 0 || !socket_->Send(event)) ++lost_;
+  if (lost_ > 0 || !socket_->send(event)) ++lost_;
 }
 
-void MessageReporter::Ready() {
+void MessageReporter::ready() {
   v1::MonitorStatus event;
   event.mutable_ready();
-  Report(event, "");
+  report(event, "");
 }
 
-void MessageReporter::Restarted(uint32_t restarts, int64_t took_ms) {
+void MessageReporter::restarted(uint32_t restarts, int64_t took_ms) {
   v1::MonitorStatus event;
   event.mutable_restarted()->set_restarts(restarts);
   event.mutable_restarted()->set_took_ms(took_ms);
-  Report(event, "");
+  report(event, "");
 }
 
-void MessageReporter::Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction) {
+void MessageReporter::progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction) {
   v1::MonitorStatus event;
   event.mutable_progress()->set_packets(packets);
   event.mutable_progress()->set_bytes(bytes);
   if (fraction) event.mutable_progress()->set_fraction(*fraction);
-  Report(event, "");
+  report(event, "");
 }
 
-void MessageReporter::Warning(const std::string& message) {
+void MessageReporter::warning(const std::string& message) {
   v1::MonitorStatus event;
-  event.mutable_warning()->set_message(Utf8(message));
-  Report(event, "warning: " + message);
+  event.mutable_warning()->set_message(utf8(message));
+  report(event, "warning: " + message);
 }
 
-void MessageReporter::Error(const Status& status) {
+void MessageReporter::error(const Status& status) {
   v1::MonitorStatus event;
-  event.mutable_error()->set_message(Utf8(status.Sentence()));
+  event.mutable_error()->set_message(utf8(status.sentence()));
   event.mutable_error()->set_kind(status.kind());
-  Report(event, "error: " + status.Sentence());
+  report(event, "error: " + status.sentence());
 }
 
-void MessageReporter::QueryAdded(const std::string& query) {
+void MessageReporter::query_added(const std::string& query) {
   v1::MonitorStatus event;
   event.mutable_query_added()->set_query(query);
-  Report(event, "query " + query + " was added");
+  report(event, "query " + query + " was added");
 }
 
-void MessageReporter::QueryRefused(const std::string& query, const Status& status) {
+void MessageReporter::query_refused(const std::string& query, const Status& status) {
   v1::MonitorStatus event;
   event.mutable_query_refused()->set_query(query);
-  event.mutable_query_refused()->set_message(Utf8(status.Sentence()));
+  event.mutable_query_refused()->set_message(utf8(status.sentence()));
   event.mutable_query_refused()->set_kind(status.kind());
-  Report(event, "refused: " + status.Sentence());
+  report(event, "refused: " + status.sentence());
 }
 
-void MessageReporter::QueryEnded(const std::string& query, v1::QueryAccounting accounting) {
+void MessageReporter::query_ended(const std::string& query, v1::QueryAccounting accounting) {
   v1::MonitorStatus event;
   event.mutable_query_ended()->set_query(query);
   *event.mutable_query_ended()->mutable_accounting() = std::move(accounting);
-  Report(event, "query " + query + " has ended");
+  report(event, "query " + query + " has ended");
 }
 
-void MessageReporter::Credits(v1::MonitorStatus::Credits credits) {
+void MessageReporter::credits(v1::MonitorStatus::Credits credits) {
   v1::MonitorStatus event;
   *event.mutable_credits() = std::move(credits);
-  Report(event, "");
+  report(event, "");
 }
 
-void MessageReporter::Limited(const std::string& query, double rate) {
+void MessageReporter::limited(const std::string& query, double rate) {
   v1::MonitorStatus event;
   event.mutable_limited()->set_query(query);
   event.mutable_limited()->set_rate(rate);
-  Report(event, "");
+  report(event, "");
 }
 
-void MessageReporter::Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
+void MessageReporter::copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
   v1::MonitorStatus event;
   event.mutable_copies()->set_incarnation(incarnation);
   event.mutable_copies()->set_packets(packets);
   event.mutable_copies()->set_until_ns(until_ns);
-  Report(event, "");
+  report(event, "");
 }
 
-bool MessageReporter::Events(const v1::EventBatch& batch) {
+bool MessageReporter::events(const v1::EventBatch& batch) {
   if (!socket_) return true;
   v1::MonitorStatus event;
   *event.mutable_events() = batch;
   const std::lock_guard lock(mutex_);
-  socket_->Flush();
-  return socket_->is_half_empty() && socket_->Send(event);
+  socket_->flush();
+  return socket_->is_half_empty() && socket_->send(event);
 }
 
-void MessageReporter::End(v1::RunAccounting accounting, const std::string& summary) {
+void MessageReporter::end(v1::RunAccounting accounting, const std::string& summary) {
   v1::MonitorStatus event;
   *event.mutable_end()->mutable_accounting() = std::move(accounting);
-  Report(event, "");
-  if (!socket_ && format() == Format::kText) Write(readable_lines(summary));
+  report(event, "");
+  if (!socket_ && format() == Format::kText) write(readable_lines(summary));
 }
 
 }  // namespace tapline

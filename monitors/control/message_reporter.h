@@ -25,30 +25,30 @@ class MessageReporter final : public Reporter {
   // Gives the agent a second to take what is queued.
   ~MessageReporter() override;
 
-  void Ready() override;
-  void Warning(const std::string& message) override;
-  void Error(const Status& status) override;
+  void ready() override;
+  void warning(const std::string& message) override;
+  void error(const Status& status) override;
   // A new process took over from one that died: `restarts` so far, `took_ms` since the death was noticed.
-  void Restarted(uint32_t restarts, int64_t took_ms);
+  void restarted(uint32_t restarts, int64_t took_ms);
   // `fraction` of the input, if it is known.
-  void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
-  void QueryAdded(const std::string& query);
-  void QueryRefused(const std::string& query, const Status& status);
-  void QueryEnded(const std::string& query, v1::QueryAccounting accounting);
-  void Credits(v1::MonitorStatus::Credits credits);
-  void Limited(const std::string& query, double rate);
+  void progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
+  void query_added(const std::string& query);
+  void query_refused(const std::string& query, const Status& status);
+  void query_ended(const std::string& query, v1::QueryAccounting accounting);
+  void credits(v1::MonitorStatus::Credits credits);
+  void limited(const std::string& query, double rate);
   // Packets that arrived in this life of the process up to `until_ns`, whichever query wanted them.
-  void Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
+  void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // Events of a query (schema/event.proto). Returns false if they are lost, since statuses need the room that is left.
   // Writes nothing but to an agent.
-  bool Events(const v1::EventBatch& batch);
+  bool events(const v1::EventBatch& batch);
   // The accounting of the whole run: `summary`, of several lines, is for people.
-  void End(v1::RunAccounting accounting, const std::string& summary);
+  void end(v1::RunAccounting accounting, const std::string& summary);
 
  private:
-  // `text` is for people; empty: they are not told.
-  void Report(const v1::MonitorStatus& event, const std::string& text);
-  void Send(const v1::MonitorStatus& event);
+  // `text` is for people; empty: nothing is printed.
+  void report(const v1::MonitorStatus& event, const std::string& text);
+  void send(const v1::MonitorStatus& event);
 
   std::mutex mutex_;
   std::optional<MessageSocket> socket_;

@@ -12,7 +12,7 @@ namespace {
 using Received = MessageSocket::Received;
 
 struct MessageReporterTest : testing::Test {
-  void SetUp() override { ASSERT_TRUE(MessageSocket::MakePair(&ends[0], &ends[1]).ok()); }
+  void SetUp() override { ASSERT_TRUE(MessageSocket::make_pair(&ends[0], &ends[1]).ok()); }
   void TearDown() override {
     for (const int end : ends) close(end);
   }
@@ -22,16 +22,16 @@ struct MessageReporterTest : testing::Test {
 TEST_F(MessageReporterTest, EventsAreMessages) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   MessageSocket agent(ends[1]);
-  reporter.Ready();
-  reporter.Progress(3, 4, std::nullopt);
-  reporter.QueryRefused("q", Status::Resources("no \xff room"));
+  reporter.ready();
+  reporter.progress(3, 4, std::nullopt);
+  reporter.query_refused("q", Status::resources("no \xff room"));
   v1::MonitorStatus got;
-  ASSERT_EQ(agent.Receive(&got), Received::kMessage);
+  ASSERT_EQ(agent.receive(&got), Received::kMessage);
   EXPECT_TRUE(got.has_ready());
-  ASSERT_EQ(agent.Receive(&got), Received::kMessage);
+  ASSERT_EQ(agent.receive(&got), Received::kMessage);
   EXPECT_EQ(got.progress().packets(), 3u);
   EXPECT_FALSE(got.progress().has_fraction());
-  ASSERT_EQ(agent.Receive(&got), Received::kMessage) << "bytes that are not UTF-8 would make it unreadable";
+  ASSERT_EQ(agent.receive(&got), Received::kMessage) << "bytes that are not UTF-8 would make it unreadable";
   EXPECT_EQ(got.query_refused().message(), "no \xEF\xBF\xBD room");
   EXPECT_EQ(got.query_refused().kind(), "resources");
 }
@@ -42,31 +42,31 @@ TEST_F(MessageReporterTest, AnAgentThatDoesNotReadHearsHowManyEventsItLost) {
   const uint64_t reported = 2000;
   const std::string padding(10'000, 'x');
   for (uint64_t i = 0; i < reported; i++) {
-    reporter.Warning(padding);
-    reporter.Progress(i, 0, std::nullopt);
+    reporter.warning(padding);
+    reporter.progress(i, 0, std::nullopt);
   }
   uint64_t read = 0, lost = 0;
   v1::MonitorStatus got;
   // The queue moves on with each report.
   for (int turn = 0; turn < 2000 && lost == 0; turn++) {
-    while (agent.Receive(&got) == Received::kMessage) {
+    while (agent.receive(&got) == Received::kMessage) {
       read += got.has_warning();
       lost += got.events_lost().events();
     }
-    reporter.Progress(reported, 0, std::nullopt);
+    reporter.progress(reported, 0, std::nullopt);
   }
   EXPECT_GT(lost, 0u);
   EXPECT_EQ(read + lost, reported) << "progress is replaced by the next one and counts as neither";
-  reporter.QueryAdded("q");
+  reporter.query_added("q");
   bool added = false;
-  while (agent.Receive(&got) == Received::kMessage) added |= got.has_query_added();
+  while (agent.receive(&got) == Received::kMessage) added |= got.has_query_added();
   EXPECT_TRUE(added) << "it reads again";
 }
 
 TEST_F(MessageReporterTest, AnAgentThatIsGoneHarmsNobody) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   close(std::exchange(ends[1], -1));
-  for (int i = 0; i < 1000; i++) reporter.Warning(std::string(10'000, 'x'));
+  for (int i = 0; i < 1000; i++) reporter.warning(std::string(10'000, 'x'));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ EventBell::EventBell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
 
 EventBell::~EventBell() { close(fd_); }
 
-void EventBell::Ring() {
+void EventBell::ring() {
   // Orders the event's publication before the look at armed_: either the sleeper sees the event, or it is seen armed.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!armed_.load(std::memory_order_relaxed) || !armed_.exchange(false, std::memory_order_acq_rel)) return;
@@ -23,7 +23,7 @@ void EventBell::Ring() {
   [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);  // it is readable already if this fails
 }
 
-void EventBell::Disarm() {
+void EventBell::disarm() {
   armed_.store(false, std::memory_order_relaxed);
   uint64_t rings;
   [[maybe_unused]] const ssize_t drained = read(fd_, &rings, sizeof rings);

@@ -14,13 +14,13 @@ class EventBell {
   EventBell& operator=(const EventBell&) = delete;
 
   // Any thread, never blocks: an atomic exchange, and a system call only if the sleeper has announced itself.
-  void Ring();
+  void ring();
 
-  // The sleeper: becomes readable once the bell is rung after Arm(). The sleeper looks for work between Arm() and
-  // poll(), and calls Disarm() afterwards.
+  // The sleeper: becomes readable once the bell is rung after arm(). The sleeper looks for work between arm() and
+  // poll(), and calls disarm() afterwards.
   int fd() const { return fd_; }
-  void Arm() { armed_.store(true, std::memory_order_seq_cst); }
-  void Disarm();
+  void arm() { armed_.store(true, std::memory_order_seq_cst); }
+  void disarm();
 
  private:
   const int fd_;

@@ -12,12 +12,12 @@ namespace {
 constexpr size_t kBatchBytes = 48 << 10;
 constexpr int kEventsPerRing = 4096;
 
-std::string BytesOf(const IpAddress& address) {
+std::string bytes_of(const IpAddress& address) {
   const auto bytes = address.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void Write(const Value& value, v1::EventValue* out) {
+void write(const Value& value, v1::EventValue* out) {
   if (!value.present()) return;
   switch (value.type()) {
     case FieldType::kI64:
@@ -43,25 +43,25 @@ EventForwarder::EventForwarder(std::vector<EventSource> sources, std::span<const
       incarnation_(incarnation),
       send_(std::move(send)) {}
 
-bool EventForwarder::Forward() {
+bool EventForwarder::forward() {
   bool more = false;
   uint64_t seen = 0;
   for (EventSource& source : sources_) {
     RingEvent event;
     int events = 0;
-    for (; events < kEventsPerRing && source.ring->Front(&event); ++events) {
+    for (; events < kEventsPerRing && source.ring->front(&event); ++events) {
       seen |= uint64_t{1} << event.query;
-      Take(event, *source.schemas[event.parser]);
-      source.ring->Pop();
+      take(event, *source.schemas[event.parser]);
+      source.ring->pop();
     }
     more |= events == kEventsPerRing;
   }
-  for (uint32_t query : SetBits(std::exchange(filled_, 0))) Flush(query, false);
+  for (uint32_t query : SetBits(std::exchange(filled_, 0))) flush(query, false);
   return more;
 }
 
 // Returns the schema's index in the list, which has few.
-uint32_t EventForwarder::IndexOf(const Schema& schema, Stream* stream) {
+uint32_t EventForwarder::index_of(const Schema& schema, Stream* stream) {
   const auto found = std::find(stream->schemas.begin(), stream->schemas.end(), &schema);
   const auto index = static_cast<uint32_t>(found - stream->schemas.begin());
   if (found != stream->schemas.end()) return index;
@@ -73,32 +73,32 @@ uint32_t EventForwarder::IndexOf(const Schema& schema, Stream* stream) {
   return index;
 }
 
-void EventForwarder::Take(const RingEvent& event, const Schema& schema) {
+void EventForwarder::take(const RingEvent& event, const Schema& schema) {
   Stream& stream = streams_[event.query];
   v1::Event* out = stream.list.add_events();
   const TupleHeader& header = event.header;
-  out->set_schema(IndexOf(schema, &stream));
+  out->set_schema(index_of(schema, &stream));
   out->set_time_ns(header.time_ns);
   out->set_made_ns(event.made_ns);
   out->set_flow_hash(header.flow_hash);
   out->set_flow_incarnation(header.flow_incarnation);
-  out->set_src_ip(BytesOf(header.src_ip));
-  out->set_dst_ip(BytesOf(header.dst_ip));
+  out->set_src_ip(bytes_of(header.src_ip));
+  out->set_dst_ip(bytes_of(header.dst_ip));
   out->set_src_port(header.src_port);
   out->set_dst_port(header.dst_port);
-  for (const Value& value : event.values) Write(value, out->add_values());
+  for (const Value& value : event.values) write(value, out->add_values());
   stream.bytes += out->ByteSizeLong();
   filled_ |= uint64_t{1} << event.query;
-  if (stream.bytes >= kBatchBytes) Flush(event.query, false);
+  if (stream.bytes >= kBatchBytes) flush(event.query, false);
 }
 
-uint64_t EventForwarder::LostInRings(uint32_t query) const {
+uint64_t EventForwarder::lost_in_rings(uint32_t query) const {
   uint64_t lost = 0;
   for (const EventSource& source : sources_) lost += source.ring->lost(query);
   return lost;
 }
 
-void EventForwarder::Flush(uint32_t query, bool last) {
+void EventForwarder::flush(uint32_t query, bool last) {
   Stream& stream = streams_[query];
   const QuerySpec& spec = queries_[query];
   v1::EventBatch batch;
@@ -106,7 +106,7 @@ void EventForwarder::Flush(uint32_t query, bool last) {
   batch.set_monitor(spec.monitor.empty() ? monitor_ : spec.monitor);
   batch.set_incarnation(incarnation_);
   // Lost events have the numbers before those of this batch.
-  const uint64_t lost = LostInRings(query);
+  const uint64_t lost = lost_in_rings(query);
   stream.sent += lost - std::exchange(stream.lost, lost);
   batch.set_first(stream.sent);
   batch.set_last(last);
@@ -120,11 +120,11 @@ void EventForwarder::Flush(uint32_t query, bool last) {
   filled_ &= ~(uint64_t{1} << query);
 }
 
-void EventForwarder::EndQuery(uint32_t query) {
-  while (Forward()) {
+void EventForwarder::end_query(uint32_t query) {
+  while (forward()) {
   }
   Stream& stream = streams_[query];
-  if (stream.sent > 0 || LostInRings(query) != stream.lost) Flush(query, true);
+  if (stream.sent > 0 || lost_in_rings(query) != stream.lost) flush(query, true);
   stream.sent = 0;
 }
 

@@ -31,9 +31,9 @@ class EventForwarder {
                  uint64_t incarnation, Send send);
 
   // Passes on the events that wait, up to a bound that keeps the caller responsive. Returns true if there may be more.
-  bool Forward();
+  bool forward();
   // The query's lanes are done: passes on what is left, and how many events there were. Its slot may then be reused.
-  void EndQuery(uint32_t query);
+  void end_query(uint32_t query);
 
  private:
   struct Stream {
@@ -44,11 +44,11 @@ class EventForwarder {
     size_t bytes = 0;
   };
 
-  void Take(const RingEvent& event, const Schema& schema);
-  static uint32_t IndexOf(const Schema& schema, Stream* stream);
-  uint64_t LostInRings(uint32_t query) const;
-  void CountLost(uint32_t query);
-  void Flush(uint32_t query, bool last);
+  void take(const RingEvent& event, const Schema& schema);
+  static uint32_t index_of(const Schema& schema, Stream* stream);
+  uint64_t lost_in_rings(uint32_t query) const;
+  void count_lost(uint32_t query);
+  void flush(uint32_t query, bool last);
 
   std::vector<EventSource> sources_;
   std::span<const QuerySpec> queries_;

@@ -5,13 +5,13 @@
 namespace tapline {
 namespace {
 
-const Schema& Numbers() {
+const Schema& numbers() {
   static const Schema schema = {
       .name = "numbers", .fields = {{"number", FieldType::kU64}, {"text", FieldType::kString}}, .events = true};
   return schema;
 }
 
-v1::EventList ListOf(const v1::EventBatch& batch) {
+v1::EventList list_of(const v1::EventBatch& batch) {
   v1::EventList list;
   EXPECT_TRUE(list.ParseFromString(batch.events()));
   EXPECT_EQ(static_cast<uint32_t>(list.events_size()), batch.count());
@@ -20,25 +20,25 @@ v1::EventList ListOf(const v1::EventBatch& batch) {
 
 class EventForwarderTest : public testing::Test {
  protected:
-  void Push(EventRing* ring, uint32_t query, uint64_t number) {
+  void push(EventRing* ring, uint32_t query, uint64_t number) {
     TupleHeader header;
     header.time_ns = 5;
     const uint8_t ten[4] = {10, 0, 0, 1};
     header.src_ip = IpAddress::v4(ten);
     const Value values[] = {Value::u64(number), Value::absent(FieldType::kString)};
-    ring->Push(query, 0, header, values);
+    ring->push(query, 0, header, values);
   }
   // The numbers of a query's events, and whether each has the number that its place in the stream says.
-  std::vector<uint64_t> NumbersOf(const std::string& query) const {
+  std::vector<uint64_t> numbers_of(const std::string& query) const {
     std::vector<uint64_t> numbers;
     for (const v1::EventBatch& batch : batches_) {
       if (batch.query() != query) continue;
-      const v1::EventList list = ListOf(batch);
+      const v1::EventList list = list_of(batch);
       for (const v1::Event& event : list.events()) numbers.push_back(event.values(0).number());
     }
     return numbers;
   }
-  uint64_t MissingOf(const std::string& query) const {
+  uint64_t missing_of(const std::string& query) const {
     uint64_t next = 0, missing = 0;
     for (const v1::EventBatch& batch : batches_) {
       if (batch.query() != query) continue;
@@ -55,24 +55,24 @@ class EventForwarderTest : public testing::Test {
   std::vector<v1::EventBatch> batches_;
   bool full_ = false;
   EventForwarder forwarder_{
-      {{&one_, {&Numbers()}}, {&other_, {&Numbers()}}}, queries_, "m", 77, [this](const v1::EventBatch& batch) {
+      {{&one_, {&numbers()}}, {&other_, {&numbers()}}}, queries_, "m", 77, [this](const v1::EventBatch& batch) {
         if (!full_) batches_.push_back(batch);
         return !full_;
       }};
 };
 
 TEST_F(EventForwarderTest, EventsAreNumberedByQuery) {
-  Push(&one_, 0, 10);
-  Push(&one_, 1, 20);
-  Push(&other_, 0, 11);
-  EXPECT_FALSE(forwarder_.Forward());
+  push(&one_, 0, 10);
+  push(&one_, 1, 20);
+  push(&other_, 0, 11);
+  EXPECT_FALSE(forwarder_.forward());
   ASSERT_EQ(batches_.size(), 2u);
-  EXPECT_EQ(NumbersOf("q0"), (std::vector<uint64_t>{10, 11}));
-  EXPECT_EQ(NumbersOf("q1"), (std::vector<uint64_t>{20}));
+  EXPECT_EQ(numbers_of("q0"), (std::vector<uint64_t>{10, 11}));
+  EXPECT_EQ(numbers_of("q1"), (std::vector<uint64_t>{20}));
   EXPECT_EQ(batches_[0].monitor(), "part-0");
   EXPECT_EQ(batches_[1].monitor(), "m");
   EXPECT_EQ(batches_[0].incarnation(), 77u);
-  const v1::EventList list = ListOf(batches_[0]);
+  const v1::EventList list = list_of(batches_[0]);
   const v1::Event& event = list.events(0);
   EXPECT_EQ(event.schema(), 0u);
   EXPECT_EQ(list.schemas(0).parser(), "numbers");
@@ -80,56 +80,56 @@ TEST_F(EventForwarderTest, EventsAreNumberedByQuery) {
   EXPECT_EQ(event.time_ns(), 5);
   EXPECT_EQ(event.src_ip(), std::string("\x0a\x00\x00\x01", 4));
   EXPECT_EQ(event.values(1).value_case(), v1::EventValue::VALUE_NOT_SET);
-  Push(&one_, 0, 12);
-  forwarder_.Forward();
+  push(&one_, 0, 12);
+  forwarder_.forward();
   EXPECT_EQ(batches_.back().first(), 2u);
 }
 
 TEST_F(EventForwarderTest, SentIsReceivedAndMissing) {
   constexpr uint64_t kSent = 1000;
   for (uint64_t i = 0; i < kSent; ++i) {
-    Push(i % 3 == 0 ? &one_ : &other_, 0, i);
+    push(i % 3 == 0 ? &one_ : &other_, 0, i);
     full_ = i % 100 == 0;
-    if (i % 20 == 0) forwarder_.Forward();
+    if (i % 20 == 0) forwarder_.forward();
   }
   full_ = false;
-  forwarder_.EndQuery(0);
-  const uint64_t received = NumbersOf("q0").size();
+  forwarder_.end_query(0);
+  const uint64_t received = numbers_of("q0").size();
   EXPECT_GT(received, 100u);
-  EXPECT_GT(MissingOf("q0"), 0u);
-  EXPECT_EQ(received + MissingOf("q0"), kSent);
+  EXPECT_GT(missing_of("q0"), 0u);
+  EXPECT_EQ(received + missing_of("q0"), kSent);
   EXPECT_TRUE(batches_.back().last());
 }
 
 TEST_F(EventForwarderTest, ASlotThatIsReusedBeginsAtZero) {
-  Push(&one_, 0, 1);
-  forwarder_.EndQuery(0);
+  push(&one_, 0, 1);
+  forwarder_.end_query(0);
   ASSERT_TRUE(batches_.back().last());
   queries_[0].name = "q2";
-  Push(&one_, 0, 2);
-  forwarder_.Forward();
+  push(&one_, 0, 2);
+  forwarder_.forward();
   EXPECT_EQ(batches_.back().query(), "q2");
   EXPECT_EQ(batches_.back().first(), 0u);
 }
 
 TEST_F(EventForwarderTest, AQueryWithoutEventsSendsNothing) {
-  forwarder_.EndQuery(1);
+  forwarder_.end_query(1);
   EXPECT_TRUE(batches_.empty());
 }
 
 TEST_F(EventForwarderTest, BatchesFitIntoAMessage) {
   EventRing large(1 << 20, &bell_);
-  EventForwarder forwarder({{&large, {&Numbers()}}}, queries_, "m", 77, [this](const v1::EventBatch& batch) {
+  EventForwarder forwarder({{&large, {&numbers()}}}, queries_, "m", 77, [this](const v1::EventBatch& batch) {
     batches_.push_back(batch);
     return true;
   });
-  for (uint64_t i = 0; i < 3000; ++i) Push(&large, 0, i);
-  while (forwarder.Forward()) {
+  for (uint64_t i = 0; i < 3000; ++i) push(&large, 0, i);
+  while (forwarder.forward()) {
   }
   EXPECT_GT(batches_.size(), 1u);
   for (const v1::EventBatch& batch : batches_) EXPECT_LT(batch.ByteSizeLong(), size_t{192} << 10);
-  EXPECT_EQ(NumbersOf("q0").size(), 3000u);
-  EXPECT_EQ(MissingOf("q0"), 0u);
+  EXPECT_EQ(numbers_of("q0").size(), 3000u);
+  EXPECT_EQ(missing_of("q0"), 0u);
 }
 
 }  // namespace

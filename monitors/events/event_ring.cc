@@ -13,7 +13,7 @@ constexpr size_t kAlignment = 8;
 // In the first word of what is no record but the skipped rest of the ring.
 constexpr uint64_t kFiller = uint64_t{1} << 63;
 
-size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
@@ -37,7 +37,7 @@ struct StoredValue {
   uint64_t bits;
 };
 
-StoredValue Store(const Value& value) {
+StoredValue store(const Value& value) {
   StoredValue stored = {static_cast<uint8_t>(value.type()), value.present(), 0, 0};
   if (!value.present()) return stored;
   if (value.type() == FieldType::kString) {
@@ -48,7 +48,7 @@ StoredValue Store(const Value& value) {
   return stored;
 }
 
-Value Load(const StoredValue& stored, const char* text) {
+Value load(const StoredValue& stored, const char* text) {
   const auto type = static_cast<FieldType>(stored.type);
   if (!stored.present) return Value::absent(type);
   switch (type) {
@@ -73,7 +73,7 @@ EventRing::EventRing(size_t bytes, EventBell* bell)
 }
 
 // Returns room for one record, or null if there is none.
-uint8_t* EventRing::Reserve(size_t bytes) {
+uint8_t* EventRing::reserve(size_t bytes) {
   if (bytes > bytes_ / 8) return nullptr;
   const uint64_t tail = tail_.load(std::memory_order_relaxed);
   const size_t to_end = bytes_ - (tail & (bytes_ - 1));
@@ -88,22 +88,22 @@ uint8_t* EventRing::Reserve(size_t bytes) {
   return &memory_[(tail + skipped) & (bytes_ - 1)];
 }
 
-void EventRing::Push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+void EventRing::push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   size_t text_bytes = 0;
-  for (const Value& value : values) text_bytes += Store(value).text_bytes;
-  const size_t bytes = Aligned(sizeof(Record) + values.size() * sizeof(StoredValue) + text_bytes);
-  uint8_t* const at = values.size() <= kMaxValues ? Reserve(bytes) : nullptr;
+  for (const Value& value : values) text_bytes += store(value).text_bytes;
+  const size_t bytes = aligned(sizeof(Record) + values.size() * sizeof(StoredValue) + text_bytes);
+  uint8_t* const at = values.size() <= kMaxValues ? reserve(bytes) : nullptr;
   if (at == nullptr) {
     lost_[query].fetch_add(1, std::memory_order_release);
-    return bell_->Ring();
+    return bell_->ring();
   }
-  const Record record = {bytes,    query, static_cast<uint16_t>(parser), static_cast<uint16_t>(values.size()),
-                         WallNs(), header};
+  const Record record = {bytes,     query, static_cast<uint16_t>(parser), static_cast<uint16_t>(values.size()),
+                         wall_ns(), header};
   std::memcpy(at, &record, sizeof record);
   uint8_t* stored = at + sizeof record;
   uint8_t* text = stored + values.size() * sizeof(StoredValue);
   for (const Value& value : values) {
-    const StoredValue each = Store(value);
+    const StoredValue each = store(value);
     std::memcpy(stored, &each, sizeof each);
     stored += sizeof each;
     if (each.text_bytes == 0) continue;
@@ -114,10 +114,10 @@ void EventRing::Push(uint32_t query, uint32_t parser, const TupleHeader& header,
   const size_t begin = static_cast<size_t>(at - memory_.get());
   const size_t skipped = (begin - (tail & (bytes_ - 1))) & (bytes_ - 1);
   tail_.store(tail + skipped + bytes, std::memory_order_release);
-  bell_->Ring();
+  bell_->ring();
 }
 
-bool EventRing::Front(RingEvent* event) {
+bool EventRing::front(RingEvent* event) {
   const uint64_t tail = tail_.load(std::memory_order_acquire);
   uint64_t head = head_.load(std::memory_order_relaxed);
   if (head == tail) return false;
@@ -136,7 +136,7 @@ bool EventRing::Front(RingEvent* event) {
   for (uint16_t i = 0; i < record.values; ++i) {
     StoredValue each;
     std::memcpy(&each, stored + i * sizeof each, sizeof each);
-    values_[i] = Load(each, text);
+    values_[i] = load(each, text);
     text += each.text_bytes;
   }
   *event = {record.query, record.parser, record.made_ns, record.header, {values_.data(), record.values}};
@@ -144,6 +144,6 @@ bool EventRing::Front(RingEvent* event) {
   return true;
 }
 
-void EventRing::Pop() { head_.store(head_.load(std::memory_order_relaxed) + front_bytes_, std::memory_order_release); }
+void EventRing::pop() { head_.store(head_.load(std::memory_order_relaxed) + front_bytes_, std::memory_order_release); }
 
 }  // namespace tapline

@@ -16,7 +16,7 @@
 
 namespace tapline {
 
-// An event as the control thread reads it. Its strings are valid until EventRing::Pop().
+// An event as the control thread reads it. Its strings are valid until EventRing::pop().
 struct RingEvent {
   uint32_t query = 0;
   uint32_t parser = 0;
@@ -34,11 +34,11 @@ class EventRing {
   EventRing(size_t bytes, EventBell* bell);
 
   // Parsing thread: one event of one query, with values as its stream gets them.
-  void Push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
+  void push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
 
   // Control thread: the oldest event; false if there is none.
-  bool Front(RingEvent* event);
-  void Pop();
+  bool front(RingEvent* event);
+  void pop();
 
   // Any thread: events of this query that found no room, since the start.
   uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
@@ -46,7 +46,7 @@ class EventRing {
  private:
   struct Record;
 
-  uint8_t* Reserve(size_t bytes);
+  uint8_t* reserve(size_t bytes);
 
   const size_t bytes_;
   std::unique_ptr<uint8_t[]> memory_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kBytes = 1 << 12;
 
-TupleHeader HeaderAt(int64_t time_ns) {
+TupleHeader header_at(int64_t time_ns) {
   TupleHeader header;
   header.time_ns = time_ns;
   header.src_port = 1234;
@@ -26,9 +26,9 @@ TEST(EventRing, EventsComeOutAsTheyWentIn) {
   const Value values[] = {Value::u64(7),         Value::i64(-7),      Value::f64(0.5),
                           Value::boolean(true),  Value::string("ab"), Value::absent(FieldType::kU64),
                           Value::string("cdef"), Value::string("")};
-  ring.Push(3, 2, HeaderAt(42), values);
+  ring.push(3, 2, header_at(42), values);
   RingEvent event;
-  ASSERT_TRUE(ring.Front(&event));
+  ASSERT_TRUE(ring.front(&event));
   EXPECT_EQ(event.query, 3u);
   EXPECT_EQ(event.parser, 2u);
   EXPECT_EQ(event.header.time_ns, 42);
@@ -43,8 +43,8 @@ TEST(EventRing, EventsComeOutAsTheyWentIn) {
   EXPECT_FALSE(event.values[5].present());
   EXPECT_EQ(event.values[6].as_string(), "cdef");
   EXPECT_EQ(event.values[7].as_string(), "");
-  ring.Pop();
-  EXPECT_FALSE(ring.Front(&event));
+  ring.pop();
+  EXPECT_FALSE(ring.front(&event));
 }
 
 TEST(EventRing, WhatFindsNoRoomIsCountedForItsQuery) {
@@ -52,18 +52,18 @@ TEST(EventRing, WhatFindsNoRoomIsCountedForItsQuery) {
   EventRing ring(kBytes, &bell);
   const std::string longest(kBytes / 8, 'x');
   const Value too_long[] = {Value::string(longest)};
-  ring.Push(1, 0, HeaderAt(1), too_long);
+  ring.push(1, 0, header_at(1), too_long);
   EXPECT_EQ(ring.lost(1), 1u);
   const Value value[] = {Value::u64(1)};
-  for (int i = 0; i < 100; ++i) ring.Push(2, 0, HeaderAt(i), value);
+  for (int i = 0; i < 100; ++i) ring.push(2, 0, header_at(i), value);
   RingEvent event;
   uint64_t got = 0;
-  for (; ring.Front(&event); ring.Pop()) EXPECT_EQ(event.header.time_ns, static_cast<int64_t>(got++));
+  for (; ring.front(&event); ring.pop()) EXPECT_EQ(event.header.time_ns, static_cast<int64_t>(got++));
   EXPECT_GT(got, 10u);
   EXPECT_EQ(got + ring.lost(2), 100u);
   EXPECT_EQ(ring.lost(1), 1u);
   const std::vector<Value> too_many(EventRing::kMaxValues + 1, Value::u64(1));
-  ring.Push(4, 0, HeaderAt(1), too_many);
+  ring.push(4, 0, header_at(1), too_many);
   EXPECT_EQ(ring.lost(4), 1u);
 }
 
@@ -78,20 +78,20 @@ TEST(EventRing, TwoThreads) {
     for (int i = 0; i < kEvents; ++i) {
       text.assign(random() % 300, static_cast<char>('a' + i % 26));
       const Value values[] = {Value::u64(text.size()), Value::string(text)};
-      ring.Push(0, 0, HeaderAt(i), values);
+      ring.push(0, 0, header_at(i), values);
     }
   });
   int64_t last = -1;
   uint64_t got = 0;
   while (got + ring.lost(0) < kEvents) {
     RingEvent event;
-    if (!ring.Front(&event)) {
+    if (!ring.front(&event)) {
       pollfd input = {bell.fd(), POLLIN, 0};
-      bell.Arm();
-      if (!ring.Front(&event) && got + ring.lost(0) < kEvents) {
+      bell.arm();
+      if (!ring.front(&event) && got + ring.lost(0) < kEvents) {
         ASSERT_EQ(poll(&input, 1, 10'000), 1) << "a ring of the bell was lost";
       }
-      bell.Disarm();
+      bell.disarm();
       continue;
     }
     EXPECT_GT(event.header.time_ns, last);
@@ -100,7 +100,7 @@ TEST(EventRing, TwoThreads) {
     ASSERT_EQ(text.size(), event.values[0].as_u64());
     ASSERT_EQ(text.find_first_not_of(static_cast<char>('a' + last % 26)), std::string_view::npos);
     ++got;
-    ring.Pop();
+    ring.pop();
   }
   writer.join();
   EXPECT_EQ(got + ring.lost(0), static_cast<uint64_t>(kEvents));

@@ -18,50 +18,50 @@ class HeaderTap::TappedSource final : public PacketSource {
  public:
   explicit TappedSource(std::unique_ptr<PacketSource> source) : source_(std::move(source)) {}
 
-  Status Start() override { return source_->Start(); }
-  void Stop() override {
-    Use(nullptr);
+  Status start() override { return source_->start(); }
+  void stop() override {
+    use(nullptr);
     over_.store(true, std::memory_order_release);
-    source_->Stop();
+    source_->stop();
   }
 
-  Burst Poll(std::span<RawPacket> packets) override {
+  Burst poll(std::span<RawPacket> packets) override {
     if (wanted_.load(std::memory_order_acquire) != used_.load(std::memory_order_relaxed))
-      Use(wanted_.load(std::memory_order_acquire));
-    const Burst burst = source_->Poll(packets);
+      use(wanted_.load(std::memory_order_acquire));
+    const Burst burst = source_->poll(packets);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
     if (capture == nullptr) {
       missed_ += burst.packets;
       return burst;
     }
-    capture->Take(packets.first(burst.packets));
-    if (burst.packets == 0 || burst.ended) capture->Flush();
+    capture->take(packets.first(burst.packets));
+    if (burst.packets == 0 || burst.ended) capture->flush();
     return burst;
   }
 
-  Losses ReadLosses() override { return source_->ReadLosses(); }
+  Losses read_losses() override { return source_->read_losses(); }
   // The lane reads losses by tap: the node gets these.
-  Losses ReadLosses(uint8_t tap) override {
-    const Losses losses = source_->ReadLosses(tap);
+  Losses read_losses(uint8_t tap) override {
+    const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
     if (capture == nullptr) return losses;
-    capture->Lose(losses - losses_[tap]);
+    capture->lose(losses - losses_[tap]);
     losses_[tap] = losses;
     return losses;
   }
-  uint64_t LatePackets(uint8_t tap) const override { return source_->LatePackets(tap); }
+  uint64_t late_packets(uint8_t tap) const override { return source_->late_packets(tap); }
 
   Status status() const override { return source_->status(); }
   bool retains() const override { return source_->retains(); }
-  void Retain(void* buffer, uint16_t times) override { source_->Retain(buffer, times); }
-  void Release(std::span<void* const> buffers) override { source_->Release(buffers); }
+  void retain(void* buffer, uint16_t times) override { source_->retain(buffer, times); }
+  void release(std::span<void* const> buffers) override { source_->release(buffers); }
   bool live() const override { return source_->live(); }
-  std::optional<int64_t> IdleTimeNs() const override { return source_->IdleTimeNs(); }
-  std::optional<double> Fraction() const override { return source_->Fraction(); }
+  std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
+  std::optional<double> fraction() const override { return source_->fraction(); }
 
   // Called on the tap's thread. Takes effect from the next burst on; with null, waits until the lane no longer uses the
   // previous capture.
-  void Want(multilog::HeaderCapture* capture) {
+  void want(multilog::HeaderCapture* capture) {
     wanted_.store(capture, std::memory_order_release);
     if (capture != nullptr) return;
     while (used_.load(std::memory_order_acquire) != nullptr && !over_.load(std::memory_order_acquire))
@@ -69,11 +69,11 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
  private:
-  void Use(multilog::HeaderCapture* capture) {
-    if (multilog::HeaderCapture* before = used_.load(std::memory_order_relaxed)) before->Flush();
+  void use(multilog::HeaderCapture* capture) {
+    if (multilog::HeaderCapture* before = used_.load(std::memory_order_relaxed)) before->flush();
     if (capture != nullptr) {
-      capture->WaitForRoom(!source_->live());
-      capture->MissedBefore(missed_);
+      capture->wait_for_room(!source_->live());
+      capture->missed_before(missed_);
       missed_ = 0;
     }
     used_.store(capture, std::memory_order_release);
@@ -106,21 +106,21 @@ HeaderTap::~HeaderTap() {
   if (thread_.joinable()) thread_.join();
 }
 
-void HeaderTap::Start() {
-  Join();
+void HeaderTap::start() {
+  join();
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kLookEvery, [this] { return stop_; })) Look();
+    while (!changed_.wait_for(lock, kLookEvery, [this] { return stop_; })) look();
   });
 }
 
-void HeaderTap::Look() {
-  if (feed_ != nullptr && !feed_->Follow()) Leave();
-  if (feed_ == nullptr) Join();
+void HeaderTap::look() {
+  if (feed_ != nullptr && !feed_->follow()) leave();
+  if (feed_ == nullptr) join();
 }
 
-void HeaderTap::Join() {
-  auto feed = multilog::FeedWriter::Join(directory_, static_cast<uint32_t>(sources_.size()), hash_key_, taps_);
+void HeaderTap::join() {
+  auto feed = multilog::FeedWriter::join(directory_, static_cast<uint32_t>(sources_.size()), hash_key_, taps_);
   if (!feed.ok()) {
     if (warned_ != feed.status().message()) warn_("--headers-to: " + feed.status().message());
     warned_ = feed.status().message();
@@ -128,11 +128,11 @@ void HeaderTap::Join() {
   }
   warned_.clear();
   feed_ = std::move(*feed);
-  for (uint32_t lane = 0; lane < sources_.size(); ++lane) sources_[lane]->Want(feed_->capture(lane));
+  for (uint32_t lane = 0; lane < sources_.size(); ++lane) sources_[lane]->want(feed_->capture(lane));
 }
 
-void HeaderTap::Leave() {
-  for (TappedSource* source : sources_) source->Want(nullptr);
+void HeaderTap::leave() {
+  for (TappedSource* source : sources_) source->want(nullptr);
   feed_.reset();
 }
 

@@ -30,13 +30,13 @@ class HeaderTap {
   ~HeaderTap();
 
   // Joins the node if it is present, and keeps looking for it.
-  void Start();
+  void start();
 
  private:
   class TappedSource;
-  void Look();
-  void Join();
-  void Leave();
+  void look();
+  void join();
+  void leave();
 
   std::string directory_;
   HashKey hash_key_;

@@ -31,33 +31,33 @@ DispatchStage::DispatchStage(std::span<const QuerySpec> queries, std::vector<Wor
 
 DispatchStage::~DispatchStage() = default;
 
-void DispatchStage::Start() {
-  for (Worker* worker : workers_) worker->Start();
+void DispatchStage::start() {
+  for (Worker* worker : workers_) worker->start();
 }
 
-bool DispatchStage::Serves(const WorkerGroup& group, uint32_t query) const {
+bool DispatchStage::serves(const WorkerGroup& group, uint32_t query) const {
   const auto& wanted = queries_[query].parsers;
   return std::any_of(group.parsers.begin(), group.parsers.end(), [&](const std::string& parser) {
     return std::find(wanted.begin(), wanted.end(), parser) != wanted.end();
   });
 }
 
-void DispatchStage::AddQuery(uint32_t query) {
+void DispatchStage::add_query(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
   (*accounts_)[query] = handed_on_[query] = {};
   active_ |= bit;
   for (Route& route : routes_) {
     route.queries &= ~bit;
-    if (!Serves(*route.group, query)) continue;
+    if (!serves(*route.group, query)) continue;
     route.queries |= bit;
     for (auto& worker : route.group->workers) {
-      worker->Forget(bit);
-      Send(*worker, {.kind = WorkerCommand::Kind::kAdd, .queries = bit});
+      worker->forget(bit);
+      send(*worker, {.kind = WorkerCommand::Kind::kAdd, .queries = bit});
     }
   }
 }
 
-Worker* DispatchStage::Choose(Route& route, const Packet& packet) {
+Worker* DispatchStage::choose(Route& route, const Packet& packet) {
   const auto& workers = route.group->workers;
   const auto count = static_cast<uint32_t>(workers.size());
   if (count == 1) return workers[0].get();
@@ -66,7 +66,7 @@ Worker* DispatchStage::Choose(Route& route, const Packet& packet) {
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
-bool DispatchStage::Dispatch(const Packet& packet) {
+bool DispatchStage::dispatch(const Packet& packet) {
   struct Choice {
     Worker* worker;
     uint64_t queries;
@@ -75,18 +75,18 @@ bool DispatchStage::Dispatch(const Packet& packet) {
   size_t count = 0;
   for (Route& route : routes_) {
     if ((packet.queries & route.queries) == 0 || (packet.repeated_view && !route.group->all_views)) continue;
-    Worker* worker = Choose(route, packet);
-    while (worker->packets().Room(1) == 0) {
+    Worker* worker = choose(route, packet);
+    while (worker->packets().room(1) == 0) {
       if (source_->live() || worker->stopped()) return false;
-      Publish();
+      publish();
       std::this_thread::yield();
     }
     chosen[count++] = {worker, packet.queries & route.queries};
   }
   if (source_->retains() && packet.buffer != nullptr && count > 0)
-    source_->Retain(packet.buffer, static_cast<uint16_t>(count));
+    source_->retain(packet.buffer, static_cast<uint16_t>(count));
   // A worker never sees queries whose ends it will not receive.
-  for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
+  for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().push(packet).queries = chosen[i].queries;
   return true;
 }
 
@@ -94,58 +94,58 @@ bool DispatchStage::wants_all_views() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.all_views; });
 }
 
-void DispatchStage::Drop(const Packet& packet) {
+void DispatchStage::drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
     // A repeated view has not been counted: its packet has.
     if (packet.repeated_view) {
-      account.LosePackets(IndexOf(Drop::kWorkerRingFull), 1);
+      account.lose_packets(index_of(Drop::kWorkerRingFull), 1);
       continue;
     }
     --account.packets_out;
-    ++account.dropped[IndexOf(Drop::kWorkerRingFull)];
+    ++account.dropped[index_of(Drop::kWorkerRingFull)];
   }
 }
 
-void DispatchStage::Process(std::span<Packet> packets) {
+void DispatchStage::process(std::span<Packet> packets) {
   bool retained = source_->retains();
   for (const Packet& packet : packets) {
     now_ns_ = std::max(now_ns_, packet.time_ns);
     retained &= packet.buffer != nullptr;  // a reassembled datagram has none
-    if (!Dispatch(packet)) Drop(packet);
+    if (!dispatch(packet)) drop(packet);
   }
-  Publish();
-  if (!retained) AwaitDrained();
+  publish();
+  if (!retained) await_drained();
 }
 
-void DispatchStage::Publish() {
-  for (Worker* worker : workers_) worker->packets().Publish();
+void DispatchStage::publish() {
+  for (Worker* worker : workers_) worker->packets().publish();
 }
 
 // The bytes of a source that does not retain them are invalid after this burst.
-void DispatchStage::AwaitDrained() {
+void DispatchStage::await_drained() {
   for (Worker* worker : workers_) {
-    while (!worker->packets().Drained() && !worker->stopped()) std::this_thread::yield();
+    while (!worker->packets().drained() && !worker->stopped()) std::this_thread::yield();
   }
 }
 
-void DispatchStage::Send(Worker& worker, WorkerCommand command) {
+void DispatchStage::send(Worker& worker, WorkerCommand command) {
   command.after_packets = worker.packets().pushed();
-  while (worker.commands().Room(1) == 0 && !worker.stopped()) std::this_thread::yield();
-  if (worker.commands().Room(1) == 0) {
+  while (worker.commands().room(1) == 0 && !worker.stopped()) std::this_thread::yield();
+  if (worker.commands().room(1) == 0) {
     delete command.account;
     return;
   }
-  worker.commands().Push(command);
-  worker.commands().Publish();
+  worker.commands().push(command);
+  worker.commands().publish();
 }
 
-void DispatchStage::SendToAll(const WorkerCommand& command) {
-  for (Worker* worker : workers_) Send(*worker, command);
+void DispatchStage::send_to_all(const WorkerCommand& command) {
+  for (Worker* worker : workers_) send(*worker, command);
 }
 
 // Sends the lane's counts since the last time to the first worker that serves the query.
-void DispatchStage::SendAccounts(uint64_t queries) {
+void DispatchStage::send_accounts(uint64_t queries) {
   for (uint32_t query : SetBits(queries)) {
     const Accounting& now = (*accounts_)[query];
     if (now == handed_on_[query]) continue;
@@ -153,46 +153,46 @@ void DispatchStage::SendAccounts(uint64_t queries) {
     auto route = std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return (r.queries & bit) != 0; });
     if (route == routes_.end()) continue;
     auto* delta = new Accounting(now - handed_on_[query]);
-    Send(*route->group->workers[0], {.kind = WorkerCommand::Kind::kAccount, .queries = bit, .account = delta});
+    send(*route->group->workers[0], {.kind = WorkerCommand::Kind::kAccount, .queries = bit, .account = delta});
     handed_on_[query] = now;
   }
 }
 
-void DispatchStage::Advance(int64_t now_ns) {
+void DispatchStage::advance(int64_t now_ns) {
   const bool second_passed = told_ns_ == INT64_MIN || now_ns / kNsPerSecond > told_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
   // Sends the counts of the past second before time moves on: windows end at whole seconds.
-  SendAccounts(active_);
-  SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+  send_accounts(active_);
+  send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
   told_ns_ = now_ns_;
 }
 
-void DispatchStage::Tick(int64_t monotonic_ns) {
+void DispatchStage::tick(int64_t monotonic_ns) {
   if (monotonic_ns - told_at_ns_ < kTellTimeEveryNs) return;
   told_at_ns_ = monotonic_ns;
   if (now_ns_ > told_ns_) {
-    SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+    send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
     told_ns_ = now_ns_;
   }
   if (monotonic_ns - accounts_sent_at_ns_ < kSendAccountsEveryNs) return;
   accounts_sent_at_ns_ = monotonic_ns;
-  SendAccounts(active_);
+  send_accounts(active_);
 }
 
-void DispatchStage::BeginEnd(uint64_t queries) {
-  SendAccounts(queries & active_);
+void DispatchStage::begin_end(uint64_t queries) {
+  send_accounts(queries & active_);
   active_ &= ~queries;
   for (const Route& route : routes_) {
     if ((route.queries & queries) == 0) continue;
     for (auto& worker : route.group->workers) {
-      if (now_ns_ != INT64_MIN) Send(*worker, {.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
-      Send(*worker, {.kind = WorkerCommand::Kind::kEnd, .queries = route.queries & queries});
+      if (now_ns_ != INT64_MIN) send(*worker, {.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+      send(*worker, {.kind = WorkerCommand::Kind::kEnd, .queries = route.queries & queries});
     }
   }
 }
 
-uint64_t DispatchStage::Done(uint64_t queries) const {
+uint64_t DispatchStage::done(uint64_t queries) const {
   uint64_t done = queries;
   for (const Route& route : routes_) {
     for (const auto& worker : route.group->workers) done &= worker->done() | ~route.queries;
@@ -209,26 +209,26 @@ OutputStats DispatchStage::backlog() const {
   return worst;
 }
 
-void DispatchStage::SendOf(uint32_t query, WorkerCommand command) {
+void DispatchStage::send_of(uint32_t query, WorkerCommand command) {
   command.queries = uint64_t{1} << query;
   for (const Route& route : routes_) {
     if ((route.queries & command.queries) == 0) continue;
-    for (auto& worker : route.group->workers) Send(*worker, command);
+    for (auto& worker : route.group->workers) send(*worker, command);
   }
 }
 
-void DispatchStage::SetSamplingRate(uint32_t query, double rate) {
-  SendOf(query, {.kind = WorkerCommand::Kind::kRate, .rate = rate});
+void DispatchStage::set_sampling_rate(uint32_t query, double rate) {
+  send_of(query, {.kind = WorkerCommand::Kind::kRate, .rate = rate});
 }
 
-void DispatchStage::SetWatchedSince(uint32_t query, int64_t time_ns) {
-  SendOf(query, {.kind = WorkerCommand::Kind::kWatched, .time_ns = time_ns});
+void DispatchStage::set_watched_since(uint32_t query, int64_t time_ns) {
+  send_of(query, {.kind = WorkerCommand::Kind::kWatched, .time_ns = time_ns});
 }
 
-Status DispatchStage::Finish() {
-  if (!finished_) SendToAll({.kind = WorkerCommand::Kind::kFinish});
+Status DispatchStage::finish() {
+  if (!finished_) send_to_all({.kind = WorkerCommand::Kind::kFinish});
   finished_ = true;
-  for (Worker* worker : workers_) worker->Join();
+  for (Worker* worker : workers_) worker->join();
   return status();
 }
 

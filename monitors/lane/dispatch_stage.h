@@ -42,22 +42,22 @@ class DispatchStage final : public PacketStage {
   ~DispatchStage() override;
 
   // Starts the workers' threads.
-  void Start();
+  void start();
 
-  void AddQuery(uint32_t query) override;
-  void Process(std::span<Packet> packets) override;
+  void add_query(uint32_t query) override;
+  void process(std::span<Packet> packets) override;
   bool wants_all_views() const override;
-  void Advance(int64_t now_ns) override;
-  void BeginEnd(uint64_t queries) override;
+  void advance(int64_t now_ns) override;
+  void begin_end(uint64_t queries) override;
   // The workers send the ends.
-  bool ContinueEnd() override { return true; }
-  uint64_t Done(uint64_t queries) const override;
+  bool continue_end() override { return true; }
+  uint64_t done(uint64_t queries) const override;
   OutputStats backlog() const override;
-  void SetSamplingRate(uint32_t query, double rate) override;
-  void SetWatchedSince(uint32_t query, int64_t time_ns) override;
-  void CaptureOver() override { SendToAll({.kind = WorkerCommand::Kind::kOver}); }
-  void Tick(int64_t monotonic_ns) override;
-  Status Finish() override;
+  void set_sampling_rate(uint32_t query, double rate) override;
+  void set_watched_since(uint32_t query, int64_t time_ns) override;
+  void capture_over() override { send_to_all({.kind = WorkerCommand::Kind::kOver}); }
+  void tick(int64_t monotonic_ns) override;
+  Status finish() override;
   Status status() const override;
 
   std::span<const WorkerGroup> groups() const { return groups_; }
@@ -69,17 +69,17 @@ class DispatchStage final : public PacketStage {
     uint32_t next;     // next worker in round-robin order
   };
 
-  Worker* Choose(Route& route, const Packet& packet);
-  bool Dispatch(const Packet& packet);
-  void Drop(const Packet& packet);
-  void Publish();
-  void AwaitDrained();
-  void Send(Worker& worker, WorkerCommand command);
-  void SendToAll(const WorkerCommand& command);
+  Worker* choose(Route& route, const Packet& packet);
+  bool dispatch(const Packet& packet);
+  void drop(const Packet& packet);
+  void publish();
+  void await_drained();
+  void send(Worker& worker, WorkerCommand command);
+  void send_to_all(const WorkerCommand& command);
   // Sends the command to the workers that serve the query, with the query's bit set.
-  void SendOf(uint32_t query, WorkerCommand command);
-  void SendAccounts(uint64_t queries);
-  bool Serves(const WorkerGroup& group, uint32_t query) const;
+  void send_of(uint32_t query, WorkerCommand command);
+  void send_accounts(uint64_t queries);
+  bool serves(const WorkerGroup& group, uint32_t query) const;
 
   std::span<const QuerySpec> queries_;
   std::vector<WorkerGroup> groups_;

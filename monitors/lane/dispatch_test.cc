@@ -32,8 +32,8 @@ class TestSource final : public PacketSource {
   TestSource(std::vector<Timed> packets, bool retaining) : packets_(std::move(packets)), retaining_(retaining) {}
   ~TestSource() override { EXPECT_EQ(held_.load(), 0) << "buffers that nobody released"; }
 
-  Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> out) override {
+  Status start() override { return {}; }
+  Burst poll(std::span<RawPacket> out) override {
     if (!retaining_) burst_.clear();
     size_t count = 0;
     for (; count < out.size() && next_ < packets_.size(); ++count, ++next_) {
@@ -47,14 +47,14 @@ class TestSource final : public PacketSource {
     return {count, count == 0 && !stay_live};
   }
   Status status() const override { return {}; }
-  Losses ReadLosses() override { return {}; }
+  Losses read_losses() override { return {}; }
   bool live() const override { return stay_live; }
   bool retains() const override { return retaining_; }
-  void Retain(void* buffer, uint16_t times) override {
+  void retain(void* buffer, uint16_t times) override {
     EXPECT_NE(buffer, nullptr);
     held_ += times;
   }
-  void Release(std::span<void* const> buffers) override { held_ -= static_cast<int64_t>(buffers.size()); }
+  void release(std::span<void* const> buffers) override { held_ -= static_cast<int64_t>(buffers.size()); }
 
   bool stay_live = false;
   std::atomic<bool>* stop_at_end = nullptr;
@@ -70,7 +70,7 @@ class TestSource final : public PacketSource {
 // The output of all units: batches of each query, from several threads.
 class AllBatches {
  public:
-  void Add(v1::TupleBatch batch) {
+  void add(v1::TupleBatch batch) {
     std::lock_guard lock(mutex_);
     batches.push_back(std::move(batch));
   }
@@ -83,22 +83,22 @@ class AllBatches {
 class SharedSink final : public BatchSink {
  public:
   explicit SharedSink(AllBatches* sent) : sent_(sent) {}
-  Status Start(DeliveryListener* listener) override {
+  Status start(DeliveryListener* listener) override {
     listener_ = listener;
     return {};
   }
-  Status Prepare(uint32_t) override { return {}; }
-  BatchSink::Sent Send(uint32_t, std::string_view bytes, uint64_t ticket) override {
+  Status prepare(uint32_t) override { return {}; }
+  BatchSink::Sent send(uint32_t, std::string_view bytes, uint64_t ticket) override {
     v1::TupleBatch batch;
     EXPECT_TRUE(batch.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    sent_->Add(std::move(batch));
-    listener_->OnDelivery(ticket, true);
+    sent_->add(std::move(batch));
+    listener_->on_delivery(ticket, true);
     return BatchSink::Sent::kTaken;
   }
   double fill() const override { return 0; }
-  void Poll() override {}
-  void Wait() override {}
-  Status Flush() override { return {}; }
+  void poll() override {}
+  void wait() override {}
+  Status flush() override { return {}; }
   Status status() const override { return {}; }
 
  private:
@@ -107,7 +107,7 @@ class SharedSink final : public BatchSink {
 };
 
 // Connections of `requests` GETs each, their packets interleaved.
-std::vector<Timed> Traffic(uint32_t connections, uint32_t requests) {
+std::vector<Timed> traffic(uint32_t connections, uint32_t requests) {
   std::vector<std::vector<Bytes>> frames(connections);
   for (uint32_t i = 0; i < connections; ++i) {
     TcpSegment out{.src_ip = 0x0a000100 + i, .src_port = static_cast<uint16_t>(40000 + i)};
@@ -115,7 +115,7 @@ std::vector<Timed> Traffic(uint32_t connections, uint32_t requests) {
     uint32_t client = 1000 * i, server = 77 * i;
     auto send = [&](TcpSegment& side, uint8_t flags, uint32_t& mine, uint32_t theirs, const std::string& payload) {
       side.flags = flags, side.seq = mine, side.ack = theirs, side.payload = payload;
-      frames[i].push_back(TcpFrame(side));
+      frames[i].push_back(tcp_frame(side));
       mine += static_cast<uint32_t>(payload.size()) + ((flags & (tcp_flag::kSyn | tcp_flag::kFin)) != 0);
     };
     constexpr uint8_t kAck = tcp_flag::kAck;
@@ -142,14 +142,14 @@ std::vector<Timed> Traffic(uint32_t connections, uint32_t requests) {
   return packets;
 }
 
-std::string EntryOf(const v1::Column& column, uint64_t entry) {
+std::string entry_of(const v1::Column& column, uint64_t entry) {
   const int index = static_cast<int>(entry);
   const uint32_t begin = index == 0 ? 0 : column.dictionary_end(index - 1);
   return column.dictionary().substr(begin, column.dictionary_end(index) - begin);
 }
 
 // Every row of every batch as text, sorted.
-std::vector<std::string> Rows(const std::vector<v1::TupleBatch>& batches) {
+std::vector<std::string> rows(const std::vector<v1::TupleBatch>& batches) {
   std::vector<std::string> rows;
   for (const auto& batch : batches) {
     for (uint32_t row = 0; row < batch.rows(); ++row) {
@@ -161,7 +161,7 @@ std::vector<std::string> Rows(const std::vector<v1::TupleBatch>& batches) {
         }
         number += column.base();
         const bool worded = column.type() == v1::Column::STRING || column.type() == v1::Column::ADDRESS;
-        text += " " + (worded ? EntryOf(column, number) : std::to_string(number));
+        text += " " + (worded ? entry_of(column, number) : std::to_string(number));
       }
       rows.push_back(std::move(text));
     }
@@ -176,13 +176,13 @@ class Rig {
   explicit Rig(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
 
   // No layout: run to completion.
-  void Run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
+  void run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
     auto specs = queries_;
     specs.resize(kMostQueries);
     std::vector<std::unique_ptr<ParserUnit>> units;
     auto make_unit = [&](const std::vector<std::string>& names) {
       std::vector<std::unique_ptr<Parser>> parsers;
-      for (const std::string& name : names) parsers.push_back(name == "views" ? ViewParser() : make_parser(name));
+      for (const std::string& name : names) parsers.push_back(name == "views" ? view_parser() : make_parser(name));
       auto make_output = [&](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
         BatchOutputOptions options{.monitor_id = "m", .lane = static_cast<uint32_t>(units.size())};
         return std::make_unique<BatchOutput>(options, specs, schemas, accounts, std::make_unique<SharedSink>(&sent_));
@@ -206,7 +206,7 @@ class Rig {
     if (layout.empty()) make_unit({"http_get", "tcp_conn_time", "tcp_pkt_size"});
     for (uint32_t query = 0; query < queries_.size(); ++query) {
       specs[query].lanes = 0;
-      for (const auto& unit : units) specs[query].lanes += unit->Serves(query);
+      for (const auto& unit : units) specs[query].lanes += unit->serves(query);
     }
     std::unique_ptr<DispatchStage> dispatch;
     if (!layout.empty()) dispatch = std::make_unique<DispatchStage>(specs, std::move(groups), &source, &accounts);
@@ -214,18 +214,18 @@ class Rig {
     PacketCredits credits;
     Lane lane(lane_options, specs, &source, stage, dispatch ? &accounts : &units[0]->accounts(), &credits, &stop);
     for (auto& unit : units) {
-      ASSERT_TRUE(unit->output().Start().ok());
+      ASSERT_TRUE(unit->output().start().ok());
       for (uint32_t query = 0; query < queries_.size(); ++query) {
-        if (!unit->Serves(query)) continue;
-        ASSERT_TRUE(unit->output().Prepare(query).ok());
+        if (!unit->serves(query)) continue;
+        ASSERT_TRUE(unit->output().prepare(query).ok());
       }
     }
-    if (dispatch) dispatch->Start();
+    if (dispatch) dispatch->start();
     for (uint32_t query = 0; query < queries_.size(); ++query) {
-      credits.Reset(query, queries_[query].limit_packets.value_or(0));
-      lane.Add(query);
+      credits.reset(query, queries_[query].limit_packets.value_or(0));
+      lane.add(query);
     }
-    ASSERT_TRUE(lane.Run().ok());
+    ASSERT_TRUE(lane.run().ok());
     EXPECT_TRUE(lane.accounting().balanced());
     lane_accounting = lane.accounting();
     sums.assign(queries_.size(), {});
@@ -247,7 +247,7 @@ class Rig {
   AllBatches sent_;
 };
 
-std::vector<QuerySpec> Queries() {
+std::vector<QuerySpec> queries() {
   std::vector<QuerySpec> queries = {{.name = "web", .parsers = {"http_get", "tcp_conn_time"}},
                                     {.name = "size", .parsers = {"tcp_pkt_size"}},
                                     {.name = "some", .parsers = {"http_get"}, .limit_packets = 400},
@@ -262,26 +262,26 @@ const std::vector<std::vector<WorkerLayout>> kLayouts = {
 };
 
 TEST(DispatchTest, WhateverTheThreadsTheTuplesAreTheSame) {
-  const auto packets = Traffic(60, 8);
+  const auto packets = traffic(60, 8);
   TestSource file(packets, false);
-  Rig reference(Queries());
-  reference.Run(file, {});
-  ASSERT_GT(Rows(reference.batches()).size(), 60u * 8);
+  Rig reference(queries());
+  reference.run(file, {});
+  ASSERT_GT(rows(reference.batches()).size(), 60u * 8);
   for (const auto& layout : kLayouts) {
     for (bool retaining : {false, true}) {
       TestSource source(packets, retaining);
-      Rig rig(Queries());
-      rig.Run(source, layout);
-      EXPECT_TRUE(Rows(rig.batches()) == Rows(reference.batches())) << Rows(rig.batches()).size();
+      Rig rig(queries());
+      rig.run(source, layout);
+      EXPECT_TRUE(rows(rig.batches()) == rows(reference.batches())) << rows(rig.batches()).size();
       EXPECT_EQ(rig.sums, reference.sums);
     }
   }
 }
 
 TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
-  TestSource source(Traffic(20, 3), true);
-  Rig rig(Queries());
-  rig.Run(source, kLayouts[2]);
+  TestSource source(traffic(20, 3), true);
+  Rig rig(queries());
+  rig.run(source, kLayouts[2]);
   std::map<std::string, std::map<uint32_t, uint64_t>> batches;
   std::map<std::string, uint32_t> ends, lanes;
   for (const auto& batch : rig.batches()) {
@@ -298,10 +298,10 @@ TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
 }
 
 TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
-  const auto packets = Traffic(20, 3);
+  const auto packets = traffic(20, 3);
   TestSource source(packets, true);
-  Rig rig(Queries());
-  rig.Run(source, kLayouts[2]);
+  Rig rig(queries());
+  rig.run(source, kLayouts[2]);
   ASSERT_FALSE(rig.batches().empty());
   for (const auto& batch : rig.batches()) {
     EXPECT_EQ(batch.watched_since_ns(), packets[0].time_ns) << batch.query() << " " << batch.lane();
@@ -309,7 +309,7 @@ TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
 }
 
 TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
-  const auto arrivals = Traffic(20, 3);
+  const auto arrivals = traffic(20, 3);
   std::vector<Timed> packets;
   for (const Timed& packet : arrivals) {
     packets.push_back(packet);
@@ -320,7 +320,7 @@ TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
     Rig rig({{.name = "views", .parsers = {"views"}}, {.name = "size", .parsers = {"tcp_pkt_size"}}});
     rig.lane_options.taps = 2;
     rig.lane_options.views = ViewOptions();
-    rig.Run(source, {{{"views"}, 2}, {{"tcp_pkt_size"}, 1}});
+    rig.run(source, {{{"views"}, 2}, {{"tcp_pkt_size"}, 1}});
     uint64_t views = 0;
     for (const auto& batch : rig.batches()) views += batch.parser() == "views" ? batch.rows() : 0;
     EXPECT_EQ(views, packets.size());
@@ -330,16 +330,16 @@ TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
 }
 
 TEST(DispatchTest, ALiveCaptureDropsWhatTheRingsCantTakeAndCountsIt) {
-  TestSource source(Traffic(200, 40), true);
+  TestSource source(traffic(200, 40), true);
   source.stay_live = true;
   Rig rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
   // Rings smaller than a burst: some of it does not fit.
-  rig.Run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
+  rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
   const Accounting& sum = rig.sums[0];
   EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));
   EXPECT_EQ(sum.packets_in, rig.lane_accounting.received);
-  EXPECT_GT(sum.dropped[IndexOf(Drop::kWorkerRingFull)], 0u);
+  EXPECT_GT(sum.dropped[index_of(Drop::kWorkerRingFull)], 0u);
   EXPECT_GT(sum.packets_out, 0u);
 }
 

@@ -61,70 +61,70 @@ struct LaneProgress {
   Published<Arrived> arrived;
   // Queries that have ended, for any reason, and left nothing behind in this lane: bits as in Packet::queries.
   std::atomic<uint64_t> done{0};
-  // Run() has returned, or will return without looking at its inbox again.
+  // run() has returned, or will return without looking at its inbox again.
   std::atomic<bool> over{false};
 };
 
 class Lane {
  public:
   // All arguments outlive the lane. `source` and `stage` are started; `queries` are the query slots, and `accounts` has
-  // one entry for each. Run() returns soon after `stop` is set.
+  // one entry for each. run() returns soon after `stop` is set.
   Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
        QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
 
-  // Adds a query that is present from the start. Must precede Run().
-  void Add(uint32_t query);
-  // Adds and ends queries while Run() is running.
+  // Adds a query that is present from the start. Must precede run().
+  void add(uint32_t query);
+  // Adds and ends queries while run() is running.
   LaneInbox& inbox() { return inbox_; }
 
   // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes everything and sends
   // the end of each query. Fails if the source or the output failed.
-  Status Run();
+  Status run();
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
   // Any thread: the accounting as of a tenth of a second ago, or the final one.
-  LaneAccounting published() const { return published_.Get(); }
-  std::vector<TapAccounting> published_taps() const { return published_taps_.Get(); }
-  // The accounting of each tap. REQUIRES: Run() has returned.
+  LaneAccounting published() const { return published_.get(); }
+  std::vector<TapAccounting> published_taps() const { return published_taps_.get(); }
+  // The accounting of each tap. REQUIRES: run() has returned.
   std::span<const TapAccounting> taps() const { return taps_; }
 
  private:
-  bool MayGoOn() const;
-  Status End();
-  void Process(std::span<const RawPacket> packets);
-  size_t ProcessAll(std::span<const RawPacket> packets);
-  size_t ProcessSome(std::span<const RawPacket> packets);
-  void ProcessOne(const RawPacket& raw);
-  bool CompletePacket(DecodeOutcome outcome, TapAccounting* tap, Packet* packet);
-  void LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
-  DecodeOutcome Reassemble(Packet* packet);
-  bool IsRepeatedView(DecodeOutcome outcome, Packet* packet);
-  bool IsDuplicate(DecodeOutcome outcome, const Packet& packet);
-  void CountLostFragments();
-  void CloseSecond(int64_t time_ns);
-  void ApplySamplingLimit();
-  double SamplingRate(uint32_t query) const;
-  void BeginToWatch(int64_t time_ns);
-  void Mirrored(uint32_t query);
-  void RunParsers();
-  void Obey(LaneCommand& command);
-  void EndQueries(uint64_t queries);
-  void ContinueEnd();
-  void ExpireAt(int64_t time_ns);
-  void Idle();
-  void CountLosses();
-  PacketSource::Losses CountTapLosses();
-  void NoteBurst(std::span<const RawPacket> packets);
-  void NoteAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
-  void CountAbsorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
-  void Enter();
-  void StartClock(int64_t start_ns);
-  void CountMissed();
-  void LoseEverywhere(int reason, uint64_t packets);
-  void NoteParsed();
-  void PublishProgress();
-  void Tick();
+  bool may_go_on() const;
+  Status end();
+  void process(std::span<const RawPacket> packets);
+  size_t process_all(std::span<const RawPacket> packets);
+  size_t process_some(std::span<const RawPacket> packets);
+  void process_one(const RawPacket& raw);
+  bool complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* packet);
+  void lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
+  DecodeOutcome reassemble(Packet* packet);
+  bool is_repeated_view(DecodeOutcome outcome, Packet* packet);
+  bool is_duplicate(DecodeOutcome outcome, const Packet& packet);
+  void count_lost_fragments();
+  void close_second(int64_t time_ns);
+  void apply_sampling_limit();
+  double sampling_rate(uint32_t query) const;
+  void begin_to_watch(int64_t time_ns);
+  void mirrored(uint32_t query);
+  void run_parsers();
+  void execute(LaneCommand& command);
+  void end_queries(uint64_t queries);
+  void continue_end();
+  void expire_at(int64_t time_ns);
+  void idle();
+  void count_losses();
+  PacketSource::Losses count_tap_losses();
+  void note_burst(std::span<const RawPacket> packets);
+  void note_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
+  void count_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
+  void enter();
+  void start_clock(int64_t start_ns);
+  void count_missed();
+  void lose_everywhere(int reason, uint64_t packets);
+  void note_parsed();
+  void publish_progress();
+  void tick();
 
   LaneOptions options_;
   PacketSource* source_;
@@ -150,7 +150,7 @@ class Lane {
   Pacer pacer_;
   bool clock_started_ = false;
   int64_t next_second_ns_ = INT64_MIN;  // packet time at which the latest packet's second ends
-  int64_t now_ns_ = 0;                  // monotonic, as of the last Tick()
+  int64_t now_ns_ = 0;                  // monotonic, as of the last tick()
   int64_t losses_read_at_ns_ = 0;
   int64_t empty_at_ns_ = 0;  // wall clock: everything that arrived earlier has been polled
   bool losses_due_ = false;

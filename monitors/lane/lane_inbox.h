@@ -1,8 +1,8 @@
 // Requests from other threads to a running lane: add a query, end one, keep fewer of its flows, report packets that
 // never arrived, or treat a query's packets as complete from now on.
 //
-//   any thread   Post(): links the command in front of the others (release)
-//   the lane     Take(): takes all at once (acquire), executes them and Answer()s each (release)
+//   any thread   post(): links the command in front of the others (release)
+//   the lane     take(): takes all at once (acquire), executes each and answers it (release)
 //   the poster   waits for the answer (acquire), then owns the command again
 //
 // The lane reads one pointer per poll and never waits.
@@ -25,7 +25,7 @@ struct LaneCommand {
   uint64_t packets = 0;  // kLose: how many more were lost on the way here
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
-  void Answer() { answered_.store(true, std::memory_order_release); }
+  void answer() { answered_.store(true, std::memory_order_release); }
 
  private:
   friend class LaneInbox;
@@ -36,7 +36,7 @@ struct LaneCommand {
 class LaneInbox {
  public:
   // `command` must stay in place until it is answered.
-  void Post(LaneCommand* command) {
+  void post(LaneCommand* command) {
     command->next_ = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {
     }
@@ -44,7 +44,7 @@ class LaneInbox {
 
   // Lane only: calls handle(command) for each command, in the order of posting.
   template <typename Handle>
-  void Take(Handle handle) {
+  void take(Handle handle) {
     if (first_.load(std::memory_order_relaxed) == nullptr) return;
     LaneCommand* latest_first = first_.exchange(nullptr, std::memory_order_acquire);
     LaneCommand* command = nullptr;

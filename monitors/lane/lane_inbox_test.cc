@@ -14,12 +14,12 @@ using Kind = LaneCommand::Kind;
 TEST(LaneInboxTest, CommandsComeInTheOrderOfPosting) {
   LaneInbox inbox;
   LaneCommand first(Kind::kAdd, 1), second(Kind::kEnd, 1), third(Kind::kAdd, 2);
-  for (LaneCommand* command : {&first, &second, &third}) inbox.Post(command);
+  for (LaneCommand* command : {&first, &second, &third}) inbox.post(command);
   std::vector<const LaneCommand*> taken;
-  inbox.Take([&](LaneCommand& command) { taken.push_back(&command); });
+  inbox.take([&](LaneCommand& command) { taken.push_back(&command); });
   EXPECT_EQ(taken, (std::vector<const LaneCommand*>{&first, &second, &third}));
   EXPECT_FALSE(first.answered());
-  inbox.Take([&](LaneCommand&) { FAIL() << "taken twice"; });
+  inbox.take([&](LaneCommand&) { FAIL() << "taken twice"; });
 }
 
 // Under ThreadSanitizer, too. A poster frees its command as soon as it is answered.
@@ -31,18 +31,18 @@ TEST(LaneInboxTest, EachPosterIsAnsweredOnceAndItsOwnCommandsStayInOrder) {
     posters.emplace_back([&inbox, poster] {
       for (uint32_t i = 0; i < kCommands; ++i) {
         auto command = std::make_unique<LaneCommand>(Kind::kAdd, poster * kCommands + i);
-        inbox.Post(command.get());
+        inbox.post(command.get());
         while (!command->answered()) std::this_thread::yield();
       }
     });
   }
   uint32_t next[kPosters] = {};
   for (uint32_t taken = 0; taken < kPosters * kCommands;) {
-    inbox.Take([&](LaneCommand& command) {
+    inbox.take([&](LaneCommand& command) {
       const uint32_t poster = command.query / kCommands;
       EXPECT_EQ(command.query % kCommands, next[poster]++);
       ++taken;
-      command.Answer();
+      command.answer();
     });
   }
   for (std::thread& poster : posters) poster.join();

@@ -33,8 +33,8 @@ class ListSource final : public PacketSource {
   explicit ListSource(std::vector<Timed> packets, size_t burst = kBurstPackets)
       : packets_(std::move(packets)), burst_(burst) {}
 
-  Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> out) override {
+  Status start() override { return {}; }
+  Burst poll(std::span<RawPacket> out) override {
     if (next_ == packets_.size() && !is_live) return {0, true};
     size_t count = 0;
     while (count < std::min(out.size(), burst_) && next_ < packets_.size()) {
@@ -46,12 +46,12 @@ class ListSource final : public PacketSource {
     return {count, false};
   }
   Status status() const override { return failure; }
-  Losses ReadLosses() override { return losses; }
+  Losses read_losses() override { return losses; }
   bool live() const override { return is_live; }
-  std::optional<int64_t> IdleTimeNs() const override { return idle_time_ns; }
+  std::optional<int64_t> idle_time_ns() const override { return idle_until_ns; }
 
   bool is_live = false;
-  std::optional<int64_t> idle_time_ns;
+  std::optional<int64_t> idle_until_ns;
   Losses losses;
   Status failure;
   std::atomic<bool>* stop = nullptr;
@@ -67,20 +67,20 @@ class ListSource final : public PacketSource {
 class KeepingSink final : public BatchSink {
  public:
   explicit KeepingSink(std::vector<v1::TupleBatch>* kept) : kept_(kept) {}
-  Status Start(DeliveryListener* listener) override {
+  Status start(DeliveryListener* listener) override {
     listener_ = listener;
     return {};
   }
-  Status Prepare(uint32_t) override { return {}; }
-  Sent Send(uint32_t, std::string_view bytes, uint64_t ticket) override {
+  Status prepare(uint32_t) override { return {}; }
+  Sent send(uint32_t, std::string_view bytes, uint64_t ticket) override {
     EXPECT_TRUE(kept_->emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    listener_->OnDelivery(ticket, true);
+    listener_->on_delivery(ticket, true);
     return Sent::kTaken;
   }
   double fill() const override { return 0; }
-  void Poll() override {}
-  void Wait() override {}
-  Status Flush() override { return {}; }
+  void poll() override {}
+  void wait() override {}
+  Status flush() override { return {}; }
   Status status() const override { return {}; }
 
  private:
@@ -88,9 +88,9 @@ class KeepingSink final : public BatchSink {
   DeliveryListener* listener_ = nullptr;
 };
 
-QuerySpec Query(const std::string& name, uint16_t to_port = 0) {
+QuerySpec query(const std::string& name, uint16_t to_port = 0) {
   QuerySpec spec{.name = name, .parsers = {"tcp_conn_time"}};
-  if (to_port != 0) spec.match = ConnectionMatch({}, {*AddressPattern::Parse("", to_port)});
+  if (to_port != 0) spec.match = ConnectionMatch({}, {*AddressPattern::parse("", to_port)});
   return spec;
 }
 
@@ -102,22 +102,22 @@ class LaneTest : public testing::Test {
     std::vector<std::unique_ptr<Parser>> parsers;
     parsers.push_back(make_parser("tcp_conn_time"));
     parsers.push_back(make_parser("tcp_pkt_size"));
-    parsers.push_back(ViewParser());
+    parsers.push_back(view_parser());
     std::vector<const Schema*> schemas;
     for (const auto& parser : parsers) schemas.push_back(&parser->schema());
     BatchOutput output({.monitor_id = "m"}, queries_, schemas, &accounts_, std::make_unique<KeepingSink>(&batches_));
-    EXPECT_TRUE(output.Start().ok());
+    EXPECT_TRUE(output.start().ok());
     Engine engine(std::move(parsers), &output);
     ParserStage stage(queries_, &engine, &output, &accounts_, !source.is_live);
     PacketCredits credits;
     Lane lane(options_, queries_, &source, &stage, &accounts_, &credits, &stop_);
     for (uint32_t i = 0; i < queries_.size(); ++i) {
-      EXPECT_TRUE(output.Prepare(i).ok());
-      credits.Reset(i, queries_[i].limit_packets.value_or(0));
-      lane.Add(i);
+      EXPECT_TRUE(output.prepare(i).ok());
+      credits.reset(i, queries_[i].limit_packets.value_or(0));
+      lane.add(i);
     }
-    for (LaneCommand& command : commands_) lane.inbox().Post(&command);
-    Status status = lane.Run();
+    for (LaneCommand& command : commands_) lane.inbox().post(&command);
+    Status status = lane.run();
     lane_accounting_ = lane.accounting();
     EXPECT_TRUE(lane_accounting_.balanced());
     taps_.assign(lane.taps().begin(), lane.taps().end());
@@ -131,20 +131,20 @@ class LaneTest : public testing::Test {
     return status;
   }
 
-  uint64_t Rows(const std::string& query) const {
+  uint64_t rows(const std::string& query) const {
     uint64_t rows = 0;
     for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
     return rows;
   }
   // Without repetitions, in the order of the batches.
-  std::vector<int64_t> WatchedSince() const {
+  std::vector<int64_t> watched_since() const {
     std::vector<int64_t> times;
     for (const auto& batch : batches_) times.push_back(batch.watched_since_ns());
     times.erase(std::unique(times.begin(), times.end()), times.end());
     return times;
   }
   // The sums that readers compute must equal the lane's own at the end.
-  void ExpectBatchesAddUp() {
+  void expect_batches_add_up() {
     for (size_t i = 0; i < queries_.size(); ++i) {
       uint64_t packets_in = 0, packets_out = 0, tuples_in = 0, dropped = 0, sequence = 0;
       for (const auto& batch : batches_) {
@@ -159,10 +159,10 @@ class LaneTest : public testing::Test {
       }
       EXPECT_EQ(packets_in, accounts_[i].packets_in);
       EXPECT_EQ(packets_in, packets_out + dropped);
-      EXPECT_EQ(tuples_in, Rows(queries_[i].name));
+      EXPECT_EQ(tuples_in, rows(queries_[i].name));
     }
   }
-  const v1::TupleBatch* EndOf(const std::string& query) const {
+  const v1::TupleBatch* end_of(const std::string& query) const {
     const v1::TupleBatch* end = nullptr;
     for (const auto& batch : batches_) {
       if (batch.query() != query) continue;
@@ -172,7 +172,7 @@ class LaneTest : public testing::Test {
     return end;
   }
 
-  std::vector<QuerySpec> queries_ = {Query("q")};
+  std::vector<QuerySpec> queries_ = {query("q")};
   // Posted before the lane runs.
   std::deque<LaneCommand> commands_;
   QueryAccounts accounts_;
@@ -183,11 +183,11 @@ class LaneTest : public testing::Test {
 };
 
 // A whole connection from `client_port`, one packet every millisecond.
-std::vector<ListSource::Timed> Connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
+std::vector<ListSource::Timed> connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
   TcpSegment out{.src_port = client_port, .dst_port = server_port};
   std::vector<ListSource::Timed> packets;
   auto add = [&](const TcpSegment& segment) {
-    packets.push_back({start_ns + static_cast<int64_t>(packets.size()) * 1'000'000, TcpFrame(segment)});
+    packets.push_back({start_ns + static_cast<int64_t>(packets.size()) * 1'000'000, tcp_frame(segment)});
   };
   out.flags = kSyn, out.seq = 100, out.ack = 0;
   add(out);
@@ -203,9 +203,9 @@ std::vector<ListSource::Timed> Connection(int64_t start_ns, uint16_t client_port
 }
 
 TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
-  auto packets = Connection(kStart, 40000);
-  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
-  for (auto& packet : Connection(kStart + 5 * kSecond, 40002)) packets.push_back(packet);
+  auto packets = connection(kStart, 40000);
+  for (auto& packet : connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  for (auto& packet : connection(kStart + 5 * kSecond, 40002)) packets.push_back(packet);
   ListSource source(packets);  // all in one burst
   ASSERT_TRUE(Run(source).ok());
   std::map<int64_t, uint64_t> packets_by_watermark;
@@ -213,7 +213,7 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   EXPECT_EQ(packets_by_watermark[kStart + kSecond], 5u);
   EXPECT_EQ(packets_by_watermark[kStart + 5 * kSecond], 5u);
   EXPECT_EQ(accounts_[0].packets_in, 15u);
-  ExpectBatchesAddUp();
+  expect_batches_add_up();
 }
 
 // A monitor that was paused finds a full queue, perhaps with a hole in it; the packets that did not fit came after
@@ -222,15 +222,15 @@ TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {
     const int64_t time_ns = kStart + i * kSecond / 16 + (i > 3 ? 3 * kSecond : 0);
-    for (auto& packet : Connection(time_ns, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
+    for (auto& packet : connection(time_ns, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
   }
   const int64_t waited_ns = packets.back().time_ns;
   const int64_t now_ns = kStart + 10 * kSecond;
-  for (auto& packet : Connection(now_ns, 50000)) packets.push_back(packet);
+  for (auto& packet : connection(now_ns, 50000)) packets.push_back(packet);
   ListSource source(packets);
   source.is_live = true;
-  source.idle_time_ns = now_ns + kSecond / 2;
-  source.losses.by_drop[IndexOf(Drop::kKernelMissed)] = 7;
+  source.idle_until_ns = now_ns + kSecond / 2;
+  source.losses.by_drop[index_of(Drop::kKernelMissed)] = 7;
   source.stop = &stop_;
   ASSERT_TRUE(Run(source).ok());
   uint64_t missed = 0;
@@ -243,12 +243,12 @@ TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
     }
   }
   EXPECT_EQ(missed, 7u);
-  ExpectBatchesAddUp();
+  expect_batches_add_up();
 }
 
 TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
-  auto packets = Connection(kStart, 40000);
-  packets.push_back({kLatestTimeNs, TcpFrame({})});
+  auto packets = connection(kStart, 40000);
+  packets.push_back({kLatestTimeNs, tcp_frame({})});
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(accounts_[0].packets_in, 6u);
@@ -256,24 +256,24 @@ TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
 
 // Every packet twice is every packet once, and the copies are counted for the queries that would have had them.
 TEST_F(LaneTest, DuplicatesAreDroppedIfAsked) {
-  queries_ = {Query("web", 80), Query("db", 3306)};
+  queries_ = {query("web", 80), query("db", 3306)};
   std::vector<ListSource::Timed> packets;
-  for (const auto& packet : Connection(kStart, 40000, 80)) packets.insert(packets.end(), 2, packet);
+  for (const auto& packet : connection(kStart, 40000, 80)) packets.insert(packets.end(), 2, packet);
   options_.drop_duplicates = true;
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(lane_accounting_.matched, 5u);
-  EXPECT_EQ(lane_accounting_.lost[IndexOf(Drop::kDuplicate)], 5u);
+  EXPECT_EQ(lane_accounting_.lost[index_of(Drop::kDuplicate)], 5u);
   EXPECT_EQ(accounts_[0].packets_out, 5u);
-  EXPECT_EQ(accounts_[0].dropped[IndexOf(Drop::kDuplicate)], 5u);
+  EXPECT_EQ(accounts_[0].dropped[index_of(Drop::kDuplicate)], 5u);
   EXPECT_EQ(accounts_[1].packets_in, 0u);
-  EXPECT_EQ(Rows("web"), 3u);
+  EXPECT_EQ(rows("web"), 3u);
 }
 
 // A packet in two fragments is one packet of the query, with the bytes of both.
 TEST_F(LaneTest, FragmentsAreOnePacket) {
-  queries_ = {Query("web", 80)};
-  auto packets = Connection(kStart, 40000, 80);
+  queries_ = {query("web", 80)};
+  auto packets = connection(kStart, 40000, 80);
   ListSource::Timed second = packets[1];
   Bytes whole = packets[1].frame;
   whole.resize(14 + 40, 0);
@@ -292,22 +292,22 @@ TEST_F(LaneTest, FragmentsAreOnePacket) {
   EXPECT_EQ(lane_accounting_.matched, 5u);
   EXPECT_EQ(lane_accounting_.merged, 1u);
   EXPECT_EQ(accounts_[0].packets_in, 5u);
-  EXPECT_EQ(Rows("web"), 3u);
+  EXPECT_EQ(rows("web"), 3u);
 }
 
 TEST_F(LaneTest, EveryPacketIsAccountedFor) {
-  queries_ = {Query("web", 80), Query("db", 3306)};
-  auto packets = Connection(kStart, 40000, 80);
-  for (auto& packet : Connection(kStart + kSecond, 40001, 3306)) packets.push_back(packet);
-  for (auto& packet : Connection(kStart + 2 * kSecond, 40002, 22)) packets.push_back(packet);
-  packets.push_back({kStart + 3 * kSecond, ArpFrame()});
-  packets.push_back({kStart + 3 * kSecond, TcpFrame({}, 5)});
+  queries_ = {query("web", 80), query("db", 3306)};
+  auto packets = connection(kStart, 40000, 80);
+  for (auto& packet : connection(kStart + kSecond, 40001, 3306)) packets.push_back(packet);
+  for (auto& packet : connection(kStart + 2 * kSecond, 40002, 22)) packets.push_back(packet);
+  packets.push_back({kStart + 3 * kSecond, arp_frame()});
+  packets.push_back({kStart + 3 * kSecond, tcp_frame({}, 5)});
   packets.push_back({kStart + 3 * kSecond, Bytes(20, 8)});
-  Bytes cut = TcpFrame({});
+  Bytes cut = tcp_frame({});
   cut.resize(30);  // within its IP header
   packets.push_back({kStart + 3 * kSecond, cut});
   ListSource source(packets);
-  source.losses.by_drop[IndexOf(Drop::kCaptureTruncated)] = 1;
+  source.losses.by_drop[index_of(Drop::kCaptureTruncated)] = 1;
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(lane_accounting_.received, 15u + 4 + 1);
   EXPECT_EQ(lane_accounting_.matched, 10u);
@@ -317,134 +317,134 @@ TEST_F(LaneTest, EveryPacketIsAccountedFor) {
   EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], 2u);
   EXPECT_EQ(accounts_[0].packets_out, 5u);
   EXPECT_EQ(accounts_[0].packets_in, 5u + 2 + 1) << "what could not be asked counts, what is not IP does not";
-  EXPECT_EQ(Rows("web"), 3u);
-  EXPECT_EQ(Rows("db"), 3u);
-  ExpectBatchesAddUp();
+  EXPECT_EQ(rows("web"), 3u);
+  EXPECT_EQ(rows("db"), 3u);
+  expect_batches_add_up();
 }
 
 TEST_F(LaneTest, TheEndOfTheSourceEndsEveryQuery) {
-  ListSource source(Connection(kStart, 40000));
+  ListSource source(connection(kStart, 40000));
   ASSERT_TRUE(Run(source).ok());
-  ASSERT_NE(EndOf("q"), nullptr);
-  EXPECT_EQ(EndOf("q")->watermark_ns(), kStart + 4'000'000);
+  ASSERT_NE(end_of("q"), nullptr);
+  EXPECT_EQ(end_of("q")->watermark_ns(), kStart + 4'000'000);
 }
 
 TEST_F(LaneTest, NoPacketAtAll) {
   ListSource source({});
   ASSERT_TRUE(Run(source).ok());
-  ASSERT_NE(EndOf("q"), nullptr);
-  EXPECT_EQ(EndOf("q")->sequence(), 0u);
+  ASSERT_NE(end_of("q"), nullptr);
+  EXPECT_EQ(end_of("q")->sequence(), 0u);
 }
 
 TEST_F(LaneTest, APacketLimitEndsItsQueryAloneAndFlushesItsOpenConnections) {
-  queries_ = {Query("few"), Query("all")};
+  queries_ = {query("few"), query("all")};
   queries_[0].limit_packets = 3;
-  auto packets = Connection(kStart, 40000);
-  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  auto packets = connection(kStart, 40000);
+  for (auto& packet : connection(kStart + kSecond, 40001)) packets.push_back(packet);
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(accounts_[0].packets_out, 3u);
   EXPECT_EQ(accounts_[0].packets_in, 3u);
   EXPECT_EQ(accounts_[1].packets_out, 10u);
-  EXPECT_EQ(Rows("few"), 3u) << "syn, established, and that it was still open";
-  EXPECT_EQ(Rows("all"), 6u);
-  ASSERT_NE(EndOf("few"), nullptr);
-  EXPECT_EQ(EndOf("few")->watermark_ns(), kStart + 2'000'000) << "in the middle of a burst";
-  ExpectBatchesAddUp();
+  EXPECT_EQ(rows("few"), 3u) << "syn, established, and that it was still open";
+  EXPECT_EQ(rows("all"), 6u);
+  ASSERT_NE(end_of("few"), nullptr);
+  EXPECT_EQ(end_of("few")->watermark_ns(), kStart + 2'000'000) << "in the middle of a burst";
+  expect_batches_add_up();
 }
 
 TEST_F(LaneTest, WhenAllQueriesHaveEndedTheLaneEnds) {
   queries_[0].limit_packets = 2;
-  ListSource source(Connection(kStart, 40000));
+  ListSource source(connection(kStart, 40000));
   source.is_live = true;
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(lane_accounting_.received, 2u);
-  EXPECT_NE(EndOf("q"), nullptr);
+  EXPECT_NE(end_of("q"), nullptr);
 }
 
 TEST_F(LaneTest, ADurationCountsFromTheFirstPacketWhoeverWantedIt) {
-  queries_ = {Query("web", 80)};
+  queries_ = {query("web", 80)};
   queries_[0].limit_duration_ns = 2 * kSecond;
-  std::vector<ListSource::Timed> packets = {{kStart, ArpFrame()}};
-  for (auto& packet : Connection(kStart + 2 * kSecond - 2'000'000, 40000)) packets.push_back(packet);
+  std::vector<ListSource::Timed> packets = {{kStart, arp_frame()}};
+  for (auto& packet : connection(kStart + 2 * kSecond - 2'000'000, 40000)) packets.push_back(packet);
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(accounts_[0].packets_out, 2u) << "the packet at exactly two seconds is too late";
-  ASSERT_NE(EndOf("web"), nullptr);
-  EXPECT_EQ(EndOf("web")->watermark_ns(), kStart + 2 * kSecond - 1);
+  ASSERT_NE(end_of("web"), nullptr);
+  EXPECT_EQ(end_of("web")->watermark_ns(), kStart + 2 * kSecond - 1);
 }
 
 TEST_F(LaneTest, ADurationEndsOnAnIdleLink) {
   queries_[0].limit_duration_ns = kSecond;
   ListSource source({});
   source.is_live = true;
-  source.idle_time_ns = 9'000'000'000'000'000'000;
+  source.idle_until_ns = 9'000'000'000'000'000'000;
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_NE(EndOf("q"), nullptr);
+  EXPECT_NE(end_of("q"), nullptr);
 }
 
 TEST_F(LaneTest, ACaptureIsWatchedFromItsFirstPacketWhoeverWantsIt) {
-  queries_.push_back(Query("other", 81));
-  auto packets = Connection(kStart + 7, 40000);
-  for (auto& packet : Connection(kStart + 3 * kSecond, 40001, 81)) packets.push_back(packet);
+  queries_.push_back(query("other", 81));
+  auto packets = connection(kStart + 7, 40000);
+  for (auto& packet : connection(kStart + 3 * kSecond, 40001, 81)) packets.push_back(packet);
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_EQ(WatchedSince(), std::vector<int64_t>{kStart + 7});
+  EXPECT_EQ(watched_since(), std::vector<int64_t>{kStart + 7});
 }
 
 TEST_F(LaneTest, ALinkIsWatchedFromTheLanesBeginning) {
-  ListSource source(Connection(kStart, 40000));
+  ListSource source(connection(kStart, 40000));
   source.is_live = true;
   source.stop = &stop_;
-  const int64_t before_ns = WallNs();
+  const int64_t before_ns = wall_ns();
   ASSERT_TRUE(Run(source).ok());
-  ASSERT_EQ(WatchedSince().size(), 1u);
-  EXPECT_GE(WatchedSince()[0], before_ns);
-  EXPECT_LE(WatchedSince()[0], WallNs());
+  ASSERT_EQ(watched_since().size(), 1u);
+  EXPECT_GE(watched_since()[0], before_ns);
+  EXPECT_LE(watched_since()[0], wall_ns());
 }
 
 TEST_F(LaneTest, CopiesThatNoSwitchHasConfirmedAreNotWatched) {
   queries_[0].copies_unconfirmed = true;
-  ListSource source(Connection(kStart, 40000));
+  ListSource source(connection(kStart, 40000));
   source.is_live = true;
   source.stop = &stop_;
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_EQ(WatchedSince(), std::vector<int64_t>{TupleOutput::kNotWatched});
+  EXPECT_EQ(watched_since(), std::vector<int64_t>{TupleOutput::kNotWatched});
 }
 
 TEST_F(LaneTest, CopiesAreWatchedFromTheirFirstConfirmationOn) {
   queries_[0].copies_unconfirmed = true;
   for (int i = 0; i < 2; ++i) commands_.emplace_back(LaneCommand::Kind::kMirrored, 0u);
-  ListSource source(Connection(kStart, 40000));
+  ListSource source(connection(kStart, 40000));
   source.is_live = true;
   source.stop = &stop_;
-  const int64_t before_ns = WallNs();
+  const int64_t before_ns = wall_ns();
   ASSERT_TRUE(Run(source).ok());
-  ASSERT_EQ(WatchedSince().size(), 1u);
-  EXPECT_GE(WatchedSince()[0], before_ns);
-  EXPECT_LE(WatchedSince()[0], WallNs());
+  ASSERT_EQ(watched_since().size(), 1u);
+  EXPECT_GE(watched_since()[0], before_ns);
+  EXPECT_LE(watched_since()[0], wall_ns());
 }
 
 TEST_F(LaneTest, StoppingFlushes) {
-  auto packets = Connection(kStart, 40000);
+  auto packets = connection(kStart, 40000);
   packets.resize(3);
   ListSource source(packets, 1);
   source.is_live = true;
   source.stop = &stop_;
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_EQ(Rows("q"), 3u) << "syn, established, and that it was still open";
-  EXPECT_NE(EndOf("q"), nullptr);
+  EXPECT_EQ(rows("q"), 3u) << "syn, established, and that it was still open";
+  EXPECT_NE(end_of("q"), nullptr);
 }
 
 TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
   ListSource source({});
-  source.failure = Status::Invalid("broken");
+  source.failure = Status::invalid("broken");
   EXPECT_EQ(Run(source).message(), "broken");
-  EXPECT_EQ(EndOf("q"), nullptr);
+  EXPECT_EQ(end_of("q"), nullptr);
 }
 
 // Every packet of the connections as two taps show it, before and after a queue that delays it by 40 ms.
-std::vector<ListSource::Timed> TwoViews(std::vector<ListSource::Timed> packets) {
+std::vector<ListSource::Timed> two_views(std::vector<ListSource::Timed> packets) {
   for (size_t i = 0, count = packets.size(); i < count; ++i) {
     packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});
   }
@@ -453,8 +453,8 @@ std::vector<ListSource::Timed> TwoViews(std::vector<ListSource::Timed> packets) 
 }
 
 TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
-  const auto once = Connection(kStart, 40000);
-  queries_ = {Query("few"), Query("all")};
+  const auto once = connection(kStart, 40000);
+  queries_ = {query("few"), query("all")};
   queries_[0].limit_packets = 3;
   queries_[1].parsers = {"tcp_conn_time", "tcp_pkt_size"};
   ListSource one(once);
@@ -463,7 +463,7 @@ TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
   batches_.clear();
   options_.taps = 2;
   options_.views = ViewOptions();
-  ListSource two(TwoViews(once));
+  ListSource two(two_views(once));
   ASSERT_TRUE(Run(two).ok());
   EXPECT_EQ(std::vector<Accounting>(accounts_.begin(), accounts_.end()), of_one);
   EXPECT_EQ(lane_accounting_.received, 10u);
@@ -471,15 +471,15 @@ TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
   EXPECT_EQ(taps_[0].passed, 5u);
   EXPECT_EQ(taps_[1].repeated, 5u);
   EXPECT_EQ(taps_[1].received, 5u);
-  ExpectBatchesAddUp();
+  expect_batches_add_up();
 }
 
 TEST_F(LaneTest, AParserThatAsksGetsEveryView) {
-  queries_ = {Query("both")};
+  queries_ = {query("both")};
   queries_[0].parsers = {"tcp_conn_time", "views"};
   options_.taps = 2;
   options_.views = ViewOptions();
-  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ListSource source(two_views(connection(kStart, 40000)));
   ASSERT_TRUE(Run(source).ok());
   uint64_t views = 0, events = 0;
   for (const auto& batch : batches_) (batch.parser() == "views" ? views : events) += batch.rows();
@@ -490,19 +490,19 @@ TEST_F(LaneTest, AParserThatAsksGetsEveryView) {
 }
 
 TEST_F(LaneTest, ViewsGoToTheQueryThatWantsThePacket) {
-  queries_ = {Query("web", 80), Query("other", 81)};
+  queries_ = {query("web", 80), query("other", 81)};
   for (QuerySpec& query : queries_) query.parsers = {"views"};
   options_.taps = 2;
   options_.views = ViewOptions();
-  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ListSource source(two_views(connection(kStart, 40000)));
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_EQ(Rows("web"), 10u);
-  EXPECT_EQ(Rows("other"), 0u);
+  EXPECT_EQ(rows("web"), 10u);
+  EXPECT_EQ(rows("other"), 0u);
 }
 
 TEST_F(LaneTest, WithoutKnownPlacesEveryTapCounts) {
   options_.taps = 2;
-  ListSource source(TwoViews(Connection(kStart, 40000)));
+  ListSource source(two_views(connection(kStart, 40000)));
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(accounts_[0].packets_in, 10u);
   EXPECT_EQ(taps_[0].passed, 5u);
@@ -515,7 +515,7 @@ TEST_F(LaneTest, PacketsForgottenEarlyAreReported) {
   options_.views = ViewOptions{.max_packets = 4};
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < 4; ++i) {
-    for (const auto& packet : Connection(kStart, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
+    for (const auto& packet : connection(kStart, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
   }
   for (size_t i = 0; i < 20; ++i) packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});
   std::stable_sort(packets.begin(), packets.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
@@ -527,16 +527,16 @@ TEST_F(LaneTest, PacketsForgottenEarlyAreReported) {
 }
 
 TEST_F(LaneTest, BurstsMakeNoDifference) {
-  auto packets = Connection(kStart, 40000);
-  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
-  queries_ = {Query("few"), Query("all")};
+  auto packets = connection(kStart, 40000);
+  for (auto& packet : connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  queries_ = {query("few"), query("all")};
   queries_[0].limit_packets = 7;
   std::string first;
   for (size_t burst : {1, 2, 3, 7, 64}) {
     batches_.clear();
     ListSource source(packets, burst);
     ASSERT_TRUE(Run(source).ok());
-    const std::string report = AccountingOf(lane_accounting_, {}, {}, queries_, accounts_).DebugString();
+    const std::string report = accounting_of(lane_accounting_, {}, {}, queries_, accounts_).DebugString();
     if (first.empty()) first = report;
     EXPECT_EQ(report, first) << burst;
   }

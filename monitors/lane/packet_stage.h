@@ -18,38 +18,38 @@ class PacketStage {
   virtual ~PacketStage() = default;
 
   // Packets of this query follow from now on.
-  virtual void AddQuery(uint32_t query) = 0;
-  // Consumes packets that need no decoding, as Engine::absorb() does; Process() gets the rest. Consumes none by
+  virtual void add_query(uint32_t query) = 0;
+  // Consumes packets that need no decoding, as Engine::absorb() does; process() gets the rest. Consumes none by
   // default.
-  virtual Engine::Absorbed Absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
+  virtual Engine::Absorbed absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
                                   uint64_t /*endpoints*/, int64_t /*end_ns*/) {
     return {};
   }
   // Takes decoded packets in capture order, each with queries != 0. Their bytes are invalid after the call.
-  virtual void Process(std::span<Packet> packets) = 0;
-  // Returns true if a parser asks for repeated views; Process() then takes them.
+  virtual void process(std::span<Packet> packets) = 0;
+  // Returns true if a parser asks for repeated views; process() then takes them.
   virtual bool wants_all_views() const { return false; }
   // Packet time has reached `now_ns`.
-  virtual void Advance(int64_t now_ns) = 0;
-  // Ends these queries: no more of their packets follow. ContinueEnd() sends the ends; it returns after a short time
+  virtual void advance(int64_t now_ns) = 0;
+  // Ends these queries: no more of their packets follow. continue_end() sends the ends; it returns after a short time
   // and says whether everything is sent. REQUIRES: earlier ends are all sent.
-  virtual void BeginEnd(uint64_t queries) = 0;
-  virtual bool ContinueEnd() = 0;
+  virtual void begin_end(uint64_t queries) = 0;
+  virtual bool continue_end() = 0;
   // Returns those of the ended queries that have left nothing behind: their slots may be reused.
-  virtual uint64_t Done(uint64_t queries) const = 0;
+  virtual uint64_t done(uint64_t queries) const = 0;
   // The backlog of the output; the worst one if there are several.
   virtual OutputStats backlog() const { return {}; }
-  // Samples the query's packets at this rate from now on. REQUIRES: Advance() to the end of a second, and no packet
+  // Samples the query's packets at this rate from now on. REQUIRES: advance() to the end of a second, and no packet
   // since, so that the parsers have emitted what they counted in that second.
-  virtual void SetSamplingRate(uint32_t, double) {}
+  virtual void set_sampling_rate(uint32_t, double) {}
   // See TupleOutput.
-  virtual void SetWatchedSince(uint32_t, int64_t) {}
+  virtual void set_watched_since(uint32_t, int64_t) {}
   // No packet will ever come again: waiting for room costs nothing now.
-  virtual void CaptureOver() {}
+  virtual void capture_over() {}
   // Must be called often, with the current time `monotonic_ns`.
-  virtual void Tick(int64_t monotonic_ns) = 0;
+  virtual void tick(int64_t monotonic_ns) = 0;
   // Waits, within a bounded time, until everything is sent. Must follow the last end.
-  virtual Status Finish() = 0;
+  virtual Status finish() = 0;
   // Not ok once nothing can be written any more.
   virtual Status status() const = 0;
 };

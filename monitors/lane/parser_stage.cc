@@ -18,10 +18,10 @@ constexpr int64_t kPublishEveryNs = 100'000'000;
 ParserStage::ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output,
                          const QueryAccounts* accounts, bool may_wait)
     : queries_(queries), engine_(engine), output_(output), accounts_(accounts), may_wait_(may_wait) {
-  ChooseParsers();
+  choose_parsers();
 }
 
-void ParserStage::ChooseParsers() {
+void ParserStage::choose_parsers() {
   for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
     const std::string& name = engine_->parser(parser).schema().name;
     uint64_t wanting = 0;
@@ -33,17 +33,17 @@ void ParserStage::ChooseParsers() {
   }
 }
 
-void ParserStage::AddQuery(uint32_t query) {
-  output_->AddQuery(query);
-  SetArguments(query);
+void ParserStage::add_query(uint32_t query) {
+  output_->add_query(query);
+  set_arguments(query);
   for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
     engine_->set_triggers(parser, query, queries_[query].triggers);
   }
   active_ |= uint64_t{1} << query;
-  ChooseParsers();
+  choose_parsers();
 }
 
-void ParserStage::SetArguments(uint32_t query) {
+void ParserStage::set_arguments(uint32_t query) {
   for (const ParserArguments& arguments : queries_[query].arguments) {
     for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
       const Schema& schema = engine_->parser(parser).schema();
@@ -58,39 +58,39 @@ void ParserStage::SetArguments(uint32_t query) {
   }
 }
 
-void ParserStage::BeginEnd(uint64_t queries) {
+void ParserStage::begin_end(uint64_t queries) {
   ending_ = queries;
   ending_at_ns_ = engine_->now_ns();
   engine_->begin_end(queries);
 }
 
-bool ParserStage::ContinueEnd() {
+bool ParserStage::continue_end() {
   if (ending_ == 0) return true;
   if (!engine_->continue_end(may_wait_ ? UINT32_MAX : kConnectionsPerStep)) return false;
   for (uint32_t query : SetBits(ending_)) {
-    output_->EndQuery(query, ending_at_ns_);
+    output_->end_query(query, ending_at_ns_);
   }
   active_ &= ~ending_;
   ending_ = 0;
-  ChooseParsers();
+  choose_parsers();
   return true;
 }
 
-void ParserStage::Tick(int64_t monotonic_ns) {
-  output_->Tick(monotonic_ns, engine_->now_ns());
+void ParserStage::tick(int64_t monotonic_ns) {
+  output_->tick(monotonic_ns, engine_->now_ns());
   if (monotonic_ns - published_at_ns_ < kPublishEveryNs) return;
   published_at_ns_ = monotonic_ns;
-  Publish();
+  publish();
 }
 
-Status ParserStage::Finish() {
-  Status status = output_->Finish();
-  Publish();
+Status ParserStage::finish() {
+  Status status = output_->finish();
+  publish();
   return status;
 }
 
-void ParserStage::Publish() {
-  published_.Update([this](UnitSnapshot* snapshot) {
+void ParserStage::publish() {
+  published_.update([this](UnitSnapshot* snapshot) {
     snapshot->accounts = *accounts_;
     snapshot->engine = engine_->stats();
     const auto parsers = engine_->parser_stats();
@@ -99,7 +99,7 @@ void ParserStage::Publish() {
   });
 }
 
-uint64_t ParserStage::Done(uint64_t queries) const {
+uint64_t ParserStage::done(uint64_t queries) const {
   uint64_t done = 0;
   for (uint32_t query : SetBits(queries)) {
     if (output_->done(query)) done |= uint64_t{1} << query;

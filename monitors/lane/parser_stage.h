@@ -27,34 +27,34 @@ class ParserStage final : public PacketStage {
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 
-  void AddQuery(uint32_t query) override;
-  Engine::Absorbed Absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+  void add_query(uint32_t query) override;
+  Engine::Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
                           int64_t end_ns) override {
     return engine_->absorb(burst, unconditional, endpoints, end_ns);
   }
-  void Process(std::span<Packet> packets) override { engine_->process(packets); }
+  void process(std::span<Packet> packets) override { engine_->process(packets); }
   bool wants_all_views() const override { return engine_->wants_all_views(); }
-  void Advance(int64_t now_ns) override { engine_->advance(now_ns); }
-  void BeginEnd(uint64_t queries) override;
-  bool ContinueEnd() override;
-  uint64_t Done(uint64_t queries) const override;
+  void advance(int64_t now_ns) override { engine_->advance(now_ns); }
+  void begin_end(uint64_t queries) override;
+  bool continue_end() override;
+  uint64_t done(uint64_t queries) const override;
   OutputStats backlog() const override { return output_->stats(); }
-  void SetSamplingRate(uint32_t query, double rate) override {
-    output_->SetSamplingRate(query, rate, engine_->now_ns());
+  void set_sampling_rate(uint32_t query, double rate) override {
+    output_->set_sampling_rate(query, rate, engine_->now_ns());
   }
-  void SetWatchedSince(uint32_t query, int64_t time_ns) override { output_->SetWatchedSince(query, time_ns); }
-  void CaptureOver() override { output_->CaptureOver(); }
-  void Tick(int64_t monotonic_ns) override;
-  Status Finish() override;
+  void set_watched_since(uint32_t query, int64_t time_ns) override { output_->set_watched_since(query, time_ns); }
+  void capture_over() override { output_->capture_over(); }
+  void tick(int64_t monotonic_ns) override;
+  Status finish() override;
   Status status() const override { return output_->status(); }
 
   // Any thread: the state as of a tenth of a second ago, or the final one.
-  UnitSnapshot published() const { return published_.Get(); }
+  UnitSnapshot published() const { return published_.get(); }
 
  private:
-  void Publish();
-  void ChooseParsers();
-  void SetArguments(uint32_t query);
+  void publish();
+  void choose_parsers();
+  void set_arguments(uint32_t query);
 
   std::span<const QuerySpec> queries_;
   Engine* engine_;

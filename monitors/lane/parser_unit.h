@@ -29,7 +29,7 @@ class ParserUnit {
              const EngineOptions& options, bool may_wait, const MakeOutput& make_output, UnitPage* page = nullptr)
       : queries_(queries),
         resource_(page == nullptr ? nullptr : std::make_unique<PageResource>(page)),
-        accounts_(page == nullptr ? QueryAccounts(queries.size()) : resource_->Accounts()) {
+        accounts_(page == nullptr ? QueryAccounts(queries.size()) : resource_->accounts()) {
     for (const auto& parser : parsers) {
       schemas_.push_back(&parser->schema());
       const Needs needs = parser->needs();
@@ -51,7 +51,7 @@ class ParserUnit {
   // True if some parser asks for the repeated views of packets.
   bool wants_all_views() const { return wants_all_views_; }
   // True if the unit has a parser of the query.
-  bool Serves(uint32_t query) const {
+  bool serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
     return std::any_of(schemas_.begin(), schemas_.end(), [&](const Schema* schema) {
       return std::find(wanted.begin(), wanted.end(), schema->name) != wanted.end();
@@ -64,7 +64,7 @@ class ParserUnit {
    public:
     explicit PageResource(UnitPage* page)
         : page_(page), memory_(&page->accounts, sizeof page->accounts, std::pmr::null_memory_resource()) {}
-    QueryAccounts Accounts() {
+    QueryAccounts accounts() {
       const auto kept = std::make_unique<std::array<Accounting, kMostQueries>>(page_->accounts);
       return QueryAccounts(kept->begin(), kept->end(), &memory_);
     }

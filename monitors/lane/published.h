@@ -11,12 +11,12 @@ class Published {
  public:
   // Writer only. fill(&copy) writes the copy anew.
   template <typename Fill>
-  void Update(Fill fill) {
+  void update(Fill fill) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) fill(&value_);
   }
   // Any thread.
-  T Get() const {
+  T get() const {
     std::lock_guard lock(mutex_);
     return value_;
   }

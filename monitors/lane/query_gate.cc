@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-int64_t DeadlineOf(int64_t start_ns, int64_t duration_ns) {
+int64_t deadline_of(int64_t start_ns, int64_t duration_ns) {
   bool endless = duration_ns > QueryGate::kNever - std::max<int64_t>(start_ns, 0);
   return endless ? QueryGate::kNever : start_ns + duration_ns;
 }
@@ -18,57 +18,57 @@ int64_t DeadlineOf(int64_t start_ns, int64_t duration_ns) {
 QueryGate::QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits)
     : specs_(queries), accounts_(accounts), credits_(credits) {}
 
-void QueryGate::Add(uint32_t query, int64_t now_ns) {
+void QueryGate::add(uint32_t query, int64_t now_ns) {
   const QuerySpec& spec = specs_[query];
   const uint64_t bit = uint64_t{1} << query;
   int64_t duration_ns = spec.limit_duration_ns.value_or(kNever);
   queries_[query] = {sampling_threshold(spec.sampling_rate), duration_ns, kNever, 0, 0};
-  if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
+  if (clock_started_) queries_[query].deadline_ns = deadline_of(now_ns, duration_ns);
   active_ |= bit;
   limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
   leased_ = spec.limit_leased ? leased_ | bit : leased_ & ~bit;
-  NoteConditions(query, spec.sampling_rate);
-  ChooseDeadline();
+  note_conditions(query, spec.sampling_rate);
+  choose_deadline();
 }
 
-void QueryGate::NoteConditions(uint32_t query, double rate) {
+void QueryGate::note_conditions(uint32_t query, double rate) {
   const uint64_t bit = uint64_t{1} << query;
   const bool by_endpoints = rate >= 1 && !specs_[query].limit_packets;
   by_endpoints_ = by_endpoints ? by_endpoints_ | bit : by_endpoints_ & ~bit;
   unconditional_ = by_endpoints && specs_[query].match.wants_all() ? unconditional_ | bit : unconditional_ & ~bit;
 }
 
-void QueryGate::SetSamplingRate(uint32_t query, double rate) {
+void QueryGate::set_sampling_rate(uint32_t query, double rate) {
   queries_[query].sampling_threshold = sampling_threshold(rate);
-  NoteConditions(query, rate);
+  note_conditions(query, rate);
 }
 
-void QueryGate::StartClock(int64_t start_ns) {
+void QueryGate::start_clock(int64_t start_ns) {
   clock_started_ = true;
-  for (Query& query : queries_) query.deadline_ns = DeadlineOf(start_ns, query.duration_ns);
-  ChooseDeadline();
+  for (Query& query : queries_) query.deadline_ns = deadline_of(start_ns, query.duration_ns);
+  choose_deadline();
 }
 
-void QueryGate::End(uint64_t queries) {
+void QueryGate::end(uint64_t queries) {
   active_ &= ~queries;
   satisfied_ &= ~queries;
-  ChooseDeadline();
+  choose_deadline();
 }
 
-void QueryGate::ChooseDeadline() {
+void QueryGate::choose_deadline() {
   next_deadline_ns_ = kNever;
   for (uint32_t query : SetBits(active_)) {
     next_deadline_ns_ = std::min(next_deadline_ns_, queries_[query].deadline_ns);
   }
 }
 
-void QueryGate::LookAtCredits() {
+void QueryGate::look_at_credits() {
   for (uint32_t query : SetBits(active_ & limited_ & ~leased_)) {
-    if (credits_->Exhausted(query)) satisfied_ |= uint64_t{1} << query;
+    if (credits_->exhausted(query)) satisfied_ |= uint64_t{1} << query;
   }
 }
 
-uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
+uint64_t QueryGate::expired_at(int64_t time_ns) const {
   uint64_t expired = 0;
   for (uint32_t index : SetBits(active_)) {
     if (time_ns >= queries_[index].deadline_ns) expired |= uint64_t{1} << index;
@@ -77,52 +77,52 @@ uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
 }
 
 // Returns false if the packet came after the query's end, or while there is no credit.
-bool QueryGate::TakeCredit(uint32_t index, const Packet& packet) {
+bool QueryGate::take_credit(uint32_t index, const Packet& packet) {
   const uint64_t bit = uint64_t{1} << index;
-  const uint64_t left = credits_->Take(index);
+  const uint64_t left = credits_->take(index);
   if ((leased_ & bit) == 0) {
     if (left <= 1) satisfied_ |= bit;
     return left != 0;
   }
   Query& query = queries_[index];
   if (left == 0) {
-    credits_->Refuse(index);
+    credits_->refuse(index);
     ++query.refused_packets;
     query.refused_bytes += packet.wire_bytes;
     return false;
   }
   if (query.refused_packets != 0) {
-    (*accounts_)[index].LosePackets(IndexOf(Drop::kNoCredit), query.refused_packets);
+    (*accounts_)[index].lose_packets(index_of(Drop::kNoCredit), query.refused_packets);
     (*accounts_)[index].bytes_in += query.refused_bytes;
     query.refused_packets = query.refused_bytes = 0;
   }
   return true;
 }
 
-bool QueryGate::Keeps(uint32_t index, const Packet& packet) const {
+bool QueryGate::keeps(uint32_t index, const Packet& packet) const {
   const uint64_t threshold = queries_[index].sampling_threshold;
   if (!specs_[index].sampled_by_port) return sampled(packet.flow_hash, threshold);
   const uint16_t far_port =
-      specs_[index].match.FarPort({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
+      specs_[index].match.far_port({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
   return sampled(packet.flow_hash, far_port, threshold);
 }
 
-void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
+void QueryGate::admit_to(uint32_t index, Packet* packet) {
   const uint64_t bit = uint64_t{1} << index;
-  const bool kept = Keeps(index, *packet);
-  if (kept && (limited_ & bit) != 0 && !TakeCredit(index, *packet)) return;
+  const bool kept = keeps(index, *packet);
+  if (kept && (limited_ & bit) != 0 && !take_credit(index, *packet)) return;
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
   account.bytes_in += packet->wire_bytes;
   if (!kept) {
-    ++account.dropped[IndexOf(Drop::kUnsampled)];
+    ++account.dropped[index_of(Drop::kUnsampled)];
     return;
   }
   ++account.packets_out;
   packet->queries |= bit;
 }
 
-void QueryGate::AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes) {
+void QueryGate::admit_unseen(uint64_t queries, uint64_t packets, uint64_t bytes) {
   for (uint32_t query : SetBits(queries)) {
     Accounting& account = (*accounts_)[query];
     account.packets_in += packets;
@@ -131,21 +131,21 @@ void QueryGate::AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes) 
   }
 }
 
-void QueryGate::Refuse(const Packet& packet, Drop reason) {
+void QueryGate::refuse(const Packet& packet, Drop reason) {
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
-    if (!specs_[index].match.Ask(packet).wanted) continue;
-    (*accounts_)[index].LosePackets(IndexOf(reason), 1);
+    if (!specs_[index].match.ask(packet).wanted) continue;
+    (*accounts_)[index].lose_packets(index_of(reason), 1);
     (*accounts_)[index].bytes_in += packet.wire_bytes;
   }
 }
 
 template <typename AdmitOne>
-bool QueryGate::Match(Packet* packet, AdmitOne admit) const {
+bool QueryGate::match(Packet* packet, AdmitOne admit) const {
   bool wanted = false, disagree = false;
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
-    ConnectionMatch::Answer answer = specs_[index].match.Ask(*packet);
+    ConnectionMatch::Answer answer = specs_[index].match.ask(*packet);
     if (!answer.wanted) continue;
     wanted = true;
     admit(index);
@@ -158,13 +158,13 @@ bool QueryGate::Match(Packet* packet, AdmitOne admit) const {
   return wanted;
 }
 
-bool QueryGate::Admit(Packet* packet) {
-  return Match(packet, [&](uint32_t index) { AdmitTo(index, packet); });
+bool QueryGate::admit(Packet* packet) {
+  return match(packet, [&](uint32_t index) { admit_to(index, packet); });
 }
 
-void QueryGate::AdmitView(Packet* packet) const {
-  Match(packet, [&](uint32_t index) {
-    if (Keeps(index, *packet)) packet->queries |= uint64_t{1} << index;
+void QueryGate::admit_view(Packet* packet) const {
+  match(packet, [&](uint32_t index) {
+    if (keeps(index, *packet)) packet->queries |= uint64_t{1} << index;
   });
 }
 

@@ -16,17 +16,17 @@
 namespace tapline {
 
 // Packets that queries with LIMIT Np may still take, over all lanes together: never more than N are taken. Any thread
-// may call it, but only one at a time may call Reset() and Grant().
+// may call it, but only one at a time may call reset() and grant().
 class PacketCredits {
  public:
   // Starts with `granted` packets, of which `taken` are already taken.
-  void Reset(uint32_t query, uint64_t granted, uint64_t taken = 0) {
+  void reset(uint32_t query, uint64_t granted, uint64_t taken = 0) {
     granted_[query] = std::max(granted, taken);
     left_[query].store(granted_[query] - taken, std::memory_order_relaxed);
     refused_[query].store(0, std::memory_order_relaxed);
   }
   // Sets how many packets may be taken in total; if more were taken already, none are left.
-  void Grant(uint32_t query, uint64_t granted) {
+  void grant(uint32_t query, uint64_t granted) {
     uint64_t left = left_[query].load(std::memory_order_relaxed), taken;
     do {
       taken = granted_[query] - left;
@@ -34,17 +34,17 @@ class PacketCredits {
     granted_[query] = std::max(granted, taken);
   }
   // Takes one packet. Returns how many were left before; at 0 it takes none.
-  uint64_t Take(uint32_t query) {
+  uint64_t take(uint32_t query) {
     uint64_t left = left_[query].load(std::memory_order_relaxed);
     while (left != 0 && !left_[query].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
     }
     return left;
   }
-  bool Exhausted(uint32_t query) const { return left(query) == 0; }
+  bool exhausted(uint32_t query) const { return left(query) == 0; }
   uint64_t left(uint32_t query) const { return left_[query].load(std::memory_order_relaxed); }
   uint64_t granted(uint32_t query) const { return granted_[query]; }
   // Counts a packet that found none left.
-  void Refuse(uint32_t query) { refused_[query].fetch_add(1, std::memory_order_relaxed); }
+  void refuse(uint32_t query) { refused_[query].fetch_add(1, std::memory_order_relaxed); }
   uint64_t refused(uint32_t query) const { return refused_[query].load(std::memory_order_relaxed); }
 
  private:
@@ -55,35 +55,35 @@ class PacketCredits {
 
 class QueryGate {
  public:
-  // `queries` (at most kMostQueries) are the query slots; the gate reads a slot once Add() names it. All arguments
+  // `queries` (at most kMostQueries) are the query slots; the gate reads a slot once add() names it. All arguments
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
-  // Lets the query have packets from now on. Its duration counts from StartClock(), or from now if that was called
+  // Lets the query have packets from now on. Its duration counts from start_clock(), or from now if that was called
   // before.
-  void Add(uint32_t query, int64_t now_ns);
+  void add(uint32_t query, int64_t now_ns);
   // Sets the packet time from which LIMIT durations count.
-  void StartClock(int64_t start_ns);
+  void start_clock(int64_t start_ns);
 
   // Bits of the queries that have not ended.
   uint64_t active() const { return active_; }
-  void End(uint64_t queries);
+  void end(uint64_t queries);
 
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   // The earliest packet time beyond the duration of an active query.
   int64_t next_deadline_ns() const { return next_deadline_ns_; }
   // Active queries whose duration is over at `time_ns`.
-  uint64_t ExpiredAt(int64_t time_ns) const;
+  uint64_t expired_at(int64_t time_ns) const;
 
   // Overrides the rate that the query asked for, from now on.
-  void SetSamplingRate(uint32_t query, double rate);
+  void set_sampling_rate(uint32_t query, double rate);
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
-  bool Admit(Packet* packet);
+  bool admit(Packet* packet);
   // Sets packet->queries and packet->to_side for a repeated view, and counts nothing: its packet was counted.
-  void AdmitView(Packet* packet) const;
+  void admit_view(Packet* packet) const;
   // Counts the packet as dropped for this reason for each active query whose match wants it.
-  void Refuse(const Packet& packet, Drop reason);
+  void refuse(const Packet& packet, Drop reason);
   // Active queries that want every packet, whatever it is, and others that want either all packets of a connection or
   // none.
   uint64_t unconditional() const { return active_ & unconditional_; }
@@ -91,12 +91,12 @@ class QueryGate {
   // True if there are active queries and each is one of those.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
   // Counts packets that are for these queries and need no decision.
-  void AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes);
+  void admit_unseen(uint64_t queries, uint64_t packets, uint64_t bytes);
 
   // Active queries that have received all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
   // Finds queries that other lanes have satisfied.
-  void LookAtCredits();
+  void look_at_credits();
 
  private:
   struct Query {
@@ -110,12 +110,12 @@ class QueryGate {
   };
   // Calls admit(query) for each active query whose match wants the packet; returns whether there is one.
   template <typename AdmitOne>
-  bool Match(Packet* packet, AdmitOne admit) const;
-  bool TakeCredit(uint32_t index, const Packet& packet);
-  bool Keeps(uint32_t index, const Packet& packet) const;
-  void AdmitTo(uint32_t index, Packet* packet);
-  void NoteConditions(uint32_t query, double rate);
-  void ChooseDeadline();
+  bool match(Packet* packet, AdmitOne admit) const;
+  bool take_credit(uint32_t index, const Packet& packet);
+  bool keeps(uint32_t index, const Packet& packet) const;
+  void admit_to(uint32_t index, Packet* packet);
+  void note_conditions(uint32_t query, double rate);
+  void choose_deadline();
 
   std::span<const QuerySpec> specs_;
   std::array<Query, kMostQueries> queries_ = {};

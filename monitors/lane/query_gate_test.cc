@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-ConnectionMatch ToPort(uint16_t port) { return ConnectionMatch({}, {*AddressPattern::Parse("", port)}); }
+ConnectionMatch to_port(uint16_t port) { return ConnectionMatch({}, {*AddressPattern::parse("", port)}); }
 
-Packet PacketTo(uint16_t port, uint64_t flow_hash = 1) {
+Packet packet_to(uint16_t port, uint64_t flow_hash = 1) {
   Packet packet;
   packet.flow_hash = flow_hash;
   packet.src_port = 50000;
@@ -20,25 +20,25 @@ Packet PacketTo(uint16_t port, uint64_t flow_hash = 1) {
   return packet;
 }
 
-void AddAll(const std::vector<QuerySpec>& queries, QueryGate* gate, PacketCredits* credits) {
+void add_all(const std::vector<QuerySpec>& queries, QueryGate* gate, PacketCredits* credits) {
   for (uint32_t i = 0; i < queries.size(); ++i) {
-    credits->Reset(i, queries[i].limit_packets.value_or(0));
-    gate->Add(i, 0);
+    credits->reset(i, queries[i].limit_packets.value_or(0));
+    gate->add(i, 0);
   }
 }
 
 TEST(QueryGateTest, EachQueryGetsWhatItWants) {
-  std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(443)}, {}};
+  std::vector<QuerySpec> queries = {{.match = to_port(80)}, {.match = to_port(443)}, {}};
   QueryAccounts accounts(3);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  Packet web = PacketTo(80), other = PacketTo(22);
+  add_all(queries, &gate, &credits);
+  Packet web = packet_to(80), other = packet_to(22);
   web.queries = other.queries = ~uint64_t{0};  // of a burst before
-  EXPECT_TRUE(gate.Admit(&web));
+  EXPECT_TRUE(gate.admit(&web));
   EXPECT_EQ(web.queries, 0b101u);
   EXPECT_EQ(web.to_side, ToSide::kDestination);
-  EXPECT_TRUE(gate.Admit(&other));
+  EXPECT_TRUE(gate.admit(&other));
   EXPECT_EQ(other.queries, 0b100u);
   EXPECT_EQ(other.to_side, ToSide::kUnknown);
   EXPECT_EQ(accounts[0].packets_in, 1u);
@@ -52,15 +52,15 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   uint64_t before = 1000;
   std::vector<bool> kept(1000, true);
   for (double rate : {0.5, 0.25}) {
-    gate.SetSamplingRate(0, rate);
+    gate.set_sampling_rate(0, rate);
     uint64_t now = 0;
     for (uint64_t hash = 0; hash < 1000; ++hash) {
-      Packet packet = PacketTo(80, hash);
-      gate.Admit(&packet);
+      Packet packet = packet_to(80, hash);
+      gate.admit(&packet);
       EXPECT_TRUE(packet.queries == 0 || kept[hash]) << hash;
       kept[hash] = packet.queries != 0;
       now += kept[hash];
@@ -74,22 +74,22 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
 
 // Switches match zeros in the far port's bits: no flow that is kept may lack one.
 TEST(QueryGateTest, ByPortARateKeepsOnlyFlowsThatSwitchesCopyAtIt) {
-  std::vector<QuerySpec> queries = {{.match = ToPort(80), .sampled_by_port = true}};
+  std::vector<QuerySpec> queries = {{.match = to_port(80), .sampled_by_port = true}};
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   for (int bits = 1; bits <= kPortBits; ++bits) {
     for (double share : {1.0, 0.6}) {
-      gate.SetSamplingRate(0, share / (1 << bits));
+      gate.set_sampling_rate(0, share / (1 << bits));
       int kept = 0;
       for (int port = 32768; port < 61000; ++port) {
-        Packet there = PacketTo(80, static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15);
+        Packet there = packet_to(80, static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15);
         there.src_port = static_cast<uint16_t>(port);
         Packet back = there;
         std::swap(back.src_port, back.dst_port);
-        gate.Admit(&there);
-        gate.Admit(&back);
+        gate.admit(&there);
+        gate.admit(&back);
         ASSERT_EQ(there.queries, back.queries) << port << ": both directions or none";
         if (there.queries == 0) continue;
         ++kept;
@@ -113,24 +113,24 @@ TEST(QueryGateTest, ByPortALowerRateKeepsASubset) {
 }
 
 TEST(QueryGateTest, NobodyWantsIt) {
-  std::vector<QuerySpec> queries = {{.match = ToPort(80)}};
+  std::vector<QuerySpec> queries = {{.match = to_port(80)}};
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  Packet packet = PacketTo(22);
-  EXPECT_FALSE(gate.Admit(&packet));
+  add_all(queries, &gate, &credits);
+  Packet packet = packet_to(22);
+  EXPECT_FALSE(gate.admit(&packet));
   EXPECT_EQ(packet.queries, 0u);
 }
 
 TEST(QueryGateTest, QueriesThatDisagreeOnTheServerGiveNoHint) {
-  std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(50000)}};
+  std::vector<QuerySpec> queries = {{.match = to_port(80)}, {.match = to_port(50000)}};
   QueryAccounts accounts(2);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  Packet packet = PacketTo(80);
-  gate.Admit(&packet);
+  add_all(queries, &gate, &credits);
+  Packet packet = packet_to(80);
+  gate.admit(&packet);
   EXPECT_EQ(packet.queries, 0b11u);
   EXPECT_EQ(packet.to_side, ToSide::kUnknown);
 }
@@ -140,15 +140,15 @@ TEST(QueryGateTest, SamplingKeepsFlowsAndLowerRatesKeepSubsets) {
   QueryAccounts accounts(3);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   constexpr uint64_t kFlows = 20000;
   FlowHasher hasher({1, 2});
   for (uint16_t round = 0; round < 2; ++round) {
     for (uint64_t flow = 0; flow < kFlows; ++flow) {
       FlowKey key;
       key.src_port = static_cast<uint16_t>(flow);
-      Packet packet = PacketTo(80, hasher.hash(key));
-      gate.Admit(&packet);
+      Packet packet = packet_to(80, hasher.hash(key));
+      gate.admit(&packet);
       ASSERT_NE(packet.queries & 1, 0u);
       ASSERT_TRUE((packet.queries & 4) == 0 || (packet.queries & 2) != 0);
     }
@@ -168,15 +168,15 @@ TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
   QueryAccounts accounts(2);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   for (int i = 0; i < 5; ++i) {
-    Packet packet = PacketTo(80);
-    gate.Admit(&packet);
+    Packet packet = packet_to(80);
+    gate.admit(&packet);
     EXPECT_EQ(packet.queries, i < 3 ? 0b11u : 0b10u);
     EXPECT_EQ(gate.satisfied(), i < 2 ? 0u : 1u);
   }
   EXPECT_EQ(accounts[0].packets_in, 3u);
-  gate.End(gate.satisfied());
+  gate.end(gate.satisfied());
   EXPECT_EQ(gate.active(), 0b10u);
   EXPECT_EQ(gate.satisfied(), 0u);
 }
@@ -186,34 +186,34 @@ TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndTellsWhatItMissed) {
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   auto admit = [&gate](int packets) {
     int had = 0;
     for (int i = 0; i < packets; ++i) {
-      Packet packet = PacketTo(80);
-      gate.Admit(&packet);
+      Packet packet = packet_to(80);
+      gate.admit(&packet);
       had += packet.queries != 0;
     }
     return had;
   };
   EXPECT_EQ(admit(5), 3);
-  gate.LookAtCredits();
+  gate.look_at_credits();
   EXPECT_EQ(gate.satisfied(), 0u) << "it has not ended";
   EXPECT_EQ(credits.refused(0), 2u);
   EXPECT_EQ(accounts[0].packets_in, 3u) << "it may have been the end";
-  credits.Grant(0, 7);
+  credits.grant(0, 7);
   EXPECT_EQ(admit(1), 1);
   EXPECT_EQ(accounts[0].packets_in, 6u);
-  EXPECT_EQ(accounts[0].dropped[IndexOf(Drop::kNoCredit)], 2u);
+  EXPECT_EQ(accounts[0].dropped[index_of(Drop::kNoCredit)], 2u);
   EXPECT_EQ(admit(1), 1);
   EXPECT_EQ(accounts[0].packets_in, 7u);
   EXPECT_EQ(accounts[0].bytes_in, 700u);
-  EXPECT_EQ(accounts[0].dropped[IndexOf(Drop::kNoCredit)], 2u) << "told once";
+  EXPECT_EQ(accounts[0].dropped[index_of(Drop::kNoCredit)], 2u) << "told once";
   EXPECT_TRUE(accounts[0].balanced());
-  credits.Grant(0, 0);
+  credits.grant(0, 0);
   EXPECT_EQ(credits.granted(0), 5u) << "what was not taken is given back";
   EXPECT_EQ(admit(4), 0);
-  credits.Grant(0, 6);
+  credits.grant(0, 6);
   EXPECT_EQ(admit(4), 1);
   EXPECT_EQ(accounts[0].packets_out, 6u);
 }
@@ -223,11 +223,11 @@ TEST(QueryGateTest, TheLimitCountsAfterSampling) {
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   for (uint64_t flow = 0; gate.satisfied() == 0; ++flow) {
     ASSERT_LT(flow, 10000u);
-    Packet packet = PacketTo(80, flow * 0x9e3779b97f4a7c15);
-    gate.Admit(&packet);
+    Packet packet = packet_to(80, flow * 0x9e3779b97f4a7c15);
+    gate.admit(&packet);
   }
   EXPECT_EQ(accounts[0].packets_out, 5u);
   EXPECT_GT(accounts[0].packets_in, 5u);
@@ -239,14 +239,14 @@ TEST(QueryGateTest, Durations) {
   QueryAccounts accounts(3);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  gate.StartClock(100 * kSecond);
+  add_all(queries, &gate, &credits);
+  gate.start_clock(100 * kSecond);
   EXPECT_EQ(gate.next_deadline_ns(), 105 * kSecond);
-  EXPECT_EQ(gate.ExpiredAt(105 * kSecond - 1), 0u);
-  EXPECT_EQ(gate.ExpiredAt(105 * kSecond), 0b10u);
-  gate.End(0b10);
+  EXPECT_EQ(gate.expired_at(105 * kSecond - 1), 0u);
+  EXPECT_EQ(gate.expired_at(105 * kSecond), 0b10u);
+  gate.end(0b10);
   EXPECT_EQ(gate.next_deadline_ns(), 110 * kSecond);
-  gate.End(0b01);
+  gate.end(0b01);
   EXPECT_EQ(gate.next_deadline_ns(), INT64_MAX);
   EXPECT_EQ(gate.active(), 0b100u);
 }
@@ -256,8 +256,8 @@ TEST(QueryGateTest, AnEndlessDurationDoesNotOverflow) {
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  gate.StartClock(1'700'000'000 * kSecond);
+  add_all(queries, &gate, &credits);
+  gate.start_clock(1'700'000'000 * kSecond);
   EXPECT_EQ(gate.next_deadline_ns(), INT64_MAX);
 }
 
@@ -266,9 +266,9 @@ TEST(QueryGateTest, SixtyFourQueries) {
   QueryAccounts accounts(kMostQueries);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
-  Packet packet = PacketTo(80);
-  gate.Admit(&packet);
+  add_all(queries, &gate, &credits);
+  Packet packet = packet_to(80);
+  gate.admit(&packet);
   EXPECT_EQ(packet.queries, ~uint64_t{0});
 }
 
@@ -277,11 +277,11 @@ TEST(QueryGateTest, AQueryIsUnconditionalWhileItWantsEveryPacket) {
   QueryAccounts accounts(1);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
-  AddAll(queries, &gate, &credits);
+  add_all(queries, &gate, &credits);
   EXPECT_EQ(gate.unconditional(), 1u);
-  gate.SetSamplingRate(0, 0.5);
+  gate.set_sampling_rate(0, 0.5);
   EXPECT_EQ(gate.unconditional(), 0u);
-  gate.SetSamplingRate(0, 1);
+  gate.set_sampling_rate(0, 1);
   EXPECT_EQ(gate.unconditional(), 1u);
 }
 

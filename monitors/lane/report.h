@@ -13,16 +13,16 @@
 namespace tapline {
 
 // Omits reasons that did not occur, and slots without a query. `tap_accounts` has one account per tap.
-v1::RunAccounting AccountingOf(const LaneAccounting& lane, std::span<const Tap> taps,
-                               std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
-                               const QueryAccounts& accounts);
+v1::RunAccounting accounting_of(const LaneAccounting& lane, std::span<const Tap> taps,
+                                std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
+                                const QueryAccounts& accounts);
 
 // One entry of "queries".
-v1::QueryAccounting QueryAccountingOf(const QuerySpec& query, const Accounting& account);
+v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting& account);
 
 // A summary of a few lines.
-std::string AccountingSummary(const LaneAccounting& lane, std::span<const Tap> taps,
-                              std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
-                              const QueryAccounts& accounts);
+std::string accounting_summary(const LaneAccounting& lane, std::span<const Tap> taps,
+                               std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
+                               const QueryAccounts& accounts);
 
 }  // namespace tapline

@@ -4,7 +4,7 @@
 
 namespace tapline {
 
-void SamplingLimit::Observe(int64_t now_ns, double fill, uint64_t refused) {
+void SamplingLimit::observe(int64_t now_ns, double fill, uint64_t refused) {
   bool refuses = refused != refused_;
   refused_ = refused;
   if (fill < kFull && !refuses) not_full_at_ns_ = now_ns;

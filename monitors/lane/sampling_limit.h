@@ -17,7 +17,7 @@ class SamplingLimit {
 
   // Records the state of the output at `now_ns` (monotonic): the share of its room that is taken, and how many batches
   // it has refused since the start. Must be called several times a second.
-  void Observe(int64_t now_ns, double fill, uint64_t refused);
+  void observe(int64_t now_ns, double fill, uint64_t refused);
 
   // kLowest to 1.
   double rate() const { return rate_; }

@@ -12,11 +12,11 @@ constexpr int64_t kMs = 1'000'000;
 class SamplingLimitTest : public testing::Test {
  protected:
   // Holds the fill for a while, observed ten times a second, with refusals if it exceeds 1.
-  void For(int64_t milliseconds, double fill) {
+  void run_for(int64_t milliseconds, double fill) {
     for (int64_t until_ns = now_ns_ + milliseconds * kMs; now_ns_ < until_ns;) {
       now_ns_ += 100 * kMs;
       refused_ += fill > 1;
-      limit_.Observe(now_ns_, fill, refused_);
+      limit_.observe(now_ns_, fill, refused_);
     }
   }
   SamplingLimit limit_;
@@ -25,50 +25,50 @@ class SamplingLimitTest : public testing::Test {
 };
 
 TEST_F(SamplingLimitTest, IsOneWhileThereIsRoom) {
-  For(60'000, 0.4);
+  run_for(60'000, 0.4);
   EXPECT_EQ(limit_.rate(), 1);
 }
 
 TEST_F(SamplingLimitTest, HalvesOnceItHasBeenFullForAWhile) {
-  For(400, 0.9);
+  run_for(400, 0.9);
   EXPECT_EQ(limit_.rate(), 1) << "a burst is no reason";
-  For(100, 0.1);
-  For(400, 0.9);
+  run_for(100, 0.1);
+  run_for(400, 0.9);
   EXPECT_EQ(limit_.rate(), 1);
-  For(200, 0.9);
+  run_for(200, 0.9);
   EXPECT_EQ(limit_.rate(), 0.5);
-  For(300, 0.9);
+  run_for(300, 0.9);
   EXPECT_EQ(limit_.rate(), 0.5) << "the first step must have had time to show";
-  For(200, 0.9);
+  run_for(200, 0.9);
   EXPECT_EQ(limit_.rate(), 0.25);
 }
 
 TEST_F(SamplingLimitTest, FallsToTheLowestAndNoFurther) {
-  For(60'000, 1.1);
+  run_for(60'000, 1.1);
   EXPECT_EQ(limit_.rate(), SamplingLimit::kLowest);
 }
 
 TEST_F(SamplingLimitTest, RefusalsCountWhateverTheFill) {
-  for (int i = 0; i < 7; ++i) limit_.Observe(now_ns_ += 100 * kMs, 0.0, ++refused_);
+  for (int i = 0; i < 7; ++i) limit_.observe(now_ns_ += 100 * kMs, 0.0, ++refused_);
   EXPECT_EQ(limit_.rate(), 0.5);
 }
 
 TEST_F(SamplingLimitTest, RisesTenTimesAsSlowly) {
-  For(2'000, 0.9);
+  run_for(2'000, 0.9);
   double fallen = limit_.rate();
   EXPECT_LT(fallen, 0.2);
-  For(4'000, 0.0);
+  run_for(4'000, 0.0);
   EXPECT_EQ(limit_.rate(), fallen);
-  For(2'000, 0.0);
+  run_for(2'000, 0.0);
   EXPECT_EQ(limit_.rate(), 2 * fallen);
-  For(60'000, 0.0);
+  run_for(60'000, 0.0);
   EXPECT_EQ(limit_.rate(), 1);
 }
 
 TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
-  For(2'000, 0.9);
+  run_for(2'000, 0.9);
   double fallen = limit_.rate();
-  For(60'000, 0.3);
+  run_for(60'000, 0.3);
   EXPECT_EQ(limit_.rate(), fallen);
 }
 
@@ -82,7 +82,7 @@ TEST_F(SamplingLimitTest, SettlesBelowWhatCanBeTaken) {
     if (queued > 2) ++refused_, refused_late += tenth > 600;
     queued = std::min(std::max(queued, 0.0), 2.0);
     double before = limit_.rate();
-    limit_.Observe(now_ns_ += 100 * kMs, queued / 2, refused_);
+    limit_.observe(now_ns_ += 100 * kMs, queued / 2, refused_);
     steps_late += tenth > 600 && limit_.rate() != before;
     if (tenth > 600) rates.push_back(limit_.rate());
   }

@@ -24,24 +24,24 @@ class SpscRing {
       : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
 
   // Producer: how many entries can be pushed; at least `wanted` if that many can.
-  uint32_t Room(uint32_t wanted) {
+  uint32_t room(uint32_t wanted) {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
   }
-  // Producer: the copy may be changed until it is published. REQUIRES Room(1) >= 1.
-  Entry& Push(const Entry& entry) { return entries_[next_++ & mask_] = entry; }
-  void Publish() { tail_.store(next_, std::memory_order_release); }
+  // Producer: the copy may be changed until it is published. REQUIRES room(1) >= 1.
+  Entry& push(const Entry& entry) { return entries_[next_++ & mask_] = entry; }
+  void publish() { tail_.store(next_, std::memory_order_release); }
   // Producer: entries pushed so far, modulo 2^32.
   uint32_t pushed() const { return next_; }
 
   // Consumer: the next contiguous entries, at most `most`.
-  std::span<Entry> Readable(uint32_t most) {
+  std::span<Entry> readable(uint32_t most) {
     if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
     const uint32_t at = first_ & mask_;
     return {&entries_[at], std::min({tail_seen_ - first_, mask_ + 1 - at, most})};
   }
   // Consumer: gives the first `count` entries back to the producer.
-  void Pop(uint32_t count) {
+  void pop(uint32_t count) {
     first_ += count;
     head_.store(first_, std::memory_order_release);
   }
@@ -51,7 +51,7 @@ class SpscRing {
   // Any thread: roughly how many entries wait.
   uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
   // Producer: true once everything published has been popped.
-  bool Drained() const { return head_.load(std::memory_order_acquire) == next_; }
+  bool drained() const { return head_.load(std::memory_order_acquire) == next_; }
   uint32_t capacity() const { return mask_ + 1; }
 
  private:

@@ -44,12 +44,12 @@ class Worker {
   // Stops the thread, even without kFinish.
   ~Worker();
 
-  void Start();
+  void start();
   // Waits until kFinish has been executed.
-  void Join();
+  void join();
 
   // Dispatcher: the slots of these queries will be reused. Must precede kAdd.
-  void Forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
+  void forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
   // The dispatcher's ends of the rings.
   SpscRing<Packet>& packets() { return packets_; }
   SpscRing<WorkerCommand>& commands() { return commands_; }
@@ -62,18 +62,18 @@ class Worker {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // True if the worker takes no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // The first failure, or that of Finish().
+  // The first failure, or that of finish().
   Status status() const;
 
  private:
-  void Run();
-  size_t Step();
-  size_t Parse();
-  void ReleaseBuffers(std::span<const Packet> packets);
-  bool Obey(const WorkerCommand& command);
-  void SetDone();
-  void LookAtOutput(int64_t now_ns);
-  void Fail(const Status& status);
+  void run();
+  size_t step();
+  size_t parse();
+  void release_buffers(std::span<const Packet> packets);
+  bool execute(const WorkerCommand& command);
+  void set_done();
+  void look_at_output(int64_t now_ns);
+  void fail(const Status& status);
 
   ParserUnit* unit_;
   PacketSource* source_;

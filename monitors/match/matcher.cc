@@ -14,14 +14,14 @@ namespace {
 constexpr int kMappedBits = 128;
 constexpr int kV4MappedOffsetBits = 96;
 
-std::optional<int> ParseLength(std::string_view text, int most) {
+std::optional<int> parse_length(std::string_view text, int most) {
   int length = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size() || length < 0 || length > most) return std::nullopt;
   return length;
 }
 
-void SetMask(int bits, uint64_t mask[2]) {
+void set_mask(int bits, uint64_t mask[2]) {
   std::array<uint8_t, kMappedBits / 8> bytes = {};
   for (int bit = 0; bit < bits; ++bit) bytes[bit / 8] |= static_cast<uint8_t>(0x80 >> bit % 8);
   std::memcpy(mask, bytes.data(), bytes.size());
@@ -29,11 +29,11 @@ void SetMask(int bits, uint64_t mask[2]) {
 
 }  // namespace
 
-std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uint16_t port) {
-  return Parse(prefix, port, port);
+std::optional<AddressPattern> AddressPattern::parse(std::string_view prefix, uint16_t port) {
+  return parse(prefix, port, port);
 }
 
-std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uint16_t first_port, uint16_t last_port) {
+std::optional<AddressPattern> AddressPattern::parse(std::string_view prefix, uint16_t first_port, uint16_t last_port) {
   AddressPattern pattern;
   pattern.port_ = first_port;
   pattern.last_port_ = last_port;
@@ -52,16 +52,16 @@ std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uin
   }
   int family_offset = pattern.v4_ ? kV4MappedOffsetBits : 0;
   int most = kMappedBits - family_offset;
-  auto length = slash == std::string_view::npos ? most : ParseLength(prefix.substr(slash + 1), most);
+  auto length = slash == std::string_view::npos ? most : parse_length(prefix.substr(slash + 1), most);
   if (!length) return std::nullopt;
-  SetMask(family_offset + *length, pattern.mask_);
+  set_mask(family_offset + *length, pattern.mask_);
   std::memcpy(pattern.value_, address.mapped().data(), sizeof pattern.value_);
   for (int i = 0; i < 2; ++i) pattern.value_[i] &= pattern.mask_[i];
   pattern.any_address_ = false;
   return pattern;
 }
 
-bool AddressPattern::CoversAddress(const IpAddress& address) const {
+bool AddressPattern::covers_address(const IpAddress& address) const {
   uint64_t words[2];
   std::memcpy(words, address.mapped().data(), sizeof words);
   bool inside = ((words[0] & mask_[0]) ^ value_[0]) == 0 && ((words[1] & mask_[1]) ^ value_[1]) == 0;
@@ -69,46 +69,47 @@ bool AddressPattern::CoversAddress(const IpAddress& address) const {
   return inside && (v4_ || !address.is_v4());
 }
 
-bool ConnectionMatch::AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port) {
+bool ConnectionMatch::any_covers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port) {
   if (patterns.empty()) return true;
   for (const AddressPattern& pattern : patterns) {
-    if (pattern.Covers(address, port)) return true;
+    if (pattern.covers(address, port)) return true;
   }
   return false;
 }
 
 namespace {
 
-bool AnyIs(const std::vector<uint32_t>& wanted, uint32_t value) {
+bool any_is(const std::vector<uint32_t>& wanted, uint32_t value) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
 }
 
 }  // namespace
 
-ConnectionMatch::Answer ConnectionMatch::Ask(const Packet& packet) const {
-  const Answer answer = AskOwn(packet);
+ConnectionMatch::Answer ConnectionMatch::ask(const Packet& packet) const {
+  const Answer answer = ask_own(packet);
   for (const ConnectionMatch& other : except_) {
-    if (answer.wanted && other.Ask(packet).wanted) return {false, ToSide::kUnknown};
+    if (answer.wanted && other.ask(packet).wanted) return {false, ToSide::kUnknown};
   }
   return answer;
 }
 
-ConnectionMatch::Answer ConnectionMatch::AskOwn(const Packet& packet) const {
-  if (!AnyIs(vlans_, packet.vlan[0]) || !AnyIs(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
-  return AskEnds({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
+ConnectionMatch::Answer ConnectionMatch::ask_own(const Packet& packet) const {
+  if (!any_is(vlans_, packet.vlan[0]) || !any_is(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
+  return ask_ends({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
 }
 
-ConnectionMatch::Answer ConnectionMatch::AskEnds(const End& source, const End& destination) const {
+ConnectionMatch::Answer ConnectionMatch::ask_ends(const End& source, const End& destination) const {
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
-  bool forward = AnyCovers(to_, destination.address, destination.port) && AnyCovers(from_, source.address, source.port);
+  bool forward =
+      any_covers(to_, destination.address, destination.port) && any_covers(from_, source.address, source.port);
   bool backward =
-      AnyCovers(to_, source.address, source.port) && AnyCovers(from_, destination.address, destination.port);
+      any_covers(to_, source.address, source.port) && any_covers(from_, destination.address, destination.port);
   if (forward == backward) return {forward, ToSide::kUnknown};
   return {true, forward ? ToSide::kDestination : ToSide::kSource};
 }
 
-uint16_t ConnectionMatch::FarPort(const End& source, const End& destination) const {
-  switch (AskEnds(source, destination).to_side) {
+uint16_t ConnectionMatch::far_port(const End& source, const End& destination) const {
+  switch (ask_ends(source, destination).to_side) {
     case ToSide::kDestination:
       return source.port;
     case ToSide::kSource:

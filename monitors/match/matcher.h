@@ -18,16 +18,16 @@ class AddressPattern {
   AddressPattern() = default;
   // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
   // ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
-  static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t port);
+  static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t port);
   // The same with a range of ports; first 0 is any port. REQUIRES: first <= last.
-  static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
+  static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
 
-  bool Covers(const IpAddress& address, uint16_t port) const {
-    return (port_ == 0 || (port_ <= port && port <= last_port_)) && (any_address_ || CoversAddress(address));
+  bool covers(const IpAddress& address, uint16_t port) const {
+    return (port_ == 0 || (port_ <= port && port <= last_port_)) && (any_address_ || covers_address(address));
   }
 
  private:
-  bool CoversAddress(const IpAddress& address) const;
+  bool covers_address(const IpAddress& address) const;
 
   bool any_address_ = true;
   bool v4_ = false;
@@ -46,20 +46,20 @@ class ConnectionMatch {
       : from_(std::move(from)), to_(std::move(to)) {}
 
   // In addition, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
-  void Restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
+  void restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
     vlans_ = std::move(vlans);
     tenants_ = std::move(tenants);
   }
 
   // Excludes connections that match `other`.
-  void Except(ConnectionMatch other) { except_.push_back(std::move(other)); }
+  void except(ConnectionMatch other) { except_.push_back(std::move(other)); }
 
   struct Answer {
     bool wanted;
     // Unknown if the packet matches both ways round.
     ToSide to_side;
   };
-  Answer Ask(const Packet& packet) const;
+  Answer ask(const Packet& packet) const;
 
   // One end of a connection.
   struct End {
@@ -67,17 +67,17 @@ class ConnectionMatch {
     uint16_t port;
   };
   // The port of the end that is not TO's. If a connection matches both ways round, the same port for both directions.
-  uint16_t FarPort(const End& source, const End& destination) const;
+  uint16_t far_port(const End& source, const End& destination) const;
   // True if it wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty();
   }
 
  private:
-  Answer AskOwn(const Packet& packet) const;
+  Answer ask_own(const Packet& packet) const;
   // Matches addresses and ports alone.
-  Answer AskEnds(const End& source, const End& destination) const;
-  static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
+  Answer ask_ends(const End& source, const End& destination) const;
+  static bool any_covers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;
   std::vector<AddressPattern> to_;

@@ -8,51 +8,51 @@
 namespace tapline {
 namespace {
 
-IpAddress Ip(const char* text) {
+IpAddress ip(const char* text) {
   uint8_t bytes[16];
   if (inet_pton(AF_INET, text, bytes) == 1) return IpAddress::v4(bytes);
   EXPECT_EQ(inet_pton(AF_INET6, text, bytes), 1) << text;
   return IpAddress::v6(bytes);
 }
 
-Packet Between(const char* src, uint16_t src_port, const char* dst, uint16_t dst_port) {
+Packet between(const char* src, uint16_t src_port, const char* dst, uint16_t dst_port) {
   Packet packet;
-  packet.src_ip = Ip(src);
+  packet.src_ip = ip(src);
   packet.src_port = src_port;
-  packet.dst_ip = Ip(dst);
+  packet.dst_ip = ip(dst);
   packet.dst_port = dst_port;
   return packet;
 }
 
-AddressPattern Pattern(const char* prefix, uint16_t port = 0) { return *AddressPattern::Parse(prefix, port); }
+AddressPattern pattern(const char* prefix, uint16_t port = 0) { return *AddressPattern::parse(prefix, port); }
 
 TEST(AddressPatternTest, PrefixesOfBothFamilies) {
-  EXPECT_TRUE(Pattern("10.1.0.0/16").Covers(Ip("10.1.255.3"), 80));
-  EXPECT_FALSE(Pattern("10.1.0.0/16").Covers(Ip("10.2.0.0"), 80));
-  EXPECT_TRUE(Pattern("10.1.2.3").Covers(Ip("10.1.2.3"), 80));
-  EXPECT_FALSE(Pattern("10.1.2.3").Covers(Ip("10.1.2.2"), 80));
-  EXPECT_TRUE(Pattern("10.1.2.3/8").Covers(Ip("10.200.0.1"), 80)) << "bits beyond the prefix are ignored";
-  EXPECT_TRUE(Pattern("2001:db8::/33").Covers(Ip("2001:db8:7fff::1"), 80));
-  EXPECT_FALSE(Pattern("2001:db8::/33").Covers(Ip("2001:db8:8000::1"), 80));
+  EXPECT_TRUE(pattern("10.1.0.0/16").covers(ip("10.1.255.3"), 80));
+  EXPECT_FALSE(pattern("10.1.0.0/16").covers(ip("10.2.0.0"), 80));
+  EXPECT_TRUE(pattern("10.1.2.3").covers(ip("10.1.2.3"), 80));
+  EXPECT_FALSE(pattern("10.1.2.3").covers(ip("10.1.2.2"), 80));
+  EXPECT_TRUE(pattern("10.1.2.3/8").covers(ip("10.200.0.1"), 80)) << "bits beyond the prefix are ignored";
+  EXPECT_TRUE(pattern("2001:db8::/33").covers(ip("2001:db8:7fff::1"), 80));
+  EXPECT_FALSE(pattern("2001:db8::/33").covers(ip("2001:db8:8000::1"), 80));
 }
 
 TEST(AddressPatternTest, WholeFamiliesAreNotEachOther) {
-  EXPECT_TRUE(Pattern("0.0.0.0/0").Covers(Ip("1.2.3.4"), 1));
-  EXPECT_FALSE(Pattern("0.0.0.0/0").Covers(Ip("::1"), 1));
-  EXPECT_TRUE(Pattern("::/0").Covers(Ip("2001:db8::1"), 1));
-  EXPECT_FALSE(Pattern("::/0").Covers(Ip("1.2.3.4"), 1));
-  EXPECT_TRUE(Pattern("").Covers(Ip("1.2.3.4"), 1));
-  EXPECT_TRUE(Pattern("").Covers(Ip("::1"), 1));
+  EXPECT_TRUE(pattern("0.0.0.0/0").covers(ip("1.2.3.4"), 1));
+  EXPECT_FALSE(pattern("0.0.0.0/0").covers(ip("::1"), 1));
+  EXPECT_TRUE(pattern("::/0").covers(ip("2001:db8::1"), 1));
+  EXPECT_FALSE(pattern("::/0").covers(ip("1.2.3.4"), 1));
+  EXPECT_TRUE(pattern("").covers(ip("1.2.3.4"), 1));
+  EXPECT_TRUE(pattern("").covers(ip("::1"), 1));
 }
 
 TEST(AddressPatternTest, Ports) {
-  EXPECT_TRUE(Pattern("", 80).Covers(Ip("1.2.3.4"), 80));
-  EXPECT_FALSE(Pattern("", 80).Covers(Ip("1.2.3.4"), 81));
+  EXPECT_TRUE(pattern("", 80).covers(ip("1.2.3.4"), 80));
+  EXPECT_FALSE(pattern("", 80).covers(ip("1.2.3.4"), 81));
 }
 
 TEST(AddressPatternTest, WhatIsNoAddress) {
   for (const char* text : {"h1", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8x", "::/129", "*"}) {
-    EXPECT_FALSE(AddressPattern::Parse(text, 0)) << text;
+    EXPECT_FALSE(AddressPattern::parse(text, 0)) << text;
   }
 }
 
@@ -67,85 +67,85 @@ TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
                   network & 255, length);
     uint32_t in_network_order = htonl(address);
     bool same = length == 0 || (network ^ address) >> (32 - length) == 0;
-    ASSERT_EQ(Pattern(text).Covers(IpAddress::v4(reinterpret_cast<uint8_t*>(&in_network_order)), 0), same) << text;
+    ASSERT_EQ(pattern(text).covers(IpAddress::v4(reinterpret_cast<uint8_t*>(&in_network_order)), 0), same) << text;
   }
 }
 
 TEST(ConnectionMatchTest, EmptyIsEverythingWithoutAHint) {
-  auto answer = ConnectionMatch().Ask(Between("1.1.1.1", 5, "2.2.2.2", 80));
+  auto answer = ConnectionMatch().ask(between("1.1.1.1", 5, "2.2.2.2", 80));
   EXPECT_TRUE(answer.wanted);
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, BothDirectionsOfAConnection) {
-  ConnectionMatch match({Pattern("10.0.0.0/8")}, {Pattern("2.2.2.2", 80)});
-  auto there = match.Ask(Between("10.1.1.1", 5, "2.2.2.2", 80));
+  ConnectionMatch match({pattern("10.0.0.0/8")}, {pattern("2.2.2.2", 80)});
+  auto there = match.ask(between("10.1.1.1", 5, "2.2.2.2", 80));
   EXPECT_TRUE(there.wanted);
   EXPECT_EQ(there.to_side, ToSide::kDestination);
-  auto back = match.Ask(Between("2.2.2.2", 80, "10.1.1.1", 5));
+  auto back = match.ask(between("2.2.2.2", 80, "10.1.1.1", 5));
   EXPECT_TRUE(back.wanted);
   EXPECT_EQ(back.to_side, ToSide::kSource);
-  EXPECT_FALSE(match.Ask(Between("2.2.2.2", 80, "11.1.1.1", 5)).wanted);
-  EXPECT_FALSE(match.Ask(Between("10.1.1.1", 80, "2.2.2.2", 5)).wanted) << "the port belongs to the TO side";
+  EXPECT_FALSE(match.ask(between("2.2.2.2", 80, "11.1.1.1", 5)).wanted);
+  EXPECT_FALSE(match.ask(between("10.1.1.1", 80, "2.2.2.2", 5)).wanted) << "the port belongs to the TO side";
 }
 
 TEST(ConnectionMatchTest, OneListAlone) {
-  ConnectionMatch from({Pattern("10.0.0.1")}, {});
-  EXPECT_EQ(from.Ask(Between("10.0.0.1", 5, "2.2.2.2", 80)).to_side, ToSide::kDestination);
-  EXPECT_EQ(from.Ask(Between("2.2.2.2", 80, "10.0.0.1", 5)).to_side, ToSide::kSource);
-  ConnectionMatch to({}, {Pattern("", 80)});
-  EXPECT_TRUE(to.Ask(Between("2.2.2.2", 80, "10.0.0.1", 5)).wanted);
-  EXPECT_FALSE(to.Ask(Between("2.2.2.2", 81, "10.0.0.1", 5)).wanted);
+  ConnectionMatch from({pattern("10.0.0.1")}, {});
+  EXPECT_EQ(from.ask(between("10.0.0.1", 5, "2.2.2.2", 80)).to_side, ToSide::kDestination);
+  EXPECT_EQ(from.ask(between("2.2.2.2", 80, "10.0.0.1", 5)).to_side, ToSide::kSource);
+  ConnectionMatch to({}, {pattern("", 80)});
+  EXPECT_TRUE(to.ask(between("2.2.2.2", 80, "10.0.0.1", 5)).wanted);
+  EXPECT_FALSE(to.ask(between("2.2.2.2", 81, "10.0.0.1", 5)).wanted);
 }
 
 TEST(ConnectionMatchTest, FittingBothWaysGivesNoHint) {
-  ConnectionMatch match({}, {Pattern("", 80)});
-  auto answer = match.Ask(Between("10.0.0.1", 80, "10.0.0.2", 80));
+  ConnectionMatch match({}, {pattern("", 80)});
+  auto answer = match.ask(between("10.0.0.1", 80, "10.0.0.2", 80));
   EXPECT_TRUE(answer.wanted);
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, PortsOfARange) {
-  ConnectionMatch match({}, {*AddressPattern::Parse("10.0.0.0/8", 8000, 8099)});
-  for (uint16_t port : {8000, 8042, 8099}) EXPECT_TRUE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
-  for (uint16_t port : {7999, 8100}) EXPECT_FALSE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+  ConnectionMatch match({}, {*AddressPattern::parse("10.0.0.0/8", 8000, 8099)});
+  for (uint16_t port : {8000, 8042, 8099}) EXPECT_TRUE(match.ask(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+  for (uint16_t port : {7999, 8100}) EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
 }
 
 TEST(ConnectionMatchTest, VlansAndTenants) {
-  ConnectionMatch match({}, {Pattern("", 80)});
-  match.Restrict({100, 200}, {5001});
-  Packet packet = Between("1.1.1.1", 5, "10.0.0.1", 80);
-  EXPECT_FALSE(match.Ask(packet).wanted);
+  ConnectionMatch match({}, {pattern("", 80)});
+  match.restrict({100, 200}, {5001});
+  Packet packet = between("1.1.1.1", 5, "10.0.0.1", 80);
+  EXPECT_FALSE(match.ask(packet).wanted);
   packet.vlan_tags = 1;
   packet.vlan[0] = 200;
-  EXPECT_FALSE(match.Ask(packet).wanted);
+  EXPECT_FALSE(match.ask(packet).wanted);
   packet.network_id = 5001;
-  EXPECT_TRUE(match.Ask(packet).wanted);
+  EXPECT_TRUE(match.ask(packet).wanted);
   packet.vlan[0] = 300;
-  EXPECT_FALSE(match.Ask(packet).wanted);
+  EXPECT_FALSE(match.ask(packet).wanted);
   ConnectionMatch all;
   EXPECT_TRUE(all.wants_all());
-  all.Restrict({100}, {});
+  all.restrict({100}, {});
   EXPECT_FALSE(all.wants_all());
 }
 
 TEST(ConnectionMatchTest, WhatAnotherHasIsLeftOutWhicheverWayRound) {
-  ConnectionMatch match({}, {Pattern("10.1.0.2", 0)});
-  match.Except(ConnectionMatch({}, {Pattern("10.0.0.2", 0)}));
-  EXPECT_FALSE(match.Ask(Between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
-  EXPECT_FALSE(match.Ask(Between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
-  EXPECT_FALSE(match.Ask(Between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "is nobody's here";
-  EXPECT_EQ(match.Ask(Between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
+  ConnectionMatch match({}, {pattern("10.1.0.2", 0)});
+  match.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
+  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
+  EXPECT_FALSE(match.ask(between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
+  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "is nobody's here";
+  EXPECT_EQ(match.ask(between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
   ConnectionMatch all;
-  all.Except(ConnectionMatch({}, {Pattern("10.0.0.2", 0)}));
+  all.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
   EXPECT_FALSE(all.wants_all());
 }
 
 TEST(ConnectionMatchTest, AnyOfSeveral) {
-  ConnectionMatch match({}, {Pattern("10.0.0.1", 80), Pattern("2001:db8::/32", 3306)});
-  EXPECT_TRUE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);
-  EXPECT_TRUE(match.Ask(Between("2001:db8::7", 3306, "fe80::1", 5)).wanted);
-  EXPECT_FALSE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
+  ConnectionMatch match({}, {pattern("10.0.0.1", 80), pattern("2001:db8::/32", 3306)});
+  EXPECT_TRUE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);
+  EXPECT_TRUE(match.ask(between("2001:db8::7", 3306, "fe80::1", 5)).wanted);
+  EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
 }
 
 }  // namespace

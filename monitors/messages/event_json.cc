@@ -13,10 +13,10 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using nlohmann::ordered_json;
 
-ordered_json Fields(const Message& message, ordered_json object = ordered_json::object());
+ordered_json fields(const Message& message, ordered_json object = ordered_json::object());
 
 // The types of fields that events have.
-ordered_json ValueOf(const Message& message, const FieldDescriptor* field) {
+ordered_json value_of(const Message& message, const FieldDescriptor* field) {
   const Reflection* read = message.GetReflection();
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT64:
@@ -32,55 +32,55 @@ ordered_json ValueOf(const Message& message, const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_STRING:
       return read->GetString(message, field);
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return Fields(read->GetMessage(message, field));
+      return fields(read->GetMessage(message, field));
     default:
       return nullptr;
   }
 }
 
 // A map is an object. Its entries are messages of a key, which is a string in events, and a value.
-ordered_json MapOf(const Message& message, const FieldDescriptor* field) {
+ordered_json map_of(const Message& message, const FieldDescriptor* field) {
   ordered_json object = ordered_json::object();
   const Reflection* read = message.GetReflection();
   for (int i = 0; i < read->FieldSize(message, field); ++i) {
     const Message& entry = read->GetRepeatedMessage(message, field, i);
     const std::string key = entry.GetReflection()->GetString(entry, field->message_type()->map_key());
-    object[key] = ValueOf(entry, field->message_type()->map_value());
+    object[key] = value_of(entry, field->message_type()->map_value());
   }
   return object;
 }
 
 // Lists in events are of messages.
-ordered_json ListOf(const Message& message, const FieldDescriptor* field) {
+ordered_json list_of(const Message& message, const FieldDescriptor* field) {
   ordered_json list = ordered_json::array();
   const Reflection* read = message.GetReflection();
   for (int i = 0; i < read->FieldSize(message, field); ++i)
-    list.push_back(Fields(read->GetRepeatedMessage(message, field, i)));
+    list.push_back(fields(read->GetRepeatedMessage(message, field, i)));
   return list;
 }
 
-ordered_json AnyOf(const Message& message, const FieldDescriptor* field) {
-  if (field->is_map()) return MapOf(message, field);
-  return field->is_repeated() ? ListOf(message, field) : ValueOf(message, field);
+ordered_json any_of(const Message& message, const FieldDescriptor* field) {
+  if (field->is_map()) return map_of(message, field);
+  return field->is_repeated() ? list_of(message, field) : value_of(message, field);
 }
 
-ordered_json Fields(const Message& message, ordered_json object) {
+ordered_json fields(const Message& message, ordered_json object) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->has_presence() && !message.GetReflection()->HasField(message, field)) continue;
-    object[field->name()] = AnyOf(message, field);
+    object[field->name()] = any_of(message, field);
   }
   return object;
 }
 
 }  // namespace
 
-std::string EventJson(const v1::MonitorStatus& status) {
+std::string event_json(const v1::MonitorStatus& status) {
   if (status.has_json()) return status.json();
   const FieldDescriptor* event =
       status.GetReflection()->GetOneofFieldDescriptor(status, status.GetDescriptor()->FindOneofByName("event"));
   if (event == nullptr) return "{}";
-  const ordered_json line = Fields(status.GetReflection()->GetMessage(status, event), {{"event", event->name()}});
+  const ordered_json line = fields(status.GetReflection()->GetMessage(status, event), {{"event", event->name()}});
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -9,6 +9,6 @@ namespace tapline {
 
 // Returns one line, without a line feed: {"event":"query_added","query":"q"}; "{}" if there is no event. Strings that
 // are not UTF-8 have replacement characters.
-std::string EventJson(const v1::MonitorStatus& status);
+std::string event_json(const v1::MonitorStatus& status);
 
 }  // namespace tapline

@@ -8,10 +8,10 @@
 
 namespace tapline {
 
-Status MessageSocket::MakePair(int* one, int* other) {
+Status MessageSocket::make_pair(int* one, int* other) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return Status::Resources(std::string("no socket pair: ") + std::strerror(errno));
+    return Status::resources(std::string("no socket pair: ") + std::strerror(errno));
   // A packet must fit into the sender's buffer as a whole.
   const int bytes = kMaxMessageBytes;
   for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
@@ -20,35 +20,35 @@ Status MessageSocket::MakePair(int* one, int* other) {
   return {};
 }
 
-bool MessageSocket::Is(int fd) {
+bool MessageSocket::is(int fd) {
   int type = 0;
   socklen_t size = sizeof type;
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-bool MessageSocket::Send(const google::protobuf::MessageLite& message) {
+bool MessageSocket::send(const google::protobuf::MessageLite& message) {
   const size_t bytes = message.ByteSizeLong();
   if (bytes > kMaxMessageBytes || unsent_bytes_ + bytes > kMaxUnsentBytes) return false;
   unsent_.push_back(message.SerializeAsString());
   unsent_bytes_ += bytes;
-  Flush();
+  flush();
   return true;
 }
 
-void MessageSocket::Flush() {
+void MessageSocket::flush() {
   while (!unsent_.empty()) {
     const std::string& next = unsent_.front();
-    const ssize_t sent = send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = ::send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
-    // After any other error the peer is gone, which Receive() shows.
+    // After any other error the peer is gone, which receive() shows.
     unsent_bytes_ -= next.size();
     unsent_.pop_front();
   }
 }
 
 // MSG_TRUNC makes the kernel return the packet's whole length.
-MessageSocket::Received MessageSocket::Receive(google::protobuf::MessageLite* message) {
+MessageSocket::Received MessageSocket::receive(google::protobuf::MessageLite* message) {
   buffer_.resize(kMaxMessageBytes);
   const ssize_t got = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (got < 0) {

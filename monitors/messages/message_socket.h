@@ -29,22 +29,22 @@ class MessageSocket {
   };
 
   // Makes both ends, closed on exec. The caller owns them.
-  static Status MakePair(int* one, int* other);
+  static Status make_pair(int* one, int* other);
   // Returns true if the descriptor is such an end.
-  static bool Is(int fd);
+  static bool is(int fd);
 
   // Uses an end that the caller still owns.
   explicit MessageSocket(int fd) : fd_(fd) {}
 
   int fd() const { return fd_; }
   // Sends or queues the message. Returns false, and does neither, if it is too long or the queue is full.
-  bool Send(const google::protobuf::MessageLite& message);
+  bool send(const google::protobuf::MessageLite& message);
   // Sends what is queued as far as there is room.
-  void Flush();
+  void flush();
   bool has_unsent() const { return !unsent_.empty(); }
   bool is_half_empty() const { return unsent_bytes_ <= kMaxUnsentBytes / 2; }
 
-  Received Receive(google::protobuf::MessageLite* message);
+  Received receive(google::protobuf::MessageLite* message);
 
  private:
   const int fd_;

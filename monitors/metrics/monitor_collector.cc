@@ -14,7 +14,7 @@ class Collector final : public prometheus::Collectable {
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<prometheus::MetricFamily> families;
-    metrics_.ForEach([&](const MetricFamily& family, std::span<const MetricLabel> labels, double value) {
+    metrics_.for_each([&](const MetricFamily& family, std::span<const MetricLabel> labels, double value) {
       const std::string name = "tapline_monitor_" + std::string(family.name);
       if (families.empty() || families.back().name != name) {
         const bool counter = family.kind == MetricKind::kCounter;
@@ -36,7 +36,7 @@ class Collector final : public prometheus::Collectable {
 
 }  // namespace
 
-std::unique_ptr<prometheus::Collectable> CollectorOf(const MonitorMetrics& metrics) {
+std::unique_ptr<prometheus::Collectable> collector_of(const MonitorMetrics& metrics) {
   return std::make_unique<Collector>(metrics);
 }
 

@@ -10,6 +10,6 @@
 namespace tapline {
 
 // `metrics` outlives it. Any thread.
-std::unique_ptr<prometheus::Collectable> CollectorOf(const MonitorMetrics& metrics);
+std::unique_ptr<prometheus::Collectable> collector_of(const MonitorMetrics& metrics);
 
 }  // namespace tapline

@@ -48,15 +48,15 @@ constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker 
 constexpr MetricFamily kRingSize = {"ring_packets_max", "Packets that may wait for a worker", Kind::kGauge};
 constexpr MetricFamily kMemory = {"memory_bytes", "Resident memory, and stream data held out of order", Kind::kGauge};
 
-uint64_t ResidentBytes() {
+uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t pages = 0, resident = 0;
   file >> pages >> resident;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-void Visit(const MetricVisitor& visit, const MetricFamily& family, std::initializer_list<MetricLabel> labels,
-           uint64_t value) {
+void visit_whole(const MetricVisitor& visit, const MetricFamily& family, std::initializer_list<MetricLabel> labels,
+                 uint64_t value) {
   visit(family, {labels.begin(), labels.size()}, static_cast<double>(value));
 }
 
@@ -76,7 +76,7 @@ MonitorMetrics::MonitorMetrics(Queries* queries, std::span<const Tap> taps,
                                std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch)
     : queries_(queries), taps_(taps), lanes_(lanes), units_(units), dispatch_(dispatch) {}
 
-MonitorMetrics::Sums MonitorMetrics::Collect() const {
+MonitorMetrics::Sums MonitorMetrics::collect() const {
   Sums sums;
   sums.taps.resize(taps_.size());
   for (const auto& lane : lanes_) {
@@ -100,39 +100,39 @@ MonitorMetrics::Sums MonitorMetrics::Collect() const {
   return sums;
 }
 
-void MonitorMetrics::ForEach(const MetricVisitor& visit) const {
-  const Sums sums = Collect();
-  VisitLanes(sums, visit);
-  VisitTaps(sums, visit);
-  VisitParsers(sums, visit);
-  VisitQueries(sums, visit);
-  VisitOutput(sums, visit);
-  VisitRings(visit);
-  VisitProcess(sums, visit);
+void MonitorMetrics::for_each(const MetricVisitor& visit) const {
+  const Sums sums = collect();
+  visit_lanes(sums, visit);
+  visit_taps(sums, visit);
+  visit_parsers(sums, visit);
+  visit_queries(sums, visit);
+  visit_output(sums, visit);
+  visit_rings(visit);
+  visit_process(sums, visit);
 }
 
-void MonitorMetrics::VisitLanes(const Sums& sums, const MetricVisitor& visit) const {
-  Visit(visit, kPackets, {{"stage", "received"}}, sums.lanes.received);
-  Visit(visit, kPackets, {{"stage", "matched"}}, sums.lanes.matched);
-  Visit(visit, kPackets, {{"stage", "unmatched"}}, sums.lanes.unmatched);
-  Visit(visit, kPackets, {{"stage", "merged"}}, sums.lanes.merged);
-  Visit(visit, kPackets, {{"stage", "held"}}, sums.lanes.held);
-  Visit(visit, kPackets, {{"stage", "repeated"}}, sums.lanes.repeated);
-  Visit(visit, kBytes, {{"stage", "received"}}, sums.lanes.received_bytes);
+void MonitorMetrics::visit_lanes(const Sums& sums, const MetricVisitor& visit) const {
+  visit_whole(visit, kPackets, {{"stage", "received"}}, sums.lanes.received);
+  visit_whole(visit, kPackets, {{"stage", "matched"}}, sums.lanes.matched);
+  visit_whole(visit, kPackets, {{"stage", "unmatched"}}, sums.lanes.unmatched);
+  visit_whole(visit, kPackets, {{"stage", "merged"}}, sums.lanes.merged);
+  visit_whole(visit, kPackets, {{"stage", "held"}}, sums.lanes.held);
+  visit_whole(visit, kPackets, {{"stage", "repeated"}}, sums.lanes.repeated);
+  visit_whole(visit, kBytes, {{"stage", "received"}}, sums.lanes.received_bytes);
   for (int i = 0; i < kOwnDrops; ++i) {
     if (reason_info(i).unit != DropUnit::kPackets) continue;
-    Visit(visit, kDropped, {{"reason", std::string(reason_info(i).name)}}, sums.lanes.lost[i]);
+    visit_whole(visit, kDropped, {{"reason", std::string(reason_info(i).name)}}, sums.lanes.lost[i]);
   }
   for (int i = 1; i < kDecodeOutcomes; ++i) {
     const auto outcome = static_cast<DecodeOutcome>(i);
-    Visit(visit, kDropped, {{"reason", std::string(drop_reason(outcome))}}, sums.lanes.undecodable[i]);
+    visit_whole(visit, kDropped, {{"reason", std::string(drop_reason(outcome))}}, sums.lanes.undecodable[i]);
   }
 }
 
-void MonitorMetrics::VisitTaps(const Sums& sums, const MetricVisitor& visit) const {
+void MonitorMetrics::visit_taps(const Sums& sums, const MetricVisitor& visit) const {
   const auto each = [&](const MetricFamily& family, const char* label, std::string_view value, auto count) {
     for (size_t i = 0; i < taps_.size(); ++i) {
-      Visit(visit, family, {{"tap", taps_[i].name()}, {label, std::string(value)}}, count(sums.taps[i]));
+      visit_whole(visit, family, {{"tap", taps_[i].name()}, {label, std::string(value)}}, count(sums.taps[i]));
     }
   };
   each(kTapPackets, "stage", "received", [](const TapAccounting& tap) { return tap.received; });
@@ -148,12 +148,12 @@ void MonitorMetrics::VisitTaps(const Sums& sums, const MetricVisitor& visit) con
     each(kTapDropped, "reason", drop_reason(static_cast<DecodeOutcome>(i)),
          [i](const TapAccounting& tap) { return tap.undecodable[i]; });
   }
-  Visit(visit, kForgotten, {}, sums.lanes.forgotten_views);
+  visit_whole(visit, kForgotten, {}, sums.lanes.forgotten_views);
 }
 
-void MonitorMetrics::VisitParsers(const Sums& sums, const MetricVisitor& visit) const {
-  for (const auto& [name, stats] : sums.parsers) Visit(visit, kParserPackets, {{"parser", name}}, stats.packets);
-  for (const auto& [name, stats] : sums.parsers) Visit(visit, kParserTuples, {{"parser", name}}, stats.tuples);
+void MonitorMetrics::visit_parsers(const Sums& sums, const MetricVisitor& visit) const {
+  for (const auto& [name, stats] : sums.parsers) visit_whole(visit, kParserPackets, {{"parser", name}}, stats.packets);
+  for (const auto& [name, stats] : sums.parsers) visit_whole(visit, kParserTuples, {{"parser", name}}, stats.tuples);
   for (const auto& [name, stats] : sums.parsers) {
     if (stats.sampled_packets == 0) continue;
     const MetricLabel label = {"parser", name};
@@ -161,60 +161,60 @@ void MonitorMetrics::VisitParsers(const Sums& sums, const MetricVisitor& visit) 
           static_cast<double>(stats.sampled_cycles) / static_cast<double>(stats.sampled_packets));
   }
   for (int i = 0; i < kLossReasons; ++i) {
-    const ReasonInfo& info = reason_info(IndexOf(static_cast<LossReason>(i)));
-    Visit(visit, kParserLost, {{"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
-          sums.engines.losses[i]);
+    const ReasonInfo& info = reason_info(index_of(static_cast<LossReason>(i)));
+    visit_whole(visit, kParserLost, {{"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
+                sums.engines.losses[i]);
   }
-  Visit(visit, kFlows, {}, sums.engines.live_connections);
-  Visit(visit, kFlowsStarted, {}, sums.engines.connections);
+  visit_whole(visit, kFlows, {}, sums.engines.live_connections);
+  visit_whole(visit, kFlowsStarted, {}, sums.engines.connections);
 }
 
-void MonitorMetrics::VisitQueries(const Sums& sums, const MetricVisitor& visit) const {
-  Visit(visit, kQueries, {}, sums.queries.size());
+void MonitorMetrics::visit_queries(const Sums& sums, const MetricVisitor& visit) const {
+  visit_whole(visit, kQueries, {}, sums.queries.size());
   for (const auto& [name, account] : sums.queries) {
-    Visit(visit, kQueryPackets, {{"query", name}, {"stage", "in"}}, account.packets_in);
-    Visit(visit, kQueryPackets, {{"query", name}, {"stage", "out"}}, account.packets_out);
+    visit_whole(visit, kQueryPackets, {{"query", name}, {"stage", "in"}}, account.packets_in);
+    visit_whole(visit, kQueryPackets, {{"query", name}, {"stage", "out"}}, account.packets_out);
   }
   for (const auto& [name, account] : sums.queries) {
-    Visit(visit, kQueryTuples, {{"query", name}, {"stage", "in"}}, account.tuples_in);
-    Visit(visit, kQueryTuples, {{"query", name}, {"stage", "out"}}, account.tuples_out);
+    visit_whole(visit, kQueryTuples, {{"query", name}, {"stage", "in"}}, account.tuples_in);
+    visit_whole(visit, kQueryTuples, {{"query", name}, {"stage", "out"}}, account.tuples_out);
   }
   for (const auto& [name, account] : sums.queries) {
     for (int i = 0; i < kDropReasons; ++i) {
       if (account.dropped[i] == 0) continue;
       const ReasonInfo& info = reason_info(i);
-      Visit(visit, kQueryDropped,
-            {{"query", name}, {"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
-            account.dropped[i]);
+      visit_whole(visit, kQueryDropped,
+                  {{"query", name}, {"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
+                  account.dropped[i]);
     }
   }
 }
 
-void MonitorMetrics::VisitOutput(const Sums& sums, const MetricVisitor& visit) const {
-  Visit(visit, kBatches, {}, sums.output.batches);
-  Visit(visit, kBatchBytes, {}, sums.output.bytes);
-  Visit(visit, kRefused, {}, sums.output.refused);
+void MonitorMetrics::visit_output(const Sums& sums, const MetricVisitor& visit) const {
+  visit_whole(visit, kBatches, {}, sums.output.batches);
+  visit_whole(visit, kBatchBytes, {}, sums.output.bytes);
+  visit_whole(visit, kRefused, {}, sums.output.refused);
   visit(kFill, {}, sums.output.fill);
   if (sums.output.bytes == 0) return;
   visit(kReduction, {}, static_cast<double>(sums.lanes.received_bytes) / static_cast<double>(sums.output.bytes));
 }
 
-void MonitorMetrics::VisitRings(const MetricVisitor& visit) const {
+void MonitorMetrics::visit_rings(const MetricVisitor& visit) const {
   if (dispatch_ == nullptr) return;
   for (const MetricFamily& family : {kRing, kRingSize}) {
     for (const WorkerGroup& group : dispatch_->groups()) {
       for (size_t i = 0; i < group.workers.size(); ++i) {
         SpscRing<Packet>& ring = group.workers[i]->packets();
-        Visit(visit, family, {{"parsers", group.parsers.front()}, {"worker", std::to_string(i)}},
-              family.name == kRing.name ? ring.waiting() : ring.capacity());
+        visit_whole(visit, family, {{"parsers", group.parsers.front()}, {"worker", std::to_string(i)}},
+                    family.name == kRing.name ? ring.waiting() : ring.capacity());
       }
     }
   }
 }
 
-void MonitorMetrics::VisitProcess(const Sums& sums, const MetricVisitor& visit) const {
-  Visit(visit, kMemory, {{"of", "process"}}, ResidentBytes());
-  Visit(visit, kMemory, {{"of", "reassembly"}}, sums.engines.reassembly_bytes);
+void MonitorMetrics::visit_process(const Sums& sums, const MetricVisitor& visit) const {
+  visit_whole(visit, kMemory, {{"of", "process"}}, resident_bytes());
+  visit_whole(visit, kMemory, {{"of", "reassembly"}}, sums.engines.reassembly_bytes);
 }
 
 }  // namespace tapline

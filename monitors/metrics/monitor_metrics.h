@@ -24,18 +24,18 @@ class MonitorMetrics {
                  std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch);
 
   // Visits every metric, family by family. Any thread.
-  void ForEach(const MetricVisitor& visit) const;
+  void for_each(const MetricVisitor& visit) const;
 
  private:
   struct Sums;
-  Sums Collect() const;
-  void VisitLanes(const Sums& sums, const MetricVisitor& visit) const;
-  void VisitTaps(const Sums& sums, const MetricVisitor& visit) const;
-  void VisitParsers(const Sums& sums, const MetricVisitor& visit) const;
-  void VisitQueries(const Sums& sums, const MetricVisitor& visit) const;
-  void VisitOutput(const Sums& sums, const MetricVisitor& visit) const;
-  void VisitRings(const MetricVisitor& visit) const;
-  void VisitProcess(const Sums& sums, const MetricVisitor& visit) const;
+  Sums collect() const;
+  void visit_lanes(const Sums& sums, const MetricVisitor& visit) const;
+  void visit_taps(const Sums& sums, const MetricVisitor& visit) const;
+  void visit_parsers(const Sums& sums, const MetricVisitor& visit) const;
+  void visit_queries(const Sums& sums, const MetricVisitor& visit) const;
+  void visit_output(const Sums& sums, const MetricVisitor& visit) const;
+  void visit_rings(const MetricVisitor& visit) const;
+  void visit_process(const Sums& sums, const MetricVisitor& visit) const;
 
   Queries* queries_;
   std::span<const Tap> taps_;

@@ -2,9 +2,9 @@
 
 namespace tapline {
 
-void StatisticsCache::Renew(const MonitorMetrics& metrics) {
+void StatisticsCache::renew(const MonitorMetrics& metrics) {
   std::vector<Figure> figures;
-  metrics.ForEach([&](const MetricFamily& family, std::span<const MetricLabel> labels, double value) {
+  metrics.for_each([&](const MetricFamily& family, std::span<const MetricLabel> labels, double value) {
     std::string text;
     for (const MetricLabel& label : labels) {
       text += (text.empty() ? "" : ",") + std::string(label.name) + "=" + label.value;

@@ -9,18 +9,18 @@ namespace {
 constexpr size_t kMaxDictionaryBytes = 320 * 1024;
 constexpr size_t kMaxNumberBytes = 512 * 1024;
 
-std::string_view AddressBytes(const IpAddress& address) {
+std::string_view address_bytes(const IpAddress& address) {
   auto bytes = address.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-uint64_t NumberOf(const Value& value) {
+uint64_t number_of(const Value& value) {
   return value.type() == FieldType::kF64 ? std::bit_cast<uint64_t>(value.as_f64()) : value.as_u64();
 }
 
-std::string_view Cut(std::string_view text) { return text.substr(0, kMaxStringBytes); }
+std::string_view cut(std::string_view text) { return text.substr(0, kMaxStringBytes); }
 
-v1::Dropped::Unit UnitOf(DropUnit unit) {
+v1::Dropped::Unit unit_of(DropUnit unit) {
   switch (unit) {
     case DropUnit::kPackets:
       return v1::Dropped::PACKETS;
@@ -45,44 +45,44 @@ BatchBuilder::BatchBuilder(const Schema& schema, uint32_t max_rows) : schema_(sc
   for (const Field& field : schema.fields) columns_.emplace_back(field, max_rows_);
 }
 
-bool BatchBuilder::Fits(std::span<const Value> values) const {
+bool BatchBuilder::fits(std::span<const Value> values) const {
   if (rows_ == 0) return true;
   if (rows_ == max_rows_) return false;
   size_t bytes = dictionary_bytes_;
   for (const Value& value : values) {
-    if (value.type() == FieldType::kString) bytes += Cut(value.as_string()).size();
+    if (value.type() == FieldType::kString) bytes += cut(value.as_string()).size();
   }
   return bytes <= kMaxDictionaryBytes;
 }
 
-void BatchBuilder::AppendCommon(const TupleHeader& header) {
-  columns_[0].AppendNumber(static_cast<uint64_t>(header.time_ns));
-  columns_[1].AppendNumber(header.flow_hash);
-  columns_[2].AppendNumber(header.flow_incarnation);
-  dictionary_bytes_ += columns_[3].AppendBytes(name_of(header.client_known_by));
-  dictionary_bytes_ += columns_[4].AppendBytes(AddressBytes(header.src_ip));
-  columns_[5].AppendNumber(header.src_port);
-  dictionary_bytes_ += columns_[6].AppendBytes(AddressBytes(header.dst_ip));
-  columns_[7].AppendNumber(header.dst_port);
+void BatchBuilder::append_common(const TupleHeader& header) {
+  columns_[0].append_number(static_cast<uint64_t>(header.time_ns));
+  columns_[1].append_number(header.flow_hash);
+  columns_[2].append_number(header.flow_incarnation);
+  dictionary_bytes_ += columns_[3].append_bytes(name_of(header.client_known_by));
+  dictionary_bytes_ += columns_[4].append_bytes(address_bytes(header.src_ip));
+  columns_[5].append_number(header.src_port);
+  dictionary_bytes_ += columns_[6].append_bytes(address_bytes(header.dst_ip));
+  columns_[7].append_number(header.dst_port);
 }
 
-void BatchBuilder::Append(const TupleHeader& header, std::span<const Value> values) {
-  AppendCommon(header);
+void BatchBuilder::append(const TupleHeader& header, std::span<const Value> values) {
+  append_common(header);
   ColumnBuilder* column = &columns_[common_fields().size()];
   for (const Value& value : values) {
     if (!value.present()) [[unlikely]] {
-      dictionary_bytes_ += column->AppendAbsent();
+      dictionary_bytes_ += column->append_absent();
     } else if (value.type() == FieldType::kString) {
-      dictionary_bytes_ += column->AppendBytes(Cut(value.as_string()));
+      dictionary_bytes_ += column->append_bytes(cut(value.as_string()));
     } else {
-      column->AppendNumber(NumberOf(value));
+      column->append_number(number_of(value));
     }
     ++column;
   }
   ++rows_;
 }
 
-void BatchBuilder::EncodeHeader(const BatchHeader& header) {
+void BatchBuilder::encode_header(const BatchHeader& header) {
   batch_.set_format(1);
   batch_.mutable_query()->assign(header.query);
   batch_.set_parser(schema_.name);
@@ -99,7 +99,7 @@ void BatchBuilder::EncodeHeader(const BatchHeader& header) {
   batch_.set_rows(rows_);
 }
 
-void BatchBuilder::EncodeAccounting(const Accounting& accounting) {
+void BatchBuilder::encode_accounting(const Accounting& accounting) {
   v1::Accounting* out = batch_.mutable_accounting();
   out->set_packets_in(accounting.packets_in);
   out->set_packets_out(accounting.packets_out);
@@ -109,17 +109,17 @@ void BatchBuilder::EncodeAccounting(const Accounting& accounting) {
     if (accounting.dropped[i] == 0) continue;
     v1::Dropped* dropped = out->add_dropped();
     dropped->mutable_reason()->assign(reason_info(i).name);
-    dropped->set_unit(UnitOf(reason_info(i).unit));
+    dropped->set_unit(unit_of(reason_info(i).unit));
     dropped->set_count(accounting.dropped[i]);
   }
 }
 
-const std::string& BatchBuilder::Encode(const BatchHeader& header) {
+const std::string& BatchBuilder::encode(const BatchHeader& header) {
   batch_.Clear();
-  EncodeHeader(header);
-  if (header.accounting != nullptr) EncodeAccounting(*header.accounting);
+  encode_header(header);
+  if (header.accounting != nullptr) encode_accounting(*header.accounting);
   if (rows_ > 0) {
-    for (ColumnBuilder& column : columns_) column.Close(batch_.add_columns());
+    for (ColumnBuilder& column : columns_) column.close(batch_.add_columns());
   }
   rows_ = 0;
   dictionary_bytes_ = 0;

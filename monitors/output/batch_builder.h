@@ -47,19 +47,19 @@ class BatchBuilder {
   uint32_t rows() const { return rows_; }
   const Schema& schema() const { return schema_; }
   // Returns whether the tuple fits beside those already there. One tuple always fits into an empty builder.
-  bool Fits(std::span<const Value> values) const;
+  bool fits(std::span<const Value> values) const;
 
-  // REQUIRES: Fits(values); the values match the schema's fields.
-  void Append(const TupleHeader& header, std::span<const Value> values);
+  // REQUIRES: fits(values); the values match the schema's fields.
+  void append(const TupleHeader& header, std::span<const Value> values);
 
   // Encodes the collected tuples, or a heartbeat if there are none, and empties the builder. The result is valid until
   // the next call.
-  const std::string& Encode(const BatchHeader& header);
+  const std::string& encode(const BatchHeader& header);
 
  private:
-  void AppendCommon(const TupleHeader& header);
-  void EncodeHeader(const BatchHeader& header);
-  void EncodeAccounting(const Accounting& accounting);
+  void append_common(const TupleHeader& header);
+  void encode_header(const BatchHeader& header);
+  void encode_accounting(const Accounting& accounting);
 
   const Schema& schema_;
   std::vector<ColumnBuilder> columns_;

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-const Schema& AllTypes() {
+const Schema& all_types() {
   static const Schema schema = {.name = "all_types",
                                 .fields = {{"count", FieldType::kU64},
                                            {"delta", FieldType::kI64, "ns"},
@@ -32,7 +32,7 @@ struct Row {
 };
 
 // An independent reader, written from the text of tuple_batch.proto.
-uint64_t NumberAt(const v1::Column& column, uint32_t row) {
+uint64_t number_at(const v1::Column& column, uint32_t row) {
   uint64_t number = 0;
   for (uint32_t i = 0; i < column.width(); ++i) {
     number |= uint64_t{static_cast<uint8_t>(column.data()[row * column.width() + i])} << 8 * i;
@@ -40,35 +40,35 @@ uint64_t NumberAt(const v1::Column& column, uint32_t row) {
   return number + column.base();
 }
 
-std::string TextAt(const v1::Column& column, uint32_t row) {
-  auto entry = static_cast<int>(NumberAt(column, row));
+std::string text_at(const v1::Column& column, uint32_t row) {
+  auto entry = static_cast<int>(number_at(column, row));
   uint32_t begin = entry == 0 ? 0 : column.dictionary_end(entry - 1);
   return column.dictionary().substr(begin, column.dictionary_end(entry) - begin);
 }
 
-std::string BytesOf(const IpAddress& address) {
+std::string bytes_of(const IpAddress& address) {
   auto bytes = address.bytes();
   return {bytes.begin(), bytes.end()};
 }
 
-void ExpectRow(const v1::TupleBatch& batch, uint32_t row, const Row& expected) {
+void expect_row(const v1::TupleBatch& batch, uint32_t row, const Row& expected) {
   auto column = [&](int i) -> const v1::Column& { return batch.columns(i); };
-  EXPECT_EQ(static_cast<int64_t>(NumberAt(column(0), row)), expected.header.time_ns);
-  EXPECT_EQ(NumberAt(column(1), row), expected.header.flow_hash);
-  EXPECT_EQ(NumberAt(column(2), row), expected.header.flow_incarnation);
-  EXPECT_EQ(TextAt(column(3), row), name_of(expected.header.client_known_by));
-  EXPECT_EQ(TextAt(column(4), row), BytesOf(expected.header.src_ip));
-  EXPECT_EQ(NumberAt(column(5), row), expected.header.src_port);
-  EXPECT_EQ(TextAt(column(6), row), BytesOf(expected.header.dst_ip));
-  EXPECT_EQ(NumberAt(column(7), row), expected.header.dst_port);
-  EXPECT_EQ(NumberAt(column(8), row), expected.count);
-  EXPECT_EQ(static_cast<int64_t>(NumberAt(column(9), row)), expected.delta);
-  EXPECT_EQ(NumberAt(column(10), row), std::bit_cast<uint64_t>(expected.ratio));
-  EXPECT_EQ(NumberAt(column(11), row), expected.flag);
-  EXPECT_EQ(TextAt(column(12), row), expected.text);
+  EXPECT_EQ(static_cast<int64_t>(number_at(column(0), row)), expected.header.time_ns);
+  EXPECT_EQ(number_at(column(1), row), expected.header.flow_hash);
+  EXPECT_EQ(number_at(column(2), row), expected.header.flow_incarnation);
+  EXPECT_EQ(text_at(column(3), row), name_of(expected.header.client_known_by));
+  EXPECT_EQ(text_at(column(4), row), bytes_of(expected.header.src_ip));
+  EXPECT_EQ(number_at(column(5), row), expected.header.src_port);
+  EXPECT_EQ(text_at(column(6), row), bytes_of(expected.header.dst_ip));
+  EXPECT_EQ(number_at(column(7), row), expected.header.dst_port);
+  EXPECT_EQ(number_at(column(8), row), expected.count);
+  EXPECT_EQ(static_cast<int64_t>(number_at(column(9), row)), expected.delta);
+  EXPECT_EQ(number_at(column(10), row), std::bit_cast<uint64_t>(expected.ratio));
+  EXPECT_EQ(number_at(column(11), row), expected.flag);
+  EXPECT_EQ(text_at(column(12), row), expected.text);
 }
 
-v1::TupleBatch Decode(const std::string& bytes) {
+v1::TupleBatch decode(const std::string& bytes) {
   v1::TupleBatch batch;
   EXPECT_TRUE(batch.ParseFromString(bytes));
   return batch;
@@ -78,11 +78,11 @@ class RandomRows {
  public:
   explicit RandomRows(uint32_t seed) : random_(seed), spread_(random_() % 64) {}
 
-  Row Next() {
+  Row next() {
     uint8_t address[16];
     for (uint8_t& byte : address) byte = static_cast<uint8_t>(random_() % 3);
     Row row;
-    row.header.time_ns = static_cast<int64_t>(Number());
+    row.header.time_ns = static_cast<int64_t>(number());
     row.header.flow_hash = random_();
     row.header.flow_incarnation = static_cast<uint32_t>(random_());
     row.header.client_known_by = static_cast<ClientKnownBy>(random_() % 4);
@@ -90,8 +90,8 @@ class RandomRows {
     row.header.dst_port = static_cast<uint16_t>(random_() % 2);
     row.header.src_ip = random_() % 2 ? IpAddress::v4(address) : IpAddress::v6(address);
     row.header.dst_ip = IpAddress::v4(address);
-    row.count = Number();
-    row.delta = static_cast<int64_t>(Number()) * (random_() % 2 ? 1 : -1);
+    row.count = number();
+    row.delta = static_cast<int64_t>(number()) * (random_() % 2 ? 1 : -1);
     row.ratio = std::bit_cast<double>(random_());
     row.flag = random_() % 2;
     row.text = std::string(random_() % 5, static_cast<char>(random_() % 256));
@@ -99,25 +99,25 @@ class RandomRows {
   }
 
  private:
-  uint64_t Number() { return random_() >> spread_; }
+  uint64_t number() { return random_() >> spread_; }
   std::mt19937_64 random_;
   uint64_t spread_;
 };
 
 TEST(BatchBuilderTest, RandomTuplesComeBackAsTheyWere) {
-  BatchBuilder builder(AllTypes(), 4096);
+  BatchBuilder builder(all_types(), 4096);
   for (uint32_t seed = 0; seed < 200; ++seed) {
     RandomRows random(seed);
     std::vector<Row> rows(1 + seed * 7 % 300);
     for (Row& row : rows) {
-      row = random.Next();
-      ASSERT_TRUE(builder.Fits(row.values()));
-      builder.Append(row.header, row.values());
+      row = random.next();
+      ASSERT_TRUE(builder.fits(row.values()));
+      builder.append(row.header, row.values());
     }
-    v1::TupleBatch batch = Decode(builder.Encode({.query = "q", .sequence = seed}));
+    v1::TupleBatch batch = decode(builder.encode({.query = "q", .sequence = seed}));
     ASSERT_EQ(batch.rows(), rows.size());
     ASSERT_EQ(batch.columns_size(), 13);
-    for (uint32_t i = 0; i < rows.size(); ++i) ExpectRow(batch, i, rows[i]);
+    for (uint32_t i = 0; i < rows.size(); ++i) expect_row(batch, i, rows[i]);
     EXPECT_EQ(builder.rows(), 0u);
   }
 }
@@ -128,10 +128,10 @@ TEST(BatchBuilderTest, HeaderAndAccounting) {
   accounting.packets_out = 7;
   accounting.bytes_in = 1000;
   accounting.tuples_in = 5;
-  accounting.dropped[IndexOf(Drop::kUnsampled)] = 3;
-  accounting.dropped[IndexOf(LossReason::kGap)] = 99;
-  BatchBuilder builder(AllTypes(), 16);
-  v1::TupleBatch batch = Decode(builder.Encode({.query = "q",
+  accounting.dropped[index_of(Drop::kUnsampled)] = 3;
+  accounting.dropped[index_of(LossReason::kGap)] = 99;
+  BatchBuilder builder(all_types(), 16);
+  v1::TupleBatch batch = decode(builder.encode({.query = "q",
                                                 .monitor = "m",
                                                 .incarnation = 5,
                                                 .epoch = 6,
@@ -180,8 +180,8 @@ TEST(BatchBuilderTest, EveryReasonIsEncoded) {
   ASSERT_EQ(own.size(), static_cast<size_t>(kOwnDrops));
   Accounting accounting;
   for (int i = 0; i < kDropReasons; ++i) accounting.dropped[i] = 1000 + static_cast<uint64_t>(i);
-  BatchBuilder builder(AllTypes(), 16);
-  const v1::TupleBatch batch = Decode(builder.Encode({.query = "q", .accounting = &accounting}));
+  BatchBuilder builder(all_types(), 16);
+  const v1::TupleBatch batch = decode(builder.encode({.query = "q", .accounting = &accounting}));
   ASSERT_EQ(batch.accounting().dropped_size(), kDropReasons);
   for (int i = 0; i < kDropReasons; ++i) {
     const v1::Dropped& dropped = batch.accounting().dropped(i);
@@ -193,15 +193,15 @@ TEST(BatchBuilderTest, EveryReasonIsEncoded) {
 }
 
 TEST(BatchBuilderTest, ColumnsAreAsNarrowAsTheirRange) {
-  BatchBuilder builder(AllTypes(), 16);
+  BatchBuilder builder(all_types(), 16);
   for (int i = 0; i < 2; ++i) {
     Row row = {};
     row.header.time_ns = 1'700'000'000'000'000'000 + i * 255;
     row.count = (uint64_t{1} << 40) + i * 256;
     row.delta = i == 0 ? -40000 : 40000;
-    builder.Append(row.header, row.values());
+    builder.append(row.header, row.values());
   }
-  v1::TupleBatch batch = Decode(builder.Encode({}));
+  v1::TupleBatch batch = decode(builder.encode({}));
   EXPECT_EQ(batch.columns(0).width(), 1u);
   EXPECT_EQ(batch.columns(0).base(), 1'700'000'000'000'000'000u);
   EXPECT_EQ(batch.columns(8).width(), 2u);
@@ -212,33 +212,33 @@ TEST(BatchBuilderTest, ColumnsAreAsNarrowAsTheirRange) {
 }
 
 TEST(BatchBuilderTest, DictionariesHoldNothingTwice) {
-  BatchBuilder builder(AllTypes(), 4096);
+  BatchBuilder builder(all_types(), 4096);
   for (int i = 0; i < 1000; ++i) {
     Row row = {};
     row.text = "text " + std::to_string(i % 300);
-    builder.Append(row.header, row.values());
+    builder.append(row.header, row.values());
   }
-  v1::TupleBatch batch = Decode(builder.Encode({}));
+  v1::TupleBatch batch = decode(builder.encode({}));
   EXPECT_EQ(batch.columns(12).dictionary_end_size(), 300);
   EXPECT_EQ(batch.columns(12).width(), 2u);
 }
 
 TEST(BatchBuilderTest, RowsAreBounded) {
-  BatchBuilder builder(AllTypes(), 3);
+  BatchBuilder builder(all_types(), 3);
   Row row = {};
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(builder.Fits(row.values()));
-    builder.Append(row.header, row.values());
+    ASSERT_TRUE(builder.fits(row.values()));
+    builder.append(row.header, row.values());
   }
-  EXPECT_FALSE(builder.Fits(row.values()));
-  builder.Encode({});
-  EXPECT_TRUE(builder.Fits(row.values()));
+  EXPECT_FALSE(builder.fits(row.values()));
+  builder.encode({});
+  EXPECT_TRUE(builder.fits(row.values()));
 }
 
 TEST(BatchBuilderTest, TheWorstBatchIsBelowKafkasBound) {
   std::mt19937_64 random(7);
   for (size_t text_bytes : {0, 1, 79, 4000, 32'768, 100'000}) {
-    BatchBuilder builder(AllTypes(), 1'000'000);
+    BatchBuilder builder(all_types(), 1'000'000);
     while (true) {
       Row row = {};
       row.header.time_ns = static_cast<int64_t>(random());
@@ -249,20 +249,20 @@ TEST(BatchBuilderTest, TheWorstBatchIsBelowKafkasBound) {
       row.header.src_ip = row.header.dst_ip = IpAddress::v6(address);
       row.text.resize(text_bytes);
       for (char& letter : row.text) letter = static_cast<char>(random());
-      if (!builder.Fits(row.values())) break;
-      builder.Append(row.header, row.values());
+      if (!builder.fits(row.values())) break;
+      builder.append(row.header, row.values());
     }
     EXPECT_GT(builder.rows(), 1u);
-    EXPECT_LT(builder.Encode({}).size(), kMaxBatchBytes) << text_bytes;
+    EXPECT_LT(builder.encode({}).size(), kMaxBatchBytes) << text_bytes;
   }
 }
 
 TEST(BatchBuilderTest, LongStringsAreCut) {
-  BatchBuilder builder(AllTypes(), 16);
+  BatchBuilder builder(all_types(), 16);
   Row row = {};
   row.text = std::string(2 * kMaxStringBytes, 'x');
-  builder.Append(row.header, row.values());
-  EXPECT_EQ(TextAt(Decode(builder.Encode({})).columns(12), 0).size(), kMaxStringBytes);
+  builder.append(row.header, row.values());
+  EXPECT_EQ(text_at(decode(builder.encode({})).columns(12), 0).size(), kMaxStringBytes);
 }
 
 }  // namespace

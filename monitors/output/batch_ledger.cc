@@ -5,7 +5,7 @@
 namespace tapline {
 namespace {
 
-BatchLedger::Debt* FindRoom(BatchLedger* ledger) {
+BatchLedger::Debt* find_room(BatchLedger* ledger) {
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
     if (!ledger->debts[i].open) return &ledger->debts[i];
   }
@@ -14,10 +14,10 @@ BatchLedger::Debt* FindRoom(BatchLedger* ledger) {
 
 }  // namespace
 
-void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
-  constexpr int kLost = IndexOf(Drop::kMonitorRestartedTuples);
+void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
+  constexpr int kLost = index_of(Drop::kMonitorRestartedTuples);
   BatchLedger::Stream& stream = ledger->streams[query];
-  account->LoseTuples(kLost, std::min(stream.waiting_rows, stream.waiting_rows_parsed));
+  account->lose_tuples(kLost, std::min(stream.waiting_rows, stream.waiting_rows_parsed));
   stream.waiting_rows = stream.waiting_rows_parsed = 0;
   if (!ledger->batches) return;
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
@@ -32,14 +32,14 @@ void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
     debt.end_of_stream = false;
   }
   const Accounting unreported = *account - stream.reported;
-  BatchLedger::Debt* debt = unreported == Accounting() ? nullptr : FindRoom(ledger);
+  BatchLedger::Debt* debt = unreported == Accounting() ? nullptr : find_room(ledger);
   // Without room it stays unreported: the next worker's first batch reports it.
   if (debt == nullptr) return;
   *debt = {true, false, query, 0, stream.incarnation, stream.next_sequence++, stream.watermark_ns, unreported};
   stream.reported = *account;
 }
 
-void Forget(uint64_t queries, BatchLedger* ledger) {
+void forget(uint64_t queries, BatchLedger* ledger) {
   ledger->known &= ~queries;
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
     BatchLedger::Debt& debt = ledger->debts[i];
@@ -47,7 +47,7 @@ void Forget(uint64_t queries, BatchLedger* ledger) {
   }
 }
 
-std::vector<uint32_t> DebtsOf(uint32_t query, const BatchLedger& ledger) {
+std::vector<uint32_t> debts_of(uint32_t query, const BatchLedger& ledger) {
   std::vector<uint32_t> tickets;
   for (uint32_t i = 0; i < ledger.tickets; ++i) {
     if (ledger.debts[i].open && ledger.debts[i].query == query) tickets.push_back(i);

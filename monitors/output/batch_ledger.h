@@ -56,12 +56,12 @@ struct BatchLedger {
 
 // Settles a query after the process that kept the ledger has died. Pending tuples become lost by restart, in `account`
 // and in the debts; what no batch had accounted for becomes one more debt.
-void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger);
+void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger);
 
 // Forgets queries that are gone: their slots may be reused.
-void Forget(uint64_t queries, BatchLedger* ledger);
+void forget(uint64_t queries, BatchLedger* ledger);
 
 // Tickets of a query's open debts, in the order in which their batches were sent.
-std::vector<uint32_t> DebtsOf(uint32_t query, const BatchLedger& ledger);
+std::vector<uint32_t> debts_of(uint32_t query, const BatchLedger& ledger);
 
 }  // namespace tapline

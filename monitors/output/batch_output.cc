@@ -16,19 +16,19 @@ constexpr int64_t kPatienceAtEndNs = 10 * kNsPerSecond;
 constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
 
 // In packet time; before the first packet there is none.
-int64_t Second(int64_t time_ns) { return time_ns / kNsPerSecond; }
+int64_t second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
 // Same rule as the gate's: the query decides which side is TO, whichever side opened the connection.
-bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
+bool keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
   if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
-  const uint16_t far_port = spec.match.FarPort({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
+  const uint16_t far_port = spec.match.far_port({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   return sampled(header.flow_hash, far_port, threshold);
 }
 
-bool Meets(const std::vector<const TupleCondition*>& filters, const TupleHeader& header,
+bool meets(const std::vector<const TupleCondition*>& filters, const TupleHeader& header,
            std::span<const Value> values) {
   return std::all_of(filters.begin(), filters.end(),
-                     [&](const TupleCondition* each) { return each->Holds(header, values); });
+                     [&](const TupleCondition* each) { return each->holds(header, values); });
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ BatchOutput::BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> 
   }
 }
 
-Status BatchOutput::Prepare(uint32_t query) {
+Status BatchOutput::prepare(uint32_t query) {
   Stream& stream = streams_[query];
   stream = {};
   stream.spec = &queries_[query];
@@ -65,7 +65,7 @@ Status BatchOutput::Prepare(uint32_t query) {
     const auto& wanted = stream.spec->parsers;
     if (std::find(wanted.begin(), wanted.end(), schemas_[parser]->name) == wanted.end()) continue;
     stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas_[parser], options_.max_rows);
-    stream.shapers[parser] = TextShaper::Make(*schemas_[parser], stream.spec->shapes, options_.hash_key);
+    stream.shapers[parser] = TextShaper::make(*schemas_[parser], stream.spec->shapes, options_.hash_key);
     for (const ParserFilter& filter : stream.spec->filters) {
       if (filter.parser == schemas_[parser]->name) stream.filters[parser].push_back(&filter.condition);
     }
@@ -80,23 +80,23 @@ Status BatchOutput::Prepare(uint32_t query) {
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
-  return sink_->Prepare(query);
+  return sink_->prepare(query);
 }
 
-void BatchOutput::AddQuery(uint32_t query) {
+void BatchOutput::add_query(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
   const bool goes_on = (resumable_ & bit) != 0;
   resumable_ &= ~bit;
   if (goes_on) {
     streams_[query].reported = options_.ledger->streams[query].reported;
-    PayDebts(streams_[query]);
+    pay_debts(streams_[query]);
   } else {
     (*accounts_)[query] = {};
   }
   if (options_.ledger != nullptr) {
     options_.ledger->known |= bit;
     options_.ledger->streams[query].waiting_rows = 0;
-    Note(streams_[query]);
+    note(streams_[query]);
   }
   if (std::find(added_.begin(), added_.end(), query) == added_.end()) added_.push_back(query);
   next_flush_at_ns_ = 0;
@@ -104,78 +104,78 @@ void BatchOutput::AddQuery(uint32_t query) {
 
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
-void BatchOutput::Append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events) {
+void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events) {
   for (uint32_t query : SetBits(header.queries)) {
     Stream& stream = streams_[query];
-    if (stream.sampling_threshold && !Keeps(*stream.spec, header, *stream.sampling_threshold)) {
-      (*accounts_)[query].LoseTuples(IndexOf(Drop::kRateFell), 1);
+    if (stream.sampling_threshold && !keeps(*stream.spec, header, *stream.sampling_threshold)) {
+      (*accounts_)[query].lose_tuples(index_of(Drop::kRateFell), 1);
       continue;
     }
     BatchBuilder& builder = *stream.builders[parser];
     TextShaper* shaper = stream.shapers[parser].get();
-    const std::span<const Value> shaped = shaper == nullptr ? values : shaper->Shape(values);
+    const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
     // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
-    if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
-    builder.Append(header, shaped);
+    if (!builder.fits(shaped)) flush(stream, header.time_ns);
+    builder.append(header, shaped);
     // Conditions are asked of what leaves the monitor, here and by the consumers of the stream.
-    if (events != nullptr && Meets(stream.filters[parser], header, shaped)) [[unlikely]]
-      events->Push(query, parser, header, shaped);
+    if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
+      events->push(query, parser, header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
   }
 }
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
-  CountLoss(reason, count, queries, accounts_);
+  count_loss(reason, count, queries, accounts_);
 }
 
-void BatchOutput::SetSamplingRate(uint32_t query, double rate, int64_t watermark_ns) {
+void BatchOutput::set_sampling_rate(uint32_t query, double rate, int64_t watermark_ns) {
   Stream& stream = streams_[query];
-  Flush(stream, watermark_ns);
+  flush(stream, watermark_ns);
   stream.sampling_rate = rate;
   stream.sampling_threshold.reset();
   if (rate < stream.spec->sampling_rate) stream.sampling_threshold = sampling_threshold(rate);
 }
 
-void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
+void BatchOutput::tick(int64_t monotonic_ns, int64_t watermark_ns) {
   now_ns_ = monotonic_ns;
-  sink_->Poll();
+  sink_->poll();
   if (flushed_watermark_ns_ == INT64_MIN) flushed_watermark_ns_ = watermark_ns;
-  bool second_passed = Second(watermark_ns) > Second(flushed_watermark_ns_);
+  bool second_passed = second(watermark_ns) > second(flushed_watermark_ns_);
   if (!second_passed && now_ns_ < next_flush_at_ns_) return;
   if (second_passed) flushed_watermark_ns_ = watermark_ns;
   next_flush_at_ns_ = now_ns_ + options_.flush_after_ns;
   for (uint32_t query : added_) {
     Stream& stream = streams_[query];
     if (second_passed || now_ns_ - stream.flushed_at_ns >= stream.flush_after_ns) {
-      Report(stream, watermark_ns, second_passed);
+      report(stream, watermark_ns, second_passed);
     }
     next_flush_at_ns_ = std::min(next_flush_at_ns_, stream.flushed_at_ns + stream.flush_after_ns);
   }
-  ForgetEnded();
+  forget_ended();
 }
 
-void BatchOutput::Report(Stream& stream, int64_t watermark_ns, bool second_passed) {
+void BatchOutput::report(Stream& stream, int64_t watermark_ns, bool second_passed) {
   stream.flushed_at_ns = now_ns_;
-  if (stream.ending) TryEnd(stream);
+  if (stream.ending) try_end(stream);
   if (stream.ending || stream.ended || watermark_ns == INT64_MIN) return;
-  Flush(stream, watermark_ns);
+  flush(stream, watermark_ns);
   const bool news = watermark_ns > stream.sent_watermark_ns || (*accounts_)[stream.index] != stream.reported;
   if (news && (second_passed || now_ns_ - stream.last_sent_at_ns >= stream.heartbeat_after_ns)) {
-    SendBatch(stream, *stream.heartbeat_builder, watermark_ns, false);
+    send_batch(stream, *stream.heartbeat_builder, watermark_ns, false);
   }
 }
 
-void BatchOutput::Flush(Stream& stream, int64_t watermark_ns) {
+void BatchOutput::flush(Stream& stream, int64_t watermark_ns) {
   BatchBuilder* last = nullptr;
   for (auto& builder : stream.builders) {
     if (builder == nullptr || builder->rows() == 0) continue;
-    if (last != nullptr) SendBatch(stream, *last, stream.sent_watermark_ns, false);
+    if (last != nullptr) send_batch(stream, *last, stream.sent_watermark_ns, false);
     last = builder.get();
   }
-  if (last != nullptr) SendBatch(stream, *last, watermark_ns, false);
+  if (last != nullptr) send_batch(stream, *last, watermark_ns, false);
 }
 
-bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream) {
+bool BatchOutput::send_batch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream) {
   Accounting& account = (*accounts_)[stream.index];
   uint32_t rows = builder.rows();
   account.tuples_in += rows;
@@ -183,7 +183,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   if (options_.ledger != nullptr) options_.ledger->streams[stream.index].waiting_rows -= rows;
   Accounting delta = account - stream.reported;
   BatchHeader header{.query = stream.spec->name,
-                     .monitor = MonitorOf(stream),
+                     .monitor = monitor_of(stream),
                      .incarnation = options_.incarnation,
                      .epoch = stream.spec->epoch,
                      .lane = options_.lane,
@@ -194,17 +194,17 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
                      .end_of_stream = end_of_stream,
                      .sampling_rate = stream.sampling_rate,
                      .accounting = &delta};
-  const std::string& batch = builder.Encode(header);
+  const std::string& batch = builder.encode(header);
   BatchSink::Sent sent = BatchSink::Sent::kFull;
-  if (HasRoom()) {
+  if (has_room()) {
     uint64_t ticket =
-        NewTicket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
-    // Must precede sending: the sink may report the outcome of this very batch, or of earlier ones, from within Send().
+        new_ticket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
+    // Must precede sending: the sink may report the outcome of this very batch, or of earlier ones, from within send().
     stream.reported = account;
-    Note(stream);
-    sent = Send(stream.index, batch, ticket);
+    note(stream);
+    sent = send(stream.index, batch, ticket);
     if (sent != BatchSink::Sent::kTaken) {
-      Close(ticket);
+      close(ticket);
       --stream.sequence;
       stream.reported = stream.reported - delta;
     }
@@ -214,32 +214,32 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
     ++stats_.batches;
     stats_.bytes += batch.size();
     stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
-    Note(stream);
+    note(stream);
     return true;
   }
   ++stats_.refused;
   account.tuples_out -= rows;
-  account.dropped[IndexOf(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
-  Note(stream);
+  account.dropped[index_of(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
+  note(stream);
   return false;
 }
 
-const std::string& BatchOutput::MonitorOf(const Stream& stream) const {
+const std::string& BatchOutput::monitor_of(const Stream& stream) const {
   return stream.spec->monitor.empty() ? options_.monitor_id : stream.spec->monitor;
 }
 
-BatchSink::Sent BatchOutput::Send(uint32_t query, const std::string& batch, uint64_t ticket) {
-  BatchSink::Sent sent = sink_->Send(query, batch, ticket);
-  int64_t deadline_ns = MonotonicNs() + kPatienceAtEndNs;
+BatchSink::Sent BatchOutput::send(uint32_t query, const std::string& batch, uint64_t ticket) {
+  BatchSink::Sent sent = sink_->send(query, batch, ticket);
+  int64_t deadline_ns = monotonic_ns() + kPatienceAtEndNs;
   while (sent == BatchSink::Sent::kFull && (options_.wait_for_room || capture_over_) && sink_->status().ok()) {
-    sink_->Wait();
-    sent = sink_->Send(query, batch, ticket);
-    if (sent == BatchSink::Sent::kFull && MonotonicNs() > deadline_ns) capture_over_ = false;
+    sink_->wait();
+    sent = sink_->send(query, batch, ticket);
+    if (sent == BatchSink::Sent::kFull && monotonic_ns() > deadline_ns) capture_over_ = false;
   }
   return sent;
 }
 
-uint64_t BatchOutput::NewTicket(InFlight batch) {
+uint64_t BatchOutput::new_ticket(InFlight batch) {
   if (free_tickets_.empty()) {
     free_tickets_.push_back(in_flight_.size());
     in_flight_.emplace_back();
@@ -257,17 +257,17 @@ uint64_t BatchOutput::NewTicket(InFlight batch) {
   return ticket;
 }
 
-bool BatchOutput::HasRoom() const {
+bool BatchOutput::has_room() const {
   return options_.ledger == nullptr || !free_tickets_.empty() || in_flight_.size() < BatchLedger::kMostInFlight;
 }
 
-void BatchOutput::Close(uint64_t ticket) {
+void BatchOutput::close(uint64_t ticket) {
   --streams_[in_flight_[ticket].query].in_flight;
   if (options_.ledger != nullptr) options_.ledger->debts[ticket].open = false;
   free_tickets_.push_back(ticket);
 }
 
-void BatchOutput::Note(const Stream& stream) {
+void BatchOutput::note(const Stream& stream) {
   if (options_.ledger == nullptr) return;
   BatchLedger::Stream& noted = options_.ledger->streams[stream.index];
   noted.incarnation = options_.incarnation;
@@ -277,11 +277,11 @@ void BatchOutput::Note(const Stream& stream) {
 }
 
 // Sends them in the dead process's name: if a batch of it did arrive, this one is a repeat.
-void BatchOutput::PayDebts(Stream& stream) {
-  for (uint32_t ticket : DebtsOf(stream.index, *options_.ledger)) {
+void BatchOutput::pay_debts(Stream& stream) {
+  for (uint32_t ticket : debts_of(stream.index, *options_.ledger)) {
     const BatchLedger::Debt& debt = options_.ledger->debts[ticket];
     BatchHeader header{.query = stream.spec->name,
-                       .monitor = MonitorOf(stream),
+                       .monitor = monitor_of(stream),
                        .incarnation = debt.incarnation,
                        .epoch = stream.spec->epoch,
                        .lane = options_.lane,
@@ -291,64 +291,64 @@ void BatchOutput::PayDebts(Stream& stream) {
                        .end_of_stream = false,
                        .sampling_rate = stream.sampling_rate,
                        .accounting = &debt.accounting};
-    const std::string& batch = stream.heartbeat_builder->Encode(header);
+    const std::string& batch = stream.heartbeat_builder->encode(header);
     in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
     ++stream.in_flight;
-    if (Send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
+    if (send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
     // This process's own batches then report it.
     stream.reported = stream.reported - in_flight_[ticket].reported;
-    Close(ticket);
+    close(ticket);
   }
 }
 
-void BatchOutput::OnDelivery(uint64_t ticket, bool delivered) {
+void BatchOutput::on_delivery(uint64_t ticket, bool delivered) {
   const InFlight& batch = in_flight_[ticket];
   if (!delivered) {
     end_lost_ |= batch.end_of_stream;
     Accounting& account = (*accounts_)[batch.query];
     account.tuples_out -= batch.rows;
-    account.dropped[IndexOf(Drop::kDeliveryFailed)] += batch.rows;
+    account.dropped[index_of(Drop::kDeliveryFailed)] += batch.rows;
     streams_[batch.query].reported = streams_[batch.query].reported - batch.reported;
-    Note(streams_[batch.query]);
+    note(streams_[batch.query]);
   }
-  Close(ticket);
+  close(ticket);
 }
 
-void BatchOutput::EndQuery(uint32_t query, int64_t watermark_ns) {
+void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   Stream& stream = streams_[query];
   if (stream.ending || stream.ended) return;
-  Flush(stream, watermark_ns);
+  flush(stream, watermark_ns);
   stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
   stream.ending = true;
-  TryEnd(stream);
-  ForgetEnded();
+  try_end(stream);
+  forget_ended();
 }
 
 // Must run before other threads learn that the queries are done: another thread then prepares their slots for others.
-void BatchOutput::ForgetEnded() {
+void BatchOutput::forget_ended() {
   std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }
 
-void BatchOutput::TryEnd(Stream& stream) {
+void BatchOutput::try_end(Stream& stream) {
   const bool goes_on = options_.abandoned != nullptr && (options_.abandoned->load() >> stream.index & 1) != 0;
-  stream.ended = SendBatch(stream, *stream.heartbeat_builder, stream.sent_watermark_ns, !goes_on);
+  stream.ended = send_batch(stream, *stream.heartbeat_builder, stream.sent_watermark_ns, !goes_on);
   stream.ending = !stream.ended;
 }
 
-Status BatchOutput::Finish() {
-  int64_t deadline_ns = MonotonicNs() + kPatienceAtEndNs;
+Status BatchOutput::finish() {
+  int64_t deadline_ns = monotonic_ns() + kPatienceAtEndNs;
   for (uint32_t query : added_) {
     Stream& stream = streams_[query];
-    while (stream.ending && sink_->status().ok() && MonotonicNs() < deadline_ns) {
-      sink_->Wait();
-      TryEnd(stream);
+    while (stream.ending && sink_->status().ok() && monotonic_ns() < deadline_ns) {
+      sink_->wait();
+      try_end(stream);
     }
     if (stream.ending && sink_->status().ok()) {
-      return Status::Resources("the end of query '" + stream.spec->name + "' could not be sent: the queue stayed full");
+      return Status::resources("the end of query '" + stream.spec->name + "' could not be sent: the queue stayed full");
     }
   }
-  Status status = sink_->Flush();
-  if (status.ok() && end_lost_) return Status::Resources("the end of a query was not delivered");
+  Status status = sink_->flush();
+  if (status.ok() && end_lost_) return Status::resources("the end of a query was not delivered");
   return status;
 }
 

@@ -51,28 +51,28 @@ struct BatchOutputOptions {
 
 class BatchOutput final : public TupleOutput, private DeliveryListener {
  public:
-  // `queries` are the query slots; Prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
+  // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
   // arguments outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
-  Status Start() override { return sink_->Start(this); }
-  Status Prepare(uint32_t query) override;
-  void AddQuery(uint32_t query) override;
+  Status start() override { return sink_->start(this); }
+  Status prepare(uint32_t query) override;
+  void add_query(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override {
-    Append(parser, header, values, nullptr);
+    append(parser, header, values, nullptr);
   }
   void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override {
-    Append(parser, header, values, options_.events);
+    append(parser, header, values, options_.events);
   }
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
-  void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
-  void EndQuery(uint32_t query, int64_t watermark_ns) override;
+  void tick(int64_t monotonic_ns, int64_t watermark_ns) override;
+  void end_query(uint32_t query, int64_t watermark_ns) override;
   bool done(uint32_t query) const override;
-  void CaptureOver() override { capture_over_ = !options_.wait_for_room; }
-  void SetSamplingRate(uint32_t query, double rate, int64_t watermark_ns) override;
-  void SetWatchedSince(uint32_t query, int64_t time_ns) override { streams_[query].watched_since_ns = time_ns; }
-  Status Finish() override;
+  void capture_over() override { capture_over_ = !options_.wait_for_room; }
+  void set_sampling_rate(uint32_t query, double rate, int64_t watermark_ns) override;
+  void set_watched_since(uint32_t query, int64_t time_ns) override { streams_[query].watched_since_ns = time_ns; }
+  Status finish() override;
   OutputStats stats() const override {
     OutputStats stats = stats_;
     stats.fill = sink_->fill();
@@ -120,22 +120,22 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t watermark_ns = 0;
   };
 
-  void Append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events);
-  void OnDelivery(uint64_t ticket, bool delivered) override;
+  void append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events);
+  void on_delivery(uint64_t ticket, bool delivered) override;
   // Sends what waits and, if there is news and a heartbeat is due, a batch without rows.
-  void Report(Stream& stream, int64_t watermark_ns, bool second_passed);
-  void Flush(Stream& stream, int64_t watermark_ns);
-  bool SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
-  BatchSink::Sent Send(uint32_t query, const std::string& batch, uint64_t ticket);
-  void TryEnd(Stream& stream);
-  const std::string& MonitorOf(const Stream& stream) const;
-  bool HasRoom() const;
-  uint64_t NewTicket(InFlight batch);
-  void Close(uint64_t ticket);
-  void ForgetEnded();
+  void report(Stream& stream, int64_t watermark_ns, bool second_passed);
+  void flush(Stream& stream, int64_t watermark_ns);
+  bool send_batch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
+  BatchSink::Sent send(uint32_t query, const std::string& batch, uint64_t ticket);
+  void try_end(Stream& stream);
+  const std::string& monitor_of(const Stream& stream) const;
+  bool has_room() const;
+  uint64_t new_ticket(InFlight batch);
+  void close(uint64_t ticket);
+  void forget_ended();
   // Records in the ledger where the stream's next batch continues.
-  void Note(const Stream& stream);
-  void PayDebts(Stream& stream);
+  void note(const Stream& stream);
+  void pay_debts(Stream& stream);
 
   BatchOutputOptions options_;
   std::span<const QuerySpec> queries_;

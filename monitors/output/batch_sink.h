@@ -12,7 +12,7 @@ namespace tapline {
 class DeliveryListener {
  public:
   virtual ~DeliveryListener() = default;
-  virtual void OnDelivery(uint64_t ticket, bool delivered) = 0;
+  virtual void on_delivery(uint64_t ticket, bool delivered) = 0;
 };
 
 class BatchSink {
@@ -25,38 +25,38 @@ class BatchSink {
 
   virtual ~BatchSink() = default;
   // Returns within a bounded time. `listener` outlives the sink's use.
-  virtual Status Start(DeliveryListener* listener) = 0;
-  // Prepares for the query's batches. Any thread, after Start().
-  virtual Status Prepare(uint32_t query) = 0;
+  virtual Status start(DeliveryListener* listener) = 0;
+  // Prepares for the query's batches. Any thread, after start().
+  virtual Status prepare(uint32_t query) = 0;
   // Sends a batch of the query with that index. Copies the bytes.
-  virtual Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
+  virtual Sent send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
   // Share of the room for batches that is in use, 0 to 1.
   virtual double fill() const = 0;
   // Calls the listener with the outcomes known so far.
-  virtual void Poll() = 0;
-  // Like Poll(), but waits for outcomes up to a tenth of a second.
-  virtual void Wait() = 0;
+  virtual void poll() = 0;
+  // Like poll(), but waits for outcomes up to a tenth of a second.
+  virtual void wait() = 0;
   // Waits until every batch taken has been delivered or given up.
-  virtual Status Flush() = 0;
+  virtual Status flush() = 0;
   virtual Status status() const = 0;
 };
 
 // Takes every batch at once, to measure the cost of encoding without a broker.
 class NullSink final : public BatchSink {
  public:
-  Status Start(DeliveryListener* listener) override {
+  Status start(DeliveryListener* listener) override {
     listener_ = listener;
     return {};
   }
-  Status Prepare(uint32_t) override { return {}; }
-  Sent Send(uint32_t, std::string_view, uint64_t ticket) override {
-    listener_->OnDelivery(ticket, true);
+  Status prepare(uint32_t) override { return {}; }
+  Sent send(uint32_t, std::string_view, uint64_t ticket) override {
+    listener_->on_delivery(ticket, true);
     return Sent::kTaken;
   }
   double fill() const override { return 0; }
-  void Poll() override {}
-  void Wait() override {}
-  Status Flush() override { return {}; }
+  void poll() override {}
+  void wait() override {}
+  Status flush() override { return {}; }
   Status status() const override { return {}; }
 
  private:

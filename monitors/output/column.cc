@@ -9,7 +9,7 @@ namespace {
 // Rows are written as little-endian words straight from memory.
 static_assert(std::endian::native == std::endian::little);
 
-v1::Column::Type TypeOf(FieldType type) {
+v1::Column::Type type_of(FieldType type) {
   switch (type) {
     case FieldType::kU64:
       return v1::Column::U64;
@@ -27,14 +27,14 @@ v1::Column::Type TypeOf(FieldType type) {
   return v1::Column::U64;
 }
 
-uint32_t WidthFor(uint64_t range) {
+uint32_t width_for(uint64_t range) {
   if (range <= UINT8_MAX) return 1;
   if (range <= UINT16_MAX) return 2;
   return range <= UINT32_MAX ? 4 : 8;
 }
 
 template <typename Word>
-void PackAs(std::span<const uint64_t> values, uint64_t base, std::string* data) {
+void pack_as(std::span<const uint64_t> values, uint64_t base, std::string* data) {
   data->resize(values.size() * sizeof(Word));
   char* out = data->data();
   for (uint64_t value : values) {
@@ -45,7 +45,7 @@ void PackAs(std::span<const uint64_t> values, uint64_t base, std::string* data) 
 }
 
 template <typename Number>
-uint64_t LeastAndRange(std::span<const uint64_t> values, uint64_t* range) {
+uint64_t least_and_range(std::span<const uint64_t> values, uint64_t* range) {
   auto least = static_cast<Number>(values[0]), most = least;
   for (uint64_t value : values) {
     least = std::min(least, static_cast<Number>(value));
@@ -64,43 +64,43 @@ ColumnBuilder::ColumnBuilder(const Field& field, uint32_t max_rows)
   }
 }
 
-size_t ColumnBuilder::AppendAbsent() {
+size_t ColumnBuilder::append_absent() {
   absent_.push_back(rows_);
-  if (dictionary_) return AppendBytes("");
-  AppendNumber(0);
+  if (dictionary_) return append_bytes("");
+  append_number(0);
   return 0;
 }
 
-ColumnBuilder::Range ColumnBuilder::Measure() const {
+ColumnBuilder::Range ColumnBuilder::measure() const {
   if (field_.type == FieldType::kF64) return {0, 8};
-  if (dictionary_) return {0, WidthFor(dictionary_->entries() - 1)};
+  if (dictionary_) return {0, width_for(dictionary_->entries() - 1)};
   if (field_.type == FieldType::kBool) return {0, 1};
   uint64_t range = 0;
-  uint64_t base = field_.type == FieldType::kI64 ? LeastAndRange<int64_t>(values(), &range)
-                                                 : LeastAndRange<uint64_t>(values(), &range);
-  return {base, WidthFor(range)};
+  uint64_t base = field_.type == FieldType::kI64 ? least_and_range<int64_t>(values(), &range)
+                                                 : least_and_range<uint64_t>(values(), &range);
+  return {base, width_for(range)};
 }
 
-void ColumnBuilder::Pack(const Range& range, std::string* data) const {
+void ColumnBuilder::pack(const Range& range, std::string* data) const {
   switch (range.width) {
     case 1:
-      return PackAs<uint8_t>(values(), range.base, data);
+      return pack_as<uint8_t>(values(), range.base, data);
     case 2:
-      return PackAs<uint16_t>(values(), range.base, data);
+      return pack_as<uint16_t>(values(), range.base, data);
     case 4:
-      return PackAs<uint32_t>(values(), range.base, data);
+      return pack_as<uint32_t>(values(), range.base, data);
     default:
-      return PackAs<uint64_t>(values(), range.base, data);
+      return pack_as<uint64_t>(values(), range.base, data);
   }
 }
 
-void ColumnBuilder::CloseDictionary(v1::Column* out) {
+void ColumnBuilder::close_dictionary(v1::Column* out) {
   out->mutable_dictionary()->assign(dictionary_->bytes());
   out->mutable_dictionary_end()->Assign(dictionary_->ends().begin(), dictionary_->ends().end());
-  dictionary_->Clear();
+  dictionary_->clear();
 }
 
-void ColumnBuilder::ClosePresence(v1::Column* out) {
+void ColumnBuilder::close_presence(v1::Column* out) {
   std::string* present = out->mutable_present();
   present->assign((rows_ + 7) / 8, '\xff');
   if (rows_ % 8 != 0) present->back() = static_cast<char>((1 << rows_ % 8) - 1);
@@ -108,16 +108,16 @@ void ColumnBuilder::ClosePresence(v1::Column* out) {
   absent_.clear();
 }
 
-void ColumnBuilder::Close(v1::Column* out) {
-  Range range = Measure();
+void ColumnBuilder::close(v1::Column* out) {
+  Range range = measure();
   out->set_name(field_.name);
-  out->set_type(TypeOf(field_.type));
+  out->set_type(type_of(field_.type));
   out->set_unit(field_.unit);
   out->set_width(range.width);
   out->set_base(range.base);
-  Pack(range, out->mutable_data());
-  if (dictionary_) CloseDictionary(out);
-  if (!absent_.empty()) ClosePresence(out);
+  pack(range, out->mutable_data());
+  if (dictionary_) close_dictionary(out);
+  if (!absent_.empty()) close_presence(out);
   rows_ = 0;
 }
 

@@ -19,29 +19,29 @@ class ColumnBuilder {
   ColumnBuilder(const Field& field, uint32_t max_rows);
 
   // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
-  void AppendNumber(uint64_t bits) { values_[rows_++] = bits; }
+  void append_number(uint64_t bits) { values_[rows_++] = bits; }
   // The row has no value. Readers that ignore the presence bitmap find 0, or "". Returns by how many bytes the
   // dictionary grew.
-  size_t AppendAbsent();
+  size_t append_absent();
   // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
-  size_t AppendBytes(std::string_view bytes) {
+  size_t append_bytes(std::string_view bytes) {
     size_t before = dictionary_->bytes().size();
-    AppendNumber(dictionary_->IndexOf(bytes));
+    append_number(dictionary_->index_of(bytes));
     return dictionary_->bytes().size() - before;
   }
 
   // Writes the column into `out`, whose buffers are reused, and empties the builder.
-  void Close(v1::Column* out);
+  void close(v1::Column* out);
 
  private:
   struct Range {
     uint64_t base;
     uint32_t width;
   };
-  Range Measure() const;
-  void Pack(const Range& range, std::string* data) const;
-  void CloseDictionary(v1::Column* out);
-  void ClosePresence(v1::Column* out);
+  Range measure() const;
+  void pack(const Range& range, std::string* data) const;
+  void close_dictionary(v1::Column* out);
+  void close_presence(v1::Column* out);
 
   std::span<const uint64_t> values() const { return {values_.get(), rows_}; }
 

@@ -12,13 +12,13 @@ namespace {
 // eight slots.
 constexpr size_t kSparse = 16;
 
-uint64_t Fold(uint64_t a, uint64_t b) {
+uint64_t fold(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t Load(const char* from, size_t bytes) {
+uint64_t load(const char* from, size_t bytes) {
   uint64_t word = 0;
   std::memcpy(&word, from, bytes);
   return word;
@@ -42,28 +42,28 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
 
 // Processes two words of eight bytes at a time, each pair with one multiplication; the last ones may overlap those
 // before. std::hash takes three times as long for the 10 to 40 bytes of a URL.
-uint64_t Dictionary::HashOf(std::string_view text) {
+uint64_t Dictionary::hash_of(std::string_view text) {
   static const Key key;
   const char* at = text.data();
   size_t left = text.size();
   uint64_t hash = key.word[0] ^ left;
-  for (; left > 16; at += 16, left -= 16) hash = Fold(Load(at, 8) ^ key.word[1], Load(at + 8, 8) ^ hash);
+  for (; left > 16; at += 16, left -= 16) hash = fold(load(at, 8) ^ key.word[1], load(at + 8, 8) ^ hash);
   uint64_t first = 0, last = 0;
   if (left >= 8) {
-    first = Load(at, 8);
-    last = Load(at + left - 8, 8);
+    first = load(at, 8);
+    last = load(at + left - 8, 8);
   } else if (left >= 4) {
-    first = Load(at, 4);
-    last = Load(at + left - 4, 4);
+    first = load(at, 4);
+    last = load(at + left - 4, 4);
   } else if (left > 0) {
     first = static_cast<uint8_t>(at[0]) | static_cast<uint64_t>(static_cast<uint8_t>(at[left / 2])) << 8;
     last = static_cast<uint8_t>(at[left - 1]);
   }
-  return Fold(Fold(first ^ key.word[1], last ^ hash), key.word[0]);
+  return fold(fold(first ^ key.word[1], last ^ hash), key.word[0]);
 }
 
-uint32_t Dictionary::Find(std::string_view text) {
-  const uint64_t hash = HashOf(text);
+uint32_t Dictionary::find(std::string_view text) {
+  const uint64_t hash = hash_of(text);
   auto tag = static_cast<uint32_t>(hash >> 32);
   uint32_t at = static_cast<uint32_t>(hash) & mask_;
   while (slots_[at].index_plus_one != 0) {
@@ -79,7 +79,7 @@ uint32_t Dictionary::Find(std::string_view text) {
 
 // Most batches of a quiet network hold a few rows: wiping the whole table for each of a dozen columns took 60 % of all
 // instructions of kafka_request over a slow capture.
-void Dictionary::Clear() {
+void Dictionary::clear() {
   if (taken_.size() < slots_.size() / kSparse) {
     for (const uint32_t at : taken_) slots_[at] = Slot{0, 0};
   } else {

@@ -15,13 +15,13 @@ class Dictionary {
  public:
   explicit Dictionary(uint32_t max_entries);
 
-  // REQUIRES: fewer than max_entries distinct strings since Clear(), or this is one of them.
-  uint32_t IndexOf(std::string_view text) {
+  // REQUIRES: fewer than max_entries distinct strings since clear(), or this is one of them.
+  uint32_t index_of(std::string_view text) {
     // Methods, hosts and flags mostly repeat: comparing with the latest costs less than hashing.
     if (latest_ < ends_.size() && entry(latest_) == text) return latest_;
-    return latest_ = Find(text);
+    return latest_ = find(text);
   }
-  void Clear();
+  void clear();
 
   uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
   const std::string& bytes() const { return bytes_; }
@@ -39,11 +39,11 @@ class Dictionary {
     uint32_t tag;
   };
 
-  static uint64_t HashOf(std::string_view text);
-  uint32_t Find(std::string_view text);
+  static uint64_t hash_of(std::string_view text);
+  uint32_t find(std::string_view text);
 
   uint32_t mask_;
-  uint32_t latest_ = 0;  // result of the latest IndexOf()
+  uint32_t latest_ = 0;  // result of the latest index_of()
   std::vector<Slot> slots_;
   std::vector<uint32_t> taken_;  // the slot of each entry
   std::string bytes_;

@@ -33,25 +33,25 @@ class JsonOutput final : public TupleOutput {
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
-  Status Start() override { return {}; }
-  Status Prepare(uint32_t query) override;
-  void AddQuery(uint32_t query) override;
+  Status start() override { return {}; }
+  Status prepare(uint32_t query) override;
+  void add_query(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
   // Lines wait in a buffer for at most a tenth of a second.
-  void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
-  void EndQuery(uint32_t query, int64_t watermark_ns) override;
+  void tick(int64_t monotonic_ns, int64_t watermark_ns) override;
+  void end_query(uint32_t query, int64_t watermark_ns) override;
   bool done(uint32_t) const override { return true; }
-  Status Finish() override;
+  Status finish() override;
   OutputStats stats() const override { return stats_; }
   Status status() const override { return writer_ ? writer_->status() : status_; }
 
  private:
-  void AppendLine(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
-  void AppendCommon(const TupleHeader& header);
-  void CountWritten(uint32_t query, uint64_t rows);
-  void CountAllWritten();
-  void Write();
+  void append_line(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
+  void append_common(const TupleHeader& header);
+  void count_written(uint32_t query, uint64_t rows);
+  void count_all_written();
+  void write();
 
   int fd_;
   std::span<const QuerySpec> queries_;

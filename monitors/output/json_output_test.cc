@@ -16,24 +16,24 @@
 namespace tapline {
 namespace {
 
-std::string Quoted(std::string_view text) {
+std::string quoted(std::string_view text) {
   std::string out;
-  AppendJsonString(text, &out);
+  append_json_string(text, &out);
   return out;
 }
 
 TEST(JsonTextTest, Escapes) {
-  EXPECT_EQ(Quoted("a\"b\\c/"), R"("a\"b\\c/")");
-  EXPECT_EQ(Quoted(std::string_view("\n\r\t\0\x1f\x7f", 6)), "\"\\n\\r\\t\\u0000\\u001f\x7f\"");
+  EXPECT_EQ(quoted("a\"b\\c/"), R"("a\"b\\c/")");
+  EXPECT_EQ(quoted(std::string_view("\n\r\t\0\x1f\x7f", 6)), "\"\\n\\r\\t\\u0000\\u001f\x7f\"");
 }
 
 TEST(JsonTextTest, Utf8IsKeptAndAnythingElseReplaced) {
-  EXPECT_EQ(Quoted("é€😀"), "\"é€😀\"");
-  EXPECT_EQ(Quoted("\xff"), "\"\xef\xbf\xbd\"");
-  EXPECT_EQ(Quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "overlong";
-  EXPECT_EQ(Quoted("\xed\xa0\x80").size(), 2 + 9u) << "a surrogate";
-  EXPECT_EQ(Quoted("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "cut off";
-  EXPECT_EQ(Quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
+  EXPECT_EQ(quoted("é€😀"), "\"é€😀\"");
+  EXPECT_EQ(quoted("\xff"), "\"\xef\xbf\xbd\"");
+  EXPECT_EQ(quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "overlong";
+  EXPECT_EQ(quoted("\xed\xa0\x80").size(), 2 + 9u) << "a surrogate";
+  EXPECT_EQ(quoted("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "cut off";
+  EXPECT_EQ(quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
 }
 
 // Every pair of bytes, read by a strict reader.
@@ -41,30 +41,30 @@ TEST(JsonTextTest, AlwaysValidJson) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       char text[] = {'\xe1', static_cast<char>(first), static_cast<char>(second), 'x'};
-      ASSERT_TRUE(nlohmann::json::accept(Quoted({text, 4}))) << first << " " << second;
+      ASSERT_TRUE(nlohmann::json::accept(quoted({text, 4}))) << first << " " << second;
     }
   }
 }
 
 TEST(JsonTextTest, Numbers) {
   std::string out;
-  AppendNumber(std::numeric_limits<uint64_t>::max(), &out);
-  AppendNumber(std::numeric_limits<int64_t>::min(), &out);
+  append_number(std::numeric_limits<uint64_t>::max(), &out);
+  append_number(std::numeric_limits<int64_t>::min(), &out);
   EXPECT_EQ(out, "18446744073709551615-9223372036854775808");
   out.clear();
-  AppendNumber(0.1, &out);
-  AppendNumber(std::nan(""), &out);
+  append_number(0.1, &out);
+  append_number(std::nan(""), &out);
   EXPECT_EQ(out, "0.1null");
 }
 
 TEST(JsonTextTest, Addresses) {
   const uint8_t bytes[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   std::string out;
-  AppendAddress(IpAddress::v6(bytes), &out);
+  append_address(IpAddress::v6(bytes), &out);
   EXPECT_EQ(out, "2001:db8::1");
   out.clear();
   const uint8_t four[4] = {10, 0, 200, 255};
-  AppendAddress(IpAddress::v4(four), &out);
+  append_address(IpAddress::v4(four), &out);
   EXPECT_EQ(out, "10.0.200.255");
 }
 
@@ -78,13 +78,13 @@ class JsonOutputTest : public testing::Test {
     close(pipe_[0]);
     if (pipe_[1] >= 0) close(pipe_[1]);
   }
-  std::string Text() {
+  std::string text() {
     std::string text(65536, '\0');
     ssize_t got = read(pipe_[0], text.data(), text.size());
     text.resize(got > 0 ? static_cast<size_t>(got) : 0);
     return text;
   }
-  void Emit(JsonOutput& output, uint64_t queries) {
+  void emit(JsonOutput& output, uint64_t queries) {
     const uint8_t client[4] = {10, 0, 0, 1}, server[4] = {10, 0, 0, 2};
     TupleHeader header;
     header.time_ns = 1'700'000'000'123'456'789;
@@ -115,9 +115,9 @@ class JsonOutputTest : public testing::Test {
 
 TEST_F(JsonOutputTest, ALineATuple) {
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
-  Emit(output, 1);
-  ASSERT_TRUE(output.Finish().ok());
-  EXPECT_EQ(Text(),
+  emit(output, 1);
+  ASSERT_TRUE(output.finish().ok());
+  EXPECT_EQ(text(),
             R"({"parser":"p","time_ns":1700000000123456789,"flow_id":"0000000000000abc-12345678",)"
             R"("client_known_by":"handshake","src_ip":"10.0.0.1","src_port":40000,"dst_ip":"10.0.0.2","dst_port":80,)"
             R"("url":"/a\"b","u":7,"i":-7,"f":0.5,"b":true})"
@@ -129,10 +129,10 @@ TEST_F(JsonOutputTest, ALineATuple) {
 TEST_F(JsonOutputTest, TextsAreAsEachQueryWantsThem) {
   queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});
   JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false, nullptr, HashKey{1, 2});
-  for (uint32_t query : {0u, 1u}) ASSERT_TRUE(output.Prepare(query).ok());
-  Emit(output, 3);
-  ASSERT_TRUE(output.Finish().ok());
-  const std::string text = Text();
+  for (uint32_t query : {0u, 1u}) ASSERT_TRUE(output.prepare(query).ok());
+  emit(output, 3);
+  ASSERT_TRUE(output.finish().ok());
+  const std::string text = this->text();
   const size_t second = text.find('\n');
   EXPECT_NE(text.substr(0, second).find(R"("url":"/a\"b")"), std::string::npos);
   EXPECT_EQ(text.substr(second).find("/a"), std::string::npos);
@@ -141,21 +141,21 @@ TEST_F(JsonOutputTest, TextsAreAsEachQueryWantsThem) {
 TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
   queries_.push_back({.name = "q1"});
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
-  Emit(output, 3);
-  ASSERT_TRUE(output.Finish().ok());
-  std::string text = Text();
+  emit(output, 3);
+  ASSERT_TRUE(output.finish().ok());
+  std::string text = this->text();
   EXPECT_NE(text.find(R"("query":"q0")"), std::string::npos);
   EXPECT_NE(text.find(R"("query":"q1")"), std::string::npos);
 }
 
 TEST_F(JsonOutputTest, LinesAppearAfterATenthOfASecond) {
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
-  output.Tick(1'000'000'000, 0);
-  Emit(output, 1);
-  output.Tick(1'050'000'000, 0);
-  EXPECT_EQ(Text(), "");
-  output.Tick(1'100'000'000, 0);
-  EXPECT_NE(Text(), "");
+  output.tick(1'000'000'000, 0);
+  emit(output, 1);
+  output.tick(1'050'000'000, 0);
+  EXPECT_EQ(text(), "");
+  output.tick(1'100'000'000, 0);
+  EXPECT_NE(text(), "");
 }
 
 TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
@@ -163,8 +163,8 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
-  Emit(output, 1);
-  EXPECT_EQ(output.Finish().code(), Code::kResources);
+  emit(output, 1);
+  EXPECT_EQ(output.finish().code(), Code::kResources);
   EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
 }
 
@@ -172,8 +172,8 @@ TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   int full = open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
   JsonOutput output(full, queries_, queries_.size() > 1, schemas_, &accounts_, false);
-  Emit(output, 1);
-  EXPECT_NE(output.Finish().message().find("No space left"), std::string::npos);
+  emit(output, 1);
+  EXPECT_NE(output.finish().message().find("No space left"), std::string::npos);
   close(full);
 }
 
@@ -182,22 +182,22 @@ TEST_F(JsonOutputTest, AFullDiskIsAnError) {
 TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   constexpr uint64_t kTuples = 100'000;
-  for (uint64_t i = 0; i < kTuples; ++i) Emit(output, 1);
-  EXPECT_GT(accounts_[0].dropped[IndexOf(Drop::kOutputFull)], 0u);
+  for (uint64_t i = 0; i < kTuples; ++i) emit(output, 1);
+  EXPECT_GT(accounts_[0].dropped[index_of(Drop::kOutputFull)], 0u);
   EXPECT_GT(accounts_[0].tuples_out, JsonOutput::kMostWaitingBytes / 300);
-  std::string text;
+  std::string written;
   std::atomic<bool> finished{false};
   std::thread reader([&] {
     for (bool last = false; !last;) {
       last = finished;
-      for (std::string some = Text(); !some.empty(); some = Text()) text += some;
+      for (std::string some = text(); !some.empty(); some = text()) written += some;
     }
   });
-  EXPECT_TRUE(output.Finish().ok());
+  EXPECT_TRUE(output.finish().ok());
   finished = true;
   reader.join();
-  EXPECT_EQ(static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')), accounts_[0].tuples_out);
-  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(static_cast<uint64_t>(std::count(written.begin(), written.end(), '\n')), accounts_[0].tuples_out);
+  EXPECT_EQ(written.back(), '\n');
   EXPECT_EQ(accounts_[0].tuples_in, kTuples);
   EXPECT_TRUE(accounts_[0].balanced());
 }
@@ -207,8 +207,8 @@ TEST_F(JsonOutputTest, ALiveReaderThatWentIsAnError) {
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
-  Emit(output, 1);
-  EXPECT_NE(output.Finish().message().find("reader has gone"), std::string::npos);
+  emit(output, 1);
+  EXPECT_NE(output.finish().message().find("reader has gone"), std::string::npos);
   EXPECT_FALSE(output.status().ok());
 }
 

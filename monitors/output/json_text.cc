@@ -12,29 +12,29 @@ namespace {
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 constexpr char kHexDigits[] = "0123456789abcdef";
 
-bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
+bool is_plain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
 
-bool IsContinuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
+bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
 // Length of the UTF-8 sequence of two to four bytes at the front of `text`, 0 if there is none: overlong forms,
 // surrogates and numbers above U+10FFFF are invalid (RFC 3629 section 4).
-size_t SequenceLength(std::string_view text) {
+size_t sequence_length(std::string_view text) {
   auto at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
   uint8_t first = at(0), second = at(1);
-  if (!IsContinuation(second)) return 0;
+  if (!is_continuation(second)) return 0;
   if (first >= 0xc2 && first <= 0xdf) return 2;
   if (first >= 0xe0 && first <= 0xef) {
     bool valid = (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0);
-    return valid && IsContinuation(at(2)) ? 3 : 0;
+    return valid && is_continuation(at(2)) ? 3 : 0;
   }
   if (first >= 0xf0 && first <= 0xf4) {
     bool valid = (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90);
-    return valid && IsContinuation(at(2)) && IsContinuation(at(3)) ? 4 : 0;
+    return valid && is_continuation(at(2)) && is_continuation(at(3)) ? 4 : 0;
   }
   return 0;
 }
 
-void AppendEscape(uint8_t byte, std::string* out) {
+void append_escape(uint8_t byte, std::string* out) {
   switch (byte) {
     case '"':
       out->append("\\\"");
@@ -59,7 +59,7 @@ void AppendEscape(uint8_t byte, std::string* out) {
 }
 
 template <typename Number>
-void AppendChars(Number value, std::string* out) {
+void append_chars(Number value, std::string* out) {
   std::array<char, 32> text;
   auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   out->append(text.data(), end);
@@ -67,19 +67,19 @@ void AppendChars(Number value, std::string* out) {
 
 }  // namespace
 
-void AppendJsonString(std::string_view text, std::string* out) {
+void append_json_string(std::string_view text, std::string* out) {
   out->push_back('"');
   while (!text.empty()) {
     size_t plain = 0;
-    while (plain < text.size() && IsPlain(static_cast<uint8_t>(text[plain]))) ++plain;
+    while (plain < text.size() && is_plain(static_cast<uint8_t>(text[plain]))) ++plain;
     out->append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
     auto byte = static_cast<uint8_t>(text[0]);
     size_t taken = 1;
     if (byte < 0x80) {
-      AppendEscape(byte, out);
-    } else if (size_t length = SequenceLength(text); length > 0) {
+      append_escape(byte, out);
+    } else if (size_t length = sequence_length(text); length > 0) {
       out->append(text.substr(0, length));
       taken = length;
     } else {
@@ -90,22 +90,22 @@ void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');
 }
 
-void AppendNumber(uint64_t value, std::string* out) { AppendChars(value, out); }
-void AppendNumber(int64_t value, std::string* out) { AppendChars(value, out); }
+void append_number(uint64_t value, std::string* out) { append_chars(value, out); }
+void append_number(int64_t value, std::string* out) { append_chars(value, out); }
 
-void AppendNumber(double value, std::string* out) {
+void append_number(double value, std::string* out) {
   if (!std::isfinite(value)) {
     out->append("null");
     return;
   }
-  AppendChars(value, out);
+  append_chars(value, out);
 }
 
-void AppendHex(uint64_t value, int digits, std::string* out) {
+void append_hex(uint64_t value, int digits, std::string* out) {
   for (int i = digits - 1; i >= 0; --i) out->push_back(kHexDigits[value >> 4 * i & 15]);
 }
 
-void AppendAddress(const IpAddress& address, std::string* out) {
+void append_address(const IpAddress& address, std::string* out) {
   auto bytes = address.bytes();
   if (bytes.size() != 4) {
     std::array<char, INET6_ADDRSTRLEN> text;
@@ -114,7 +114,7 @@ void AppendAddress(const IpAddress& address, std::string* out) {
   }
   for (int i = 0; i < 4; ++i) {
     if (i > 0) out->push_back('.');
-    AppendNumber(uint64_t{bytes[i]}, out);
+    append_number(uint64_t{bytes[i]}, out);
   }
 }
 

@@ -23,10 +23,10 @@ struct FreeTopic {
 };
 using Topic = std::unique_ptr<rd_kafka_topic_t, FreeTopic>;
 
-void IgnoreLog(const rd_kafka_t*, int, const char*, const char*) {}
+void ignore_log(const rd_kafka_t*, int, const char*, const char*) {}
 
 // True if waiting may help: topics take a moment to appear after their creation.
-bool MayPass(rd_kafka_resp_err_t error) {
+bool may_pass(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
          error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT;
 }
@@ -46,19 +46,19 @@ class KafkaSink::Impl {
     rd_kafka_destroy(producer_);
   }
 
-  Status Start(DeliveryListener* listener) {
+  Status start(DeliveryListener* listener) {
     listener_ = listener;
-    if (Status status = Create(); !status.ok()) return status;
-    return AwaitBroker();
+    if (Status status = create(); !status.ok()) return status;
+    return await_broker();
   }
 
-  Status Prepare(uint32_t query) {
+  Status prepare(uint32_t query) {
     const QuerySpec& spec = queries_[query];
     topics_[query].reset(rd_kafka_topic_new(producer_, spec.topic.c_str(), nullptr));
-    return AwaitTopic(spec);
+    return await_topic(spec);
   }
 
-  Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) {
+  Sent send(uint32_t query, std::string_view batch, uint64_t ticket) {
     int failed =
         rd_kafka_produce(topics_[query].get(), static_cast<int32_t>(queries_[query].partition), RD_KAFKA_MSG_F_COPY,
                          const_cast<char*>(batch.data()), batch.size(), nullptr, 0, reinterpret_cast<void*>(ticket));
@@ -68,26 +68,26 @@ class KafkaSink::Impl {
     }
     rd_kafka_resp_err_t error = rd_kafka_last_error();
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return Sent::kFull;
-    GiveUp(error);
+    give_up(error);
     return Sent::kRefused;
   }
 
   // librdkafka counts the bytes of batches, too.
   double fill() const { return static_cast<double>(queued_bytes_) / (uint64_t{options_.queue_mib} << 20); }
 
-  void Poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
+  void poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
 
-  Status Flush() {
-    int64_t last_news_ns = MonotonicNs();
+  Status flush() {
+    int64_t last_news_ns = monotonic_ns();
     int waiting = rd_kafka_outq_len(producer_);
     while (waiting > 0 && status_.ok()) {
       rd_kafka_flush(producer_, kWaitMs);
       int now_waiting = rd_kafka_outq_len(producer_);
-      if (now_waiting < waiting) last_news_ns = MonotonicNs();
+      if (now_waiting < waiting) last_news_ns = monotonic_ns();
       waiting = now_waiting;
-      if (MonotonicNs() - last_news_ns > options_.timeout_ms * kNsPerMs) {
-        return Status::Resources("Kafka at " + options_.brokers + " took no more batches; " + std::to_string(waiting) +
-                                 " were not delivered" + Because());
+      if (monotonic_ns() - last_news_ns > options_.timeout_ms * kNsPerMs) {
+        return Status::resources("Kafka at " + options_.brokers + " took no more batches; " + std::to_string(waiting) +
+                                 " were not delivered" + because());
       }
     }
     return status_;
@@ -96,7 +96,7 @@ class KafkaSink::Impl {
   Status status() const { return status_; }
 
  private:
-  Status Create() {
+  Status create() {
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
     std::vector<std::pair<const char*, std::string>> settings = {
         {"bootstrap.servers", options_.brokers},
@@ -131,52 +131,53 @@ class KafkaSink::Impl {
     for (const auto& [name, value] : settings) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;
       rd_kafka_conf_destroy(conf);
-      return Status::Invalid(std::string("Kafka's producer does not accept ") + name + ": " + error);
+      return Status::invalid(std::string("Kafka's producer does not accept ") + name + ": " + error);
     }
     rd_kafka_conf_set_opaque(conf, this);
-    rd_kafka_conf_set_dr_msg_cb(conf, &Impl::OnDelivery);
-    rd_kafka_conf_set_error_cb(conf, &Impl::OnError);
-    rd_kafka_conf_set_log_cb(conf, &IgnoreLog);
+    rd_kafka_conf_set_dr_msg_cb(conf, &Impl::on_delivery);
+    rd_kafka_conf_set_error_cb(conf, &Impl::on_error);
+    rd_kafka_conf_set_log_cb(conf, &ignore_log);
     producer_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
     if (producer_ != nullptr) return {};
     rd_kafka_conf_destroy(conf);
-    return Status::Resources(std::string("Kafka's producer can't start: ") + error);
+    return Status::resources(std::string("Kafka's producer can't start: ") + error);
   }
 
-  int64_t Deadline() const { return MonotonicNs() + options_.timeout_ms * kNsPerMs; }
+  int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
   // Until then, a refusal may come from a broker that has not learnt of a new user or right yet.
-  int64_t GrantDeadline() const { return MonotonicNs() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
+  int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
 
-  Status AwaitBroker() {
-    const int64_t grant_deadline_ns = GrantDeadline();
-    for (int64_t deadline_ns = Deadline();;) {
+  Status await_broker() {
+    const int64_t grant_deadline_ns = grant_deadline();
+    for (int64_t deadline_ns = deadline();;) {
       uint32_t partitions = 0;
-      rd_kafka_resp_err_t error = Partitions("", &partitions);
+      rd_kafka_resp_err_t error = count_partitions("", &partitions);
       rd_kafka_poll(producer_, 0);
       if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return {};
-      if (login_refused_ && MonotonicNs() >= grant_deadline_ns) return LoginRefused();
-      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return Unreachable(error, Because());
+      if (login_refused_ && monotonic_ns() >= grant_deadline_ns) return login_refused();
+      if (!may_pass(error) || monotonic_ns() >= deadline_ns) return unreachable(error, because());
       usleep(kPauseUs);
     }
   }
 
   // Does not call rd_kafka_poll(): its events are for the lane's thread.
-  Status AwaitTopic(const QuerySpec& query) {
-    const int64_t grant_deadline_ns = GrantDeadline();
-    for (int64_t deadline_ns = Deadline();;) {
+  Status await_topic(const QuerySpec& query) {
+    const int64_t grant_deadline_ns = grant_deadline();
+    for (int64_t deadline_ns = deadline();;) {
       uint32_t partitions = 0;
-      rd_kafka_resp_err_t error = Partitions(query.topic, &partitions);
-      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return CheckPartition(query, partitions);
-      if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && MonotonicNs() >= grant_deadline_ns && MayNotWrite(query))
-        return TopicRefused("topic " + query.topic);
-      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return NoTopic(query, error);
+      rd_kafka_resp_err_t error = count_partitions(query.topic, &partitions);
+      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return check_partition(query, partitions);
+      if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && monotonic_ns() >= grant_deadline_ns &&
+          may_not_write(query))
+        return topic_refused("topic " + query.topic);
+      if (!may_pass(error) || monotonic_ns() >= deadline_ns) return no_topic(query, error);
       usleep(kPauseUs);
     }
   }
 
   // Asks for all topics: for a single one that does not exist, librdkafka answers as if it reached no broker.
-  rd_kafka_resp_err_t Partitions(const std::string& topic, uint32_t* partitions) {
+  rd_kafka_resp_err_t count_partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
@@ -189,7 +190,7 @@ class KafkaSink::Impl {
   }
 
   // True if we have no right on the topic: the broker then does not list it, whether it exists or not.
-  bool MayNotWrite(const QuerySpec& query) {
+  bool may_not_write(const QuerySpec& query) {
     Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
     const rd_kafka_metadata_t* metadata = nullptr;
     if (rd_kafka_metadata(producer_, 0, topic.get(), &metadata, kMetadataTryMs) != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -201,59 +202,59 @@ class KafkaSink::Impl {
   }
 
   // The name that brokers know this client by.
-  std::string Principal() const {
+  std::string principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
   }
 
-  Status TopicRefused(const std::string& what) const {
-    return Status::Resources("Kafka at " + options_.brokers + " does not let " + Principal() + " write " + what +
+  Status topic_refused(const std::string& what) const {
+    return Status::resources("Kafka at " + options_.brokers + " does not let " + principal() + " write " + what +
                              "; the control plane grants that to the agents of a query's hosts: is the agent's --name "
                              "the one of its certificate?");
   }
 
-  Status LoginRefused() const {
-    return Status::Resources("Kafka at " + options_.brokers + " refuses the login of " + Principal() + Because() +
+  Status login_refused() const {
+    return Status::resources("Kafka at " + options_.brokers + " refuses the login of " + principal() + because() +
                              "; check the user and password of --broker-login-file");
   }
 
-  static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
+  static Status check_partition(const QuerySpec& query, uint32_t partitions) {
     if (query.partition < partitions) return {};
-    return Status::Invalid("topic " + query.topic + " has " + std::to_string(partitions) +
+    return Status::invalid("topic " + query.topic + " has " + std::to_string(partitions) +
                            " partitions, but the plan of '" + query.name + "' names partition " +
                            std::to_string(query.partition));
   }
 
-  Status NoTopic(const QuerySpec& query, rd_kafka_resp_err_t error) const {
-    if (error != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return Unreachable(error, "");
-    return Status::Resources("Kafka at " + options_.brokers + " has no topic " + query.topic +
+  Status no_topic(const QuerySpec& query, rd_kafka_resp_err_t error) const {
+    if (error != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return unreachable(error, "");
+    return Status::resources("Kafka at " + options_.brokers + " has no topic " + query.topic +
                              "; create it before the monitor starts");
   }
 
-  Status Unreachable(rd_kafka_resp_err_t error, const std::string& because) const {
-    return Status::Resources("Kafka at " + options_.brokers + " can't be reached within " +
+  Status unreachable(rd_kafka_resp_err_t error, const std::string& because) const {
+    return Status::resources("Kafka at " + options_.brokers + " can't be reached within " +
                              std::to_string(options_.timeout_ms / 1000) + " s (" + rd_kafka_err2str(error) + ")" +
                              because + "; check that the broker runs and --brokers names it");
   }
 
-  std::string Because() const { return last_error_.empty() ? "" : ": " + last_error_; }
+  std::string because() const { return last_error_.empty() ? "" : ": " + last_error_; }
 
-  void GiveUp(rd_kafka_resp_err_t error) {
+  void give_up(rd_kafka_resp_err_t error) {
     if (!options_.failure_is_error || !status_.ok()) return;
-    status_ = Status::Resources("Kafka at " + options_.brokers + " did not take a batch (" + rd_kafka_err2str(error) +
-                                ")" + Because());
+    status_ = Status::resources("Kafka at " + options_.brokers + " did not take a batch (" + rd_kafka_err2str(error) +
+                                ")" + because());
   }
 
-  static void OnDelivery(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
+  static void on_delivery(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
     auto* sink = static_cast<Impl*>(opaque);
     bool delivered = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
     sink->queued_bytes_ -= message->len;
-    if (!delivered) sink->GiveUp(message->err);
+    if (!delivered) sink->give_up(message->err);
     if (sink->listener_ == nullptr) return;
-    sink->listener_->OnDelivery(reinterpret_cast<uint64_t>(message->_private), delivered);
+    sink->listener_->on_delivery(reinterpret_cast<uint64_t>(message->_private), delivered);
   }
 
-  static void OnError(rd_kafka_t* producer, int error, const char* reason, void* opaque) {
+  static void on_error(rd_kafka_t* producer, int error, const char* reason, void* opaque) {
     auto* sink = static_cast<Impl*>(opaque);
     sink->last_error_ = reason;
     sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
@@ -261,9 +262,9 @@ class KafkaSink::Impl {
     char text[512];
     // A producer gets an ID if it may write any topic.
     if (rd_kafka_fatal_error(producer, text, sizeof text) == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
-      sink->status_ = sink->TopicRefused("any topic");
+      sink->status_ = sink->topic_refused("any topic");
     } else {
-      sink->status_ = Status::Resources(std::string("Kafka's producer failed: ") + text);
+      sink->status_ = Status::resources(std::string("Kafka's producer failed: ") + text);
     }
   }
 
@@ -282,15 +283,15 @@ class KafkaSink::Impl {
 KafkaSink::KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries)
     : impl_(std::make_unique<Impl>(std::move(options), queries)) {}
 KafkaSink::~KafkaSink() = default;
-Status KafkaSink::Start(DeliveryListener* listener) { return impl_->Start(listener); }
-Status KafkaSink::Prepare(uint32_t query) { return impl_->Prepare(query); }
-BatchSink::Sent KafkaSink::Send(uint32_t query, std::string_view batch, uint64_t ticket) {
-  return impl_->Send(query, batch, ticket);
+Status KafkaSink::start(DeliveryListener* listener) { return impl_->start(listener); }
+Status KafkaSink::prepare(uint32_t query) { return impl_->prepare(query); }
+BatchSink::Sent KafkaSink::send(uint32_t query, std::string_view batch, uint64_t ticket) {
+  return impl_->send(query, batch, ticket);
 }
 double KafkaSink::fill() const { return impl_->fill(); }
-void KafkaSink::Poll() { impl_->Poll(0); }
-void KafkaSink::Wait() { impl_->Poll(kWaitMs); }
-Status KafkaSink::Flush() { return impl_->Flush(); }
+void KafkaSink::poll() { impl_->poll(0); }
+void KafkaSink::wait() { impl_->poll(kWaitMs); }
+Status KafkaSink::flush() { return impl_->flush(); }
 Status KafkaSink::status() const { return impl_->status(); }
 
 }  // namespace tapline

@@ -1,7 +1,7 @@
 // Sends batches to Kafka: idempotent producer, bounded queue, explicit partitions.
 //
-// There is one producer per lane. librdkafka has its own threads; their events are handled in Poll(), Wait() and
-// Flush() on the lane's thread.
+// There is one producer per lane. librdkafka has its own threads; their events are handled in poll(), wait() and
+// flush() on the lane's thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct KafkaOptions {
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // How long Start() tries, and how long Flush() continues without any delivery.
+  // How long start() tries, and how long flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
   // How long a batch may wait for its broker before it is given up; 0: indefinitely. Live captures need 0: a batch that
   // was given up may have reached the broker after all, and would then count twice. They refuse new batches instead
@@ -39,19 +39,19 @@ struct KafkaOptions {
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` are the query slots and outlive the sink: Prepare() reads one, Send() takes its index.
+  // `queries` are the query slots and outlive the sink: prepare() reads one, send() takes its index.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 
   // Fails unless a broker answers.
-  Status Start(DeliveryListener* listener) override;
+  Status start(DeliveryListener* listener) override;
   // Fails unless the query's topic has its partition.
-  Status Prepare(uint32_t query) override;
-  Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) override;
+  Status prepare(uint32_t query) override;
+  Sent send(uint32_t query, std::string_view batch, uint64_t ticket) override;
   double fill() const override;
-  void Poll() override;
-  void Wait() override;
-  Status Flush() override;
+  void poll() override;
+  void wait() override;
+  Status flush() override;
   Status status() const override;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 // Small enough that a slow reader visibly takes data now and then.
 constexpr size_t kPieceBytes = 64 * 1024;
 
-std::string Describe(int error) {
+std::string describe(int error) {
   std::string message = std::string("writing to standard output failed: ") + std::strerror(error);
   if (error == ENOSPC) message += "; make room or write elsewhere";
   if (error == EPIPE) message += "; its reader has gone";
@@ -26,7 +26,7 @@ std::string Describe(int error) {
 }
 
 // About kPieceBytes of the text, to the end of a line.
-std::string_view WholeLines(std::string_view text) {
+std::string_view whole_lines(std::string_view text) {
   size_t end = text.find('\n', kPieceBytes);
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
@@ -36,14 +36,14 @@ std::mutex one_at_a_time;
 
 }  // namespace
 
-Status WriteAll(int fd, std::string_view text) {
+Status write_all(int fd, std::string_view text) {
   std::lock_guard lock(one_at_a_time);
   while (!text.empty()) {
     ssize_t written = write(fd, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
     } else if (errno != EINTR) {
-      return Status::Resources(Describe(errno));
+      return Status::resources(describe(errno));
     }
   }
   return {};
@@ -63,7 +63,7 @@ struct LineWriter::State {
 };
 
 LineWriter::LineWriter(int fd) : state_(std::make_shared<State>()) {
-  std::thread([fd, state = state_] { Run(fd, state); }).detach();
+  std::thread([fd, state = state_] { run(fd, state); }).detach();
 }
 
 LineWriter::~LineWriter() {
@@ -72,20 +72,20 @@ LineWriter::~LineWriter() {
   state_->changed.notify_all();
 }
 
-void LineWriter::Run(int fd, const std::shared_ptr<State>& state) {
+void LineWriter::run(int fd, const std::shared_ptr<State>& state) {
   std::unique_lock lock(state->mutex);
   while (true) {
     state->changed.wait(lock, [&] { return state->busy || state->stop; });
     if (state->stop) return;
     std::string_view left = state->writing;
     while (!left.empty() && state->status.ok() && !state->stop) {
-      std::string_view piece = WholeLines(left);
+      std::string_view piece = whole_lines(left);
       lock.unlock();
-      Status status = WriteAll(fd, piece);
+      Status status = write_all(fd, piece);
       lock.lock();
       state->status = std::move(status);
       state->failed = !state->status.ok();
-      state->last_written_at_ns = MonotonicNs();
+      state->last_written_at_ns = monotonic_ns();
       left.remove_prefix(piece.size());
     }
     state->writing.clear();
@@ -94,7 +94,7 @@ void LineWriter::Run(int fd, const std::shared_ptr<State>& state) {
   }
 }
 
-bool LineWriter::Offer(std::string* text) {
+bool LineWriter::offer(std::string* text) {
   // The thread holds it only for moments, but may lose its core just then.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock.owns_lock() || state_->busy) return false;
@@ -104,11 +104,11 @@ bool LineWriter::Offer(std::string* text) {
   return true;
 }
 
-bool LineWriter::Flush(int64_t patience_ns) {
-  int64_t since_ns = MonotonicNs();
+bool LineWriter::flush(int64_t patience_ns) {
+  int64_t since_ns = monotonic_ns();
   std::unique_lock lock(state_->mutex);
   while (state_->busy) {
-    int64_t left_ns = std::max(since_ns, state_->last_written_at_ns) + patience_ns - MonotonicNs();
+    int64_t left_ns = std::max(since_ns, state_->last_written_at_ns) + patience_ns - monotonic_ns();
     if (left_ns <= 0) return false;
     state_->changed.wait_for(lock, std::chrono::nanoseconds(left_ns));
   }

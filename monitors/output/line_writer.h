@@ -1,6 +1,6 @@
 // Writes text to a file descriptor, however slow its reader is, without ever blocking the caller.
 //
-// Uses two buffers: the caller fills its own, and Offer() swaps it with the thread's once that has been written. The
+// Uses two buffers: the caller fills its own, and offer() swaps it with the thread's once that has been written. The
 // caller bounds the size of both. One thread calls; the writer's own thread only writes.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tapline {
 
 // Writes all of `text`, waiting if necessary, without interleaving other writers' output. The status gives the reason
 // if it can't.
-Status WriteAll(int fd, std::string_view text);
+Status write_all(int fd, std::string_view text);
 
 class LineWriter {
  public:
@@ -29,16 +29,16 @@ class LineWriter {
 
   // If everything offered before has been written, takes the text (whole lines), leaves an empty string with room in
   // its place, and returns true.
-  bool Offer(std::string* text);
+  bool offer(std::string* text);
   // Waits until everything is written, up to `patience_ns` after the last progress. Returns whether everything is
   // written.
-  bool Flush(int64_t patience_ns);
+  bool flush(int64_t patience_ns);
   Status status() const;
 
  private:
   // Shared with the thread, which may outlive the writer.
   struct State;
-  static void Run(int fd, const std::shared_ptr<State>& state);
+  static void run(int fd, const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
 };

@@ -4,13 +4,13 @@
 
 namespace tapline {
 
-void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts) {
-  int index = IndexOf(reason);
+void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts) {
+  int index = index_of(reason);
   bool tuples = reason_info(index).unit == DropUnit::kTuples;
   for (uint32_t query : SetBits(queries)) {
     if (query >= accounts->size()) return;
     if (tuples) {
-      (*accounts)[query].LoseTuples(index, count);
+      (*accounts)[query].lose_tuples(index, count);
     } else {
       (*accounts)[query].dropped[index] += count;
     }

@@ -1,4 +1,4 @@
-// The output of a lane's tuples. There is one per lane, called on the lane's thread only, except for Prepare(). Query
+// The output of a lane's tuples. There is one per lane, called on the lane's thread only, except for prepare(). Query
 // slots are numbered as the bits of TupleHeader::queries.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace tapline {
 using QueryAccounts = std::pmr::vector<Accounting>;
 
 // Counts a parser's loss against the queries of the mask; ignores bits beyond the accounts.
-void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
+void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
 
 // Since the start.
 struct OutputStats {
@@ -40,34 +40,34 @@ struct OutputStats {
 class TupleOutput : public TupleSink {
  public:
   // Makes sure that tuples can be taken, within a bounded time.
-  virtual Status Start() = 0;
+  virtual Status start() = 0;
 
   // Prepares for tuples of this query, within a bounded time. Any thread, even while the lane runs: it touches only the
   // query's own slot, which must be done() or never have been used.
-  virtual Status Prepare(uint32_t query) = 0;
-  // Tuples for this query follow from now on. REQUIRES: Prepare(query) has returned, and happened before.
-  virtual void AddQuery(uint32_t query) = 0;
+  virtual Status prepare(uint32_t query) = 0;
+  // Tuples for this query follow from now on. REQUIRES: prepare(query) has returned, and happened before.
+  virtual void add_query(uint32_t query) = 0;
 
   // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.
-  virtual void SetSamplingRate(uint32_t, double, int64_t) {}
+  virtual void set_sampling_rate(uint32_t, double, int64_t) {}
 
-  // All of the query's packets are seen from this packet time on; kNotWatched until SetWatchedSince() is called.
+  // All of the query's packets are seen from this packet time on; kNotWatched until set_watched_since() is called.
   static constexpr int64_t kNotWatched = INT64_MAX;
-  virtual void SetWatchedSince(uint32_t, int64_t) {}
+  virtual void set_watched_since(uint32_t, int64_t) {}
 
   // The capture is over: from now on waiting for room, within bounds, loses nothing.
-  virtual void CaptureOver() {}
+  virtual void capture_over() {}
 
   // Must be called often. Sends what is old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
-  virtual void Tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
+  virtual void tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
   // No more tuples for this query follow. Sends the remaining ones and the end of the stream.
-  virtual void EndQuery(uint32_t query, int64_t watermark_ns) = 0;
-  // After EndQuery(): true once everything has been delivered or given up.
+  virtual void end_query(uint32_t query, int64_t watermark_ns) = 0;
+  // After end_query(): true once everything has been delivered or given up.
   virtual bool done(uint32_t query) const = 0;
 
-  // Waits, within a bounded time, until everything is delivered. Must follow the last EndQuery().
-  virtual Status Finish() = 0;
+  // Waits, within a bounded time, until everything is delivered. Must follow the last end_query().
+  virtual Status finish() = 0;
 
   virtual OutputStats stats() const = 0;
 

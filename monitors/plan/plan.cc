@@ -19,18 +19,18 @@
 namespace tapline {
 namespace {
 
-bool Runs(const QuerySpec& spec, const std::string& parser) {
+bool runs(const QuerySpec& spec, const std::string& parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
 }
 
-Status AddParser(const std::string& name, QuerySpec* spec) {
+Status add_parser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
-    return Status::Invalid("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
+    return Status::invalid("there is no parser '" + name + "'" + suggest_nearest(name, parser_names()) +
                            "; --list-parsers shows all");
   }
   const Schema& schema = parser->schema();
-  if (Runs(*spec, schema.name)) return {};
+  if (runs(*spec, schema.name)) return {};
   spec->parsers.push_back(schema.name);
   if (schema.arguments.empty()) return {};
   spec->arguments.push_back({.parser = schema.name});
@@ -38,69 +38,69 @@ Status AddParser(const std::string& name, QuerySpec* spec) {
   return {};
 }
 
-Status ReadArgument(const v1::ParserArgument& given, QuerySpec* spec) {
-  if (!Runs(*spec, given.parser())) {
-    return Status::Invalid("an argument is for '" + given.parser() + "', which the query does not run");
+Status read_argument(const v1::ParserArgument& given, QuerySpec* spec) {
+  if (!runs(*spec, given.parser())) {
+    return Status::invalid("an argument is for '" + given.parser() + "', which the query does not run");
   }
   const auto parser = make_parser(given.parser());
   const auto& declared = parser->schema().arguments;
   const auto argument =
       std::find_if(declared.begin(), declared.end(), [&](const Argument& each) { return each.name == given.name(); });
   if (argument == declared.end()) {
-    return Status::Invalid("'" + given.parser() + "' has no argument '" + given.name() + "'");
+    return Status::invalid("'" + given.parser() + "' has no argument '" + given.name() + "'");
   }
   std::string error;
-  if (!read_argument(*argument, given.value(), &error)) return Status::Invalid(given.parser() + ": " + error);
+  if (!read_argument(*argument, given.value(), &error)) return Status::invalid(given.parser() + ": " + error);
   const auto values = std::find_if(spec->arguments.begin(), spec->arguments.end(),
                                    [&](const ParserArguments& each) { return each.parser == given.parser(); });
   values->values[static_cast<size_t>(argument - declared.begin())] = given.value();
   return {};
 }
 
-Status ReadFilter(const v1::TupleFilter& filter, QuerySpec* spec) {
+Status read_filter(const v1::TupleFilter& filter, QuerySpec* spec) {
   for (const std::string& name : filter.parsers()) {
-    if (!Runs(*spec, name)) return Status::Invalid("a filter is for '" + name + "', which the query does not run");
-    auto condition = TupleCondition::Make(filter.condition(), make_parser(name)->schema());
-    if (!condition.ok()) return Status::Invalid("a filter of '" + name + "': " + condition.status().Sentence());
+    if (!runs(*spec, name)) return Status::invalid("a filter is for '" + name + "', which the query does not run");
+    auto condition = TupleCondition::make(filter.condition(), make_parser(name)->schema());
+    if (!condition.ok()) return Status::invalid("a filter of '" + name + "': " + condition.status().sentence());
     spec->filters.push_back({name, std::move(*condition)});
   }
   return {};
 }
 
-Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
-                     std::vector<AddressPattern>* out) {
+Status read_addresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
+                      std::vector<AddressPattern>* out) {
   for (const v1::Address& address : addresses) {
     if (address.port() > UINT16_MAX)
-      return Status::Invalid("port " + std::to_string(address.port()) + " is above 65535");
+      return Status::invalid("port " + std::to_string(address.port()) + " is above 65535");
     uint32_t last = std::max(address.port(), address.last_port());
-    if (last > UINT16_MAX) return Status::Invalid("port " + std::to_string(last) + " is above 65535");
-    if (address.last_port() > 0 && address.port() == 0) return Status::Invalid("a port range needs a first port");
+    if (last > UINT16_MAX) return Status::invalid("port " + std::to_string(last) + " is above 65535");
+    if (address.last_port() > 0 && address.port() == 0) return Status::invalid("a port range needs a first port");
     auto pattern =
-        AddressPattern::Parse(address.prefix(), static_cast<uint16_t>(address.port()), static_cast<uint16_t>(last));
-    if (!pattern) return Status::Invalid("'" + address.prefix() + "' is no address prefix");
+        AddressPattern::parse(address.prefix(), static_cast<uint16_t>(address.port()), static_cast<uint16_t>(last));
+    if (!pattern) return Status::invalid("'" + address.prefix() + "' is no address prefix");
     out->push_back(*pattern);
   }
   return {};
 }
 
-Status ReadMatch(const v1::Match& match, ConnectionMatch* read) {
+Status read_match(const v1::Match& match, ConnectionMatch* read) {
   std::vector<AddressPattern> from, to;
-  if (Status status = ReadAddresses(match.from(), &from); !status.ok()) return status;
-  if (Status status = ReadAddresses(match.to(), &to); !status.ok()) return status;
+  if (Status status = read_addresses(match.from(), &from); !status.ok()) return status;
+  if (Status status = read_addresses(match.to(), &to); !status.ok()) return status;
   *read = ConnectionMatch(std::move(from), std::move(to));
-  read->Restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
+  read->restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   if (!match.has_except()) return {};
-  if (match.except().has_except()) return Status::Invalid("an exception from a match has none of its own");
+  if (match.except().has_except()) return Status::invalid("an exception from a match has none of its own");
   ConnectionMatch except;
-  if (Status status = ReadMatch(match.except(), &except); !status.ok()) return status;
-  read->Except(std::move(except));
+  if (Status status = read_match(match.except(), &except); !status.ok()) return status;
+  read->except(std::move(except));
   return {};
 }
 
-Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
+Status read_limit(const v1::Limit& limit, QuerySpec* spec) {
   if (limit.has_duration()) {
     int64_t duration_ns = limit.duration().seconds() * kNsPerSecond + limit.duration().nanos();
-    if (duration_ns <= 0) return Status::Invalid("the limit's duration must be positive");
+    if (duration_ns <= 0) return Status::invalid("the limit's duration must be positive");
     spec->limit_duration_ns = duration_ns;
   }
   if (limit.packets() > 0 || limit.leased()) spec->limit_packets = limit.packets();
@@ -109,27 +109,27 @@ Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
   return {};
 }
 
-Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
+Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->rate_may_fall = sampling.mode() == v1::Sampling::AUTO;
   spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
-    return Status::Invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
+    return Status::invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
   }
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
   if (!(spec->pipeline_limit > 0 && spec->pipeline_limit <= 1)) {
-    return Status::Invalid("the limit " + std::to_string(sampling.limit()) +
+    return Status::invalid("the limit " + std::to_string(sampling.limit()) +
                            " of the sampling rate is not within 0 to 1");
   }
   return {};
 }
 
 // The tuples of these parsers are right only if they see all packets, so a plan that samples is refused.
-Status CheckAllTraffic(const QuerySpec& spec) {
+Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
     if (!make_parser(name)->schema().all_traffic) continue;
-    return Status::Invalid("parser '" + name + "' has to see all flows, and the plan samples them");
+    return Status::invalid("parser '" + name + "' has to see all flows, and the plan samples them");
   }
   return {};
 }
@@ -137,48 +137,48 @@ Status CheckAllTraffic(const QuerySpec& spec) {
 // The forms' numbers are the same in the plan.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
-Status ReadShape(const v1::Shape& shape, QuerySpec* spec) {
-  if (!Runs(*spec, shape.parser()))
-    return Status::Invalid("a shape is for '" + shape.parser() + "', which the query does not run");
+Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
+  if (!runs(*spec, shape.parser()))
+    return Status::invalid("a shape is for '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
   const auto field =
       std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.name == shape.field(); });
   if (field == fields.end() || field->type != FieldType::kString) {
-    return Status::Invalid("'" + shape.parser() + "' has no text '" + shape.field() + "'");
+    return Status::invalid("'" + shape.parser() + "' has no text '" + shape.field() + "'");
   }
   // A form that this monitor does not know may protect something.
   if (!v1::Shape::Form_IsValid(shape.form())) {
-    return Status::Invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
+    return Status::invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
   }
   spec->shapes.push_back({shape.parser(), shape.field(), static_cast<TextForm>(shape.form())});
   return {};
 }
 
-Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
+Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
   layout->lanes = std::max(1u, monitor.lanes());
-  if (layout->lanes > ThreadLayout::kMostThreads) return Status::Invalid("more than 64 lanes");
+  if (layout->lanes > ThreadLayout::kMostThreads) return Status::invalid("more than 64 lanes");
   for (const v1::Workers& workers : monitor.workers()) {
-    if (workers.parsers().empty()) return Status::Invalid("a group of workers without parsers");
+    if (workers.parsers().empty()) return Status::invalid("a group of workers without parsers");
     std::vector<std::string> parsers(workers.parsers().begin(), workers.parsers().end());
-    if (Status status = layout->Add(parsers, std::max(1u, workers.threads())); !status.ok()) return status;
+    if (Status status = layout->add(parsers, std::max(1u, workers.threads())); !status.ok()) return status;
   }
   return {};
 }
 
-Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
+Status read_placement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
     // A part that was moved keeps its name on another host.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();
-    return ReadThreads(monitor, &spec->threads);
+    return read_threads(monitor, &spec->threads);
   }
-  return Status::Invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
+  return Status::invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
 // Binary plans carry unknown fields along, which JSON plans refuse.
-bool HasUnknownFields(const v1::Plan& plan) {
+bool has_unknown_fields(const v1::Plan& plan) {
   v1::Plan known = plan;
   known.DiscardUnknownFields();
   return known.ByteSizeLong() != plan.ByteSizeLong();
@@ -186,63 +186,63 @@ bool HasUnknownFields(const v1::Plan& plan) {
 
 }  // namespace
 
-Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
-  if (HasUnknownFields(plan)) {
-    return Status::Invalid("the plan of '" + plan.query() +
+Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
+  if (has_unknown_fields(plan)) {
+    return Status::invalid("the plan of '" + plan.query() +
                            "' has parts that this monitor does not know; update tapline-monitor on this host");
   }
   if (plan.format() != 1) {
-    return Status::Invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
+    return Status::invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
   }
-  if (plan.query().empty()) return Status::Invalid("it names no query");
-  if (plan.parsers().empty()) return Status::Invalid("it names no parser");
+  if (plan.query().empty()) return Status::invalid("it names no query");
+  if (plan.parsers().empty()) return Status::invalid("it names no parser");
   spec->name = plan.query();
   spec->epoch = plan.epoch();
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
   for (const std::string& parser : plan.parsers()) {
-    if (Status status = AddParser(parser, spec); !status.ok()) return status;
+    if (Status status = add_parser(parser, spec); !status.ok()) return status;
   }
   for (const v1::ParserArgument& argument : plan.arguments()) {
-    if (Status status = ReadArgument(argument, spec); !status.ok()) return status;
+    if (Status status = read_argument(argument, spec); !status.ok()) return status;
   }
   for (const v1::TupleFilter& filter : plan.filters()) {
-    if (Status status = ReadFilter(filter, spec); !status.ok()) return status;
+    if (Status status = read_filter(filter, spec); !status.ok()) return status;
   }
   for (const v1::Shape& shape : plan.shapes()) {
-    if (Status status = ReadShape(shape, spec); !status.ok()) return status;
+    if (Status status = read_shape(shape, spec); !status.ok()) return status;
   }
-  if (Status status = ReadMatch(plan.match(), &spec->match); !status.ok()) return status;
-  if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
-  if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
-  if (Status status = CheckAllTraffic(*spec); !status.ok()) return status;
-  if (Status status = ReadTriggers(plan, spec); !status.ok()) return status;
+  if (Status status = read_match(plan.match(), &spec->match); !status.ok()) return status;
+  if (Status status = read_limit(plan.limit(), spec); !status.ok()) return status;
+  if (Status status = read_sampling(plan.sampling(), spec); !status.ok()) return status;
+  if (Status status = check_all_traffic(*spec); !status.ok()) return status;
+  if (Status status = read_triggers(plan, spec); !status.ok()) return status;
   spec->copies_unconfirmed = plan.rules_size() > 0;
-  return ReadPlacement(plan, monitor_id, spec);
+  return read_placement(plan, monitor_id, spec);
 }
 
-Status ParsePlan(std::string_view json, const std::string& where, v1::Plan* plan) {
+Status parse_plan(std::string_view json, const std::string& where, v1::Plan* plan) {
   const auto parsed = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, plan);
-  return parsed.ok() ? Status() : Status::Invalid(where + ": is not a plan: " + std::string(parsed.message()));
+  return parsed.ok() ? Status() : Status::invalid(where + ": is not a plan: " + std::string(parsed.message()));
 }
 
-Status LoadPlan(const std::string& path, v1::Plan* plan) {
+Status load_plan(const std::string& path, v1::Plan* plan) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file) return Status::Invalid(path + ": can't read the plan: " + std::strerror(errno));
-  return ParsePlan(text.str(), path, plan);
+  if (!file) return Status::invalid(path + ": can't read the plan: " + std::strerror(errno));
+  return parse_plan(text.str(), path, plan);
 }
 
-Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) {
+Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec) {
   spec->name = "local";
   spec->topic = "tapline.tuples.local";
   for (const std::string& parser : parsers) {
-    if (Status status = AddParser(parser, spec); !status.ok()) return Status::Usage(status.message());
+    if (Status status = add_parser(parser, spec); !status.ok()) return Status::usage(status.message());
   }
   return {};
 }
 
-Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps) {
+Status check_taps(const QuerySpec& spec, std::span<const Tap> taps) {
   const auto measures_queues = [](const std::string& name) { return make_parser(name)->schema().queues; };
   const auto parser = std::find_if(spec.parsers.begin(), spec.parsers.end(), measures_queues);
   if (parser == spec.parsers.end()) return {};
@@ -254,7 +254,7 @@ Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps) {
   }
   std::string names;
   for (const Tap& tap : taps) names += (names.empty() ? "" : ", ") + tap.name();
-  return Status::Usage("parser '" + *parser +
+  return Status::usage("parser '" + *parser +
                        "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
                        " SWITCH:PORT:departures=SOURCE; given: " +
                        (names.empty() ? "none" : names));

@@ -15,16 +15,16 @@ namespace tapline {
 // Reads the part of a plan that concerns `monitor_id`, by a monitor's ID or its host. Fails if the plan names an
 // unknown parser, does not place the query there, or has fields that this monitor does not know: they may protect
 // something.
-Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
+Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
 // Parses the text of a plan file. `where` names the source in messages.
-Status ParsePlan(std::string_view json, const std::string& where, v1::Plan* plan);
+Status parse_plan(std::string_view json, const std::string& where, v1::Plan* plan);
 // Parses a plan file.
-Status LoadPlan(const std::string& path, v1::Plan* plan);
+Status load_plan(const std::string& path, v1::Plan* plan);
 
 // Makes the query of a monitor without plans: these parsers over every packet. Fails on an unknown parser.
-Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec);
+Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
 // Fails if a parser of the query measures queues and no port has taps on both sides of its queue.
-Status CheckTaps(const QuerySpec& spec, std::span<const Tap> taps);
+Status check_taps(const QuerySpec& spec, std::span<const Tap> taps);
 
 }  // namespace tapline

@@ -9,13 +9,13 @@
 namespace tapline {
 namespace {
 
-Status Parse(const std::string& json, QuerySpec* spec) {
+Status parse(const std::string& json, QuerySpec* spec) {
   v1::Plan plan;
-  const Status status = ParsePlan(json, "plan.json", &plan);
-  return status.ok() ? ReadPlan(plan, "local-0", spec) : status;
+  const Status status = parse_plan(json, "plan.json", &plan);
+  return status.ok() ? read_plan(plan, "local-0", spec) : status;
 }
 
-std::string PlanWith(const std::string& more) {
+std::string plan_with(const std::string& more) {
   return R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get","tcp-conn-time"],"topic":"t",)"
          R"("monitors":[{"id":"other"},{"id":"local-0","partition":3}])" +
          more + "}";
@@ -23,8 +23,8 @@ std::string PlanWith(const std::string& more) {
 
 TEST(PlanTest, EveryFieldTakesEffect) {
   QuerySpec spec;
-  Status status = Parse(PlanWith(R"(,"match":{"to":[{"prefix":"10.0.0.0/8","port":80,"last_port":89}],"vlans":[7]},)"
-                                 R"("limit":{"duration":"1.5s"},"sampling":{"mode":"FIXED","rate":0.25})"),
+  Status status = parse(plan_with(R"(,"match":{"to":[{"prefix":"10.0.0.0/8","port":80,"last_port":89}],"vlans":[7]},)"
+                                  R"("limit":{"duration":"1.5s"},"sampling":{"mode":"FIXED","rate":0.25})"),
                         &spec);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(spec.name, "q1");
@@ -40,12 +40,12 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   packet.vlan[0] = 7;
   const uint8_t ten[4] = {10, 1, 2, 3};
   packet.dst_ip = IpAddress::v4(ten);
-  EXPECT_TRUE(spec.match.Ask(packet).wanted);
+  EXPECT_TRUE(spec.match.ask(packet).wanted);
   packet.dst_port = 90;
-  EXPECT_FALSE(spec.match.Ask(packet).wanted);
+  EXPECT_FALSE(spec.match.ask(packet).wanted);
 }
 
-std::string FilterOf(const std::string& parser, const std::string& field) {
+std::string filter_of(const std::string& parser, const std::string& field) {
   return R"(,"filters":[{"parsers":[")" + parser +
          R"("],"condition":{"nodes":[{"comparison":{"left":[{"field":{"name":")" + field +
          R"("}}],"order":"GREATER_OR_EQUAL","right":[{"literal":{"word":"500"}}]}}]}}])";
@@ -53,26 +53,26 @@ std::string FilterOf(const std::string& parser, const std::string& field) {
 
 TEST(PlanTest, FiltersAreCompiledForTheirParsers) {
   QuerySpec spec;
-  ASSERT_TRUE(Parse(PlanWith(FilterOf("http_get", "status")), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(filter_of("http_get", "status")), &spec).ok());
   ASSERT_EQ(spec.filters.size(), 1u);
   EXPECT_EQ(spec.filters[0].parser, "http_get");
-  EXPECT_EQ(Parse(PlanWith(FilterOf("http_get", "state")), &spec).message(),
+  EXPECT_EQ(parse(plan_with(filter_of("http_get", "state")), &spec).message(),
             "a filter of 'http_get': unknown field 'state'");
-  EXPECT_EQ(Parse(PlanWith(FilterOf("memcached_get", "status")), &spec).message(),
+  EXPECT_EQ(parse(plan_with(filter_of("memcached_get", "status")), &spec).message(),
             "a filter is for 'memcached_get', which the query does not run");
 }
 
-std::string PlanOfMarked(const std::string& arguments) {
+std::string plan_of_marked(const std::string& arguments) {
   return R"({"format":1,"query":"q1","parsers":["marked_packet"],"monitors":[{"id":"local-0"}],"arguments":[)" +
          arguments + "]}";
 }
 
 TEST(PlanTest, ArgumentsOfParsers) {
   QuerySpec defaults, given;
-  ASSERT_TRUE(Parse(PlanOfMarked(""), &defaults).ok());
+  ASSERT_TRUE(parse(plan_of_marked(""), &defaults).ok());
   ASSERT_EQ(defaults.arguments.size(), 1u);
   EXPECT_EQ(defaults.arguments[0].values, (std::vector<std::string>{"46"}));
-  ASSERT_TRUE(Parse(PlanOfMarked(R"({"parser":"marked_packet","name":"dscp","value":"10"})"), &given).ok());
+  ASSERT_TRUE(parse(plan_of_marked(R"({"parser":"marked_packet","name":"dscp","value":"10"})"), &given).ok());
   EXPECT_EQ(given.arguments[0].parser, "marked_packet");
   EXPECT_EQ(given.arguments[0].values, (std::vector<std::string>{"10"}));
 }
@@ -80,7 +80,7 @@ TEST(PlanTest, ArgumentsOfParsers) {
 TEST(PlanTest, WrongArgumentsAreRefused) {
   const auto message = [](const std::string& argument) {
     QuerySpec spec;
-    return Parse(PlanOfMarked(argument), &spec).message();
+    return parse(plan_of_marked(argument), &spec).message();
   };
   EXPECT_EQ(message(R"({"parser":"http_get","name":"dscp","value":"10"})"),
             "an argument is for 'http_get', which the query does not run");
@@ -92,15 +92,15 @@ TEST(PlanTest, WrongArgumentsAreRefused) {
 TEST(PlanTest, WhatAnotherMonitorHas) {
   QuerySpec spec;
   const std::string theirs = R"({"to":[{"prefix":"10.1.2.3/32"}])";
-  Status status = Parse(PlanWith(R"(,"match":{"to":[{"port":80}],"except":)" + theirs + "}}"), &spec);
+  Status status = parse(plan_with(R"(,"match":{"to":[{"port":80}],"except":)" + theirs + "}}"), &spec);
   ASSERT_TRUE(status.ok()) << status.message();
   Packet packet;
   packet.dst_port = 80;
-  EXPECT_TRUE(spec.match.Ask(packet).wanted);
+  EXPECT_TRUE(spec.match.ask(packet).wanted);
   const uint8_t ten[4] = {10, 1, 2, 3};
   packet.dst_ip = IpAddress::v4(ten);
-  EXPECT_FALSE(spec.match.Ask(packet).wanted);
-  status = Parse(PlanWith(R"(,"match":{"except":{"except":)" + theirs + "}}}"), &spec);
+  EXPECT_FALSE(spec.match.ask(packet).wanted);
+  status = parse(plan_with(R"(,"match":{"except":{"except":)" + theirs + "}}}"), &spec);
   EXPECT_FALSE(status.ok());
 }
 
@@ -108,23 +108,23 @@ TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
   QuerySpec spec;
   const std::string plan =
       R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get"],"monitors":[{"id":"other","host":"local-0","partition":3}]})";
-  ASSERT_TRUE(Parse(plan, &spec).ok());
+  ASSERT_TRUE(parse(plan, &spec).ok());
   EXPECT_EQ(spec.monitor, "other");
   EXPECT_EQ(spec.partition, 3u);
 }
 
 TEST(PlanTest, CopiesOfSwitchesAreToBeConfirmed) {
   QuerySpec spec, mirrored;
-  ASSERT_TRUE(Parse(PlanWith(""), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(""), &spec).ok());
   EXPECT_FALSE(spec.copies_unconfirmed);
-  ASSERT_TRUE(Parse(PlanWith(R"(,"rules":[{"switch_id":"s1"}])"), &mirrored).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"rules":[{"switch_id":"s1"}])"), &mirrored).ok());
   EXPECT_TRUE(mirrored.copies_unconfirmed);
 }
 
 TEST(PlanTest, SamplingModes) {
   for (const char* sampling : {"", R"(,"sampling":{"mode":"OFF","rate":0.5})", R"(,"sampling":{"mode":"AUTO"})"}) {
     QuerySpec spec;
-    ASSERT_TRUE(Parse(PlanWith(sampling), &spec).ok());
+    ASSERT_TRUE(parse(plan_with(sampling), &spec).ok());
     EXPECT_EQ(spec.sampling_rate, 1.0) << sampling;
   }
 }
@@ -136,54 +136,54 @@ TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
            "}";
   };
   QuerySpec spec;
-  EXPECT_TRUE(Parse(plan(R"({"mode":"OFF"})"), &spec).ok());
-  EXPECT_TRUE(Parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
-  EXPECT_EQ(Parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
+  EXPECT_TRUE(parse(plan(R"({"mode":"OFF"})"), &spec).ok());
+  EXPECT_TRUE(parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
+  EXPECT_EQ(parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
             "parser 'link_load' has to see all flows, and the plan samples them");
-  EXPECT_FALSE(Parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
+  EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
 TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
   QuerySpec spec;
-  ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
   EXPECT_EQ(spec.sampling_rate, 1.0);
   EXPECT_EQ(spec.pipeline_limit, 0.2);
   EXPECT_TRUE(spec.sampled_by_port);
-  ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO"})"), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"sampling":{"mode":"AUTO"})"), &spec).ok());
   EXPECT_EQ(spec.pipeline_limit, 1.0);
   EXPECT_FALSE(spec.sampled_by_port);
 }
 
 TEST(PlanTest, ShapesOfTexts) {
   const auto with = [](const std::string& parser, const std::string& field, const std::string& form) {
-    return PlanWith(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
+    return plan_with(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
   };
   QuerySpec spec;
-  ASSERT_TRUE(Parse(with("http_get", "url", R"("TEMPLATE")"), &spec).ok());
+  ASSERT_TRUE(parse(with("http_get", "url", R"("TEMPLATE")"), &spec).ok());
   ASSERT_EQ(spec.shapes.size(), 1u);
   EXPECT_EQ(spec.shapes[0].field, "url");
   EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
-  const auto message = [&](const std::string& json) { return Parse(json, &spec).message(); };
+  const auto message = [&](const std::string& json) { return parse(json, &spec).message(); };
   EXPECT_EQ(message(with("sample", "url", R"("HASH")")), "a shape is for 'sample', which the query does not run");
   EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "'http_get' has no text 'status'");
   EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "'http_get' has no text 'nothing'");
   EXPECT_EQ(message(with("http_get", "url", "77")), "form 77 of 'url' is not known");
-  EXPECT_FALSE(Parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
+  EXPECT_FALSE(parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
 }
 
 TEST(PlanTest, ALeasedLimitMayBeginWithNothing) {
   QuerySpec spec;
-  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"leased":true})"), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"limit":{"leased":true})"), &spec).ok());
   EXPECT_EQ(spec.limit_packets, 0u);
   EXPECT_TRUE(spec.limit_leased);
-  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":70,"leased":true,"spent":60})"), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"limit":{"packets":70,"leased":true,"spent":60})"), &spec).ok());
   EXPECT_EQ(spec.limit_packets, 70u);
   EXPECT_EQ(spec.limit_spent, 60u);
 }
 
 TEST(PlanTest, LimitInPackets) {
   QuerySpec spec;
-  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":5000})"), &spec).ok());
+  ASSERT_TRUE(parse(plan_with(R"(,"limit":{"packets":5000})"), &spec).ok());
   EXPECT_EQ(spec.limit_packets, 5000u);
 }
 
@@ -195,23 +195,23 @@ struct Wrong {
 TEST(PlanTest, WhatIsWrongIsNamed) {
   const Wrong wrongs[] = {
       {"{", "plan.json: is not a plan"},
-      {PlanWith(R"(,"colour":"red")"), "colour"},
+      {plan_with(R"(,"colour":"red")"), "colour"},
       {R"({"format":2,"query":"q","parsers":["http_get"]})", "format 2"},
       {R"({"format":1,"parsers":["http_get"]})", "no query"},
       {R"({"format":1,"query":"q"})", "no parser"},
       {R"({"format":1,"query":"q","parsers":["htp_get"]})", "did you mean 'http_get'"},
       {R"({"format":1,"query":"q","parsers":["http_get"],"monitors":[{"id":"x"}]})", "no monitor 'local-0'"},
-      {PlanWith(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is no address"},
-      {PlanWith(R"(,"match":{"to":[{"port":70000}]})"), "70000"},
-      {PlanWith(R"(,"match":{"to":[{"port":80,"last_port":70000}]})"), "70000"},
-      {PlanWith(R"(,"match":{"to":[{"last_port":90}]})"), "first port"},
-      {PlanWith(R"(,"limit":{"duration":"-1s"})"), "positive"},
-      {PlanWith(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
-      {PlanWith(R"(,"sampling":{"mode":"AUTO","limit":-1})"), "limit"},
+      {plan_with(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is no address"},
+      {plan_with(R"(,"match":{"to":[{"port":70000}]})"), "70000"},
+      {plan_with(R"(,"match":{"to":[{"port":80,"last_port":70000}]})"), "70000"},
+      {plan_with(R"(,"match":{"to":[{"last_port":90}]})"), "first port"},
+      {plan_with(R"(,"limit":{"duration":"-1s"})"), "positive"},
+      {plan_with(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
+      {plan_with(R"(,"sampling":{"mode":"AUTO","limit":-1})"), "limit"},
   };
   for (const Wrong& wrong : wrongs) {
     QuerySpec spec;
-    Status status = Parse(wrong.json, &spec);
+    Status status = parse(wrong.json, &spec);
     EXPECT_EQ(status.code(), Code::kInvalid) << wrong.json;
     EXPECT_NE(status.message().find(wrong.message), std::string::npos) << status.message();
   }
@@ -221,8 +221,8 @@ TEST(PlanTest, GoldenPlansAreRead) {
   for (const char* name : {"top_k.plan.json", "diff_group.plan.json"}) {
     v1::Plan plan;
     QuerySpec spec;
-    Status status = LoadPlan(std::filesystem::path(TAPLINE_SOURCE_DIR) / "schema/golden" / name, &plan);
-    if (status.ok()) status = ReadPlan(plan, "local-0", &spec);
+    Status status = load_plan(std::filesystem::path(TAPLINE_SOURCE_DIR) / "schema/golden" / name, &plan);
+    if (status.ok()) status = read_plan(plan, "local-0", &spec);
     EXPECT_TRUE(status.ok()) << status.message();
   }
 }
@@ -230,41 +230,41 @@ TEST(PlanTest, GoldenPlansAreRead) {
 // A later version's plan in binary form may hold a restriction that this monitor would not apply.
 TEST(PlanTest, APlanWithUnknownFieldsIsRefused) {
   v1::Plan plan;
-  ASSERT_TRUE(ParsePlan(PlanWith(""), "plan.json", &plan).ok());
+  ASSERT_TRUE(parse_plan(plan_with(""), "plan.json", &plan).ok());
   QuerySpec spec;
-  EXPECT_TRUE(ReadPlan(plan, "local-0", &spec).ok());
+  EXPECT_TRUE(read_plan(plan, "local-0", &spec).ok());
   v1::Match* match = plan.mutable_match();
   match->GetReflection()->MutableUnknownFields(match)->AddVarint(1000, 1);
-  EXPECT_NE(ReadPlan(plan, "local-0", &spec).message().find("does not know"), std::string::npos);
+  EXPECT_NE(read_plan(plan, "local-0", &spec).message().find("does not know"), std::string::npos);
 }
 
 TEST(PlanTest, MissingFile) {
   v1::Plan plan;
-  EXPECT_NE(LoadPlan("/nowhere/plan.json", &plan).message().find("/nowhere/plan.json"), std::string::npos);
+  EXPECT_NE(load_plan("/nowhere/plan.json", &plan).message().find("/nowhere/plan.json"), std::string::npos);
 }
 
 TEST(PlanTest, QueryOfParsersWantsEverythingOnce) {
   QuerySpec spec;
-  ASSERT_TRUE(QueryOfParsers({"http-get", "http_get"}, &spec).ok());
+  ASSERT_TRUE(query_of_parsers({"http-get", "http_get"}, &spec).ok());
   EXPECT_EQ(spec.parsers, std::vector<std::string>{"http_get"});
-  EXPECT_TRUE(spec.match.Ask(Packet()).wanted);
-  EXPECT_FALSE(QueryOfParsers({"nothing"}, &spec).ok());
+  EXPECT_TRUE(spec.match.ask(Packet()).wanted);
+  EXPECT_FALSE(query_of_parsers({"nothing"}, &spec).ok());
 }
 
 TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
   QuerySpec spec;
-  ASSERT_TRUE(QueryOfParsers({"tcp_pkt_size", "queue_flows"}, &spec).ok());
+  ASSERT_TRUE(query_of_parsers({"tcp_pkt_size", "queue_flows"}, &spec).ok());
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
   const Tap elsewhere = {"sw1", "3", TapSide::kDepartures, "m2", false};
-  EXPECT_TRUE(CheckTaps(spec, std::vector{departures, elsewhere, arrivals}).ok());
-  EXPECT_EQ(CheckTaps(spec, std::vector{arrivals, elsewhere}).message(),
+  EXPECT_TRUE(check_taps(spec, std::vector{departures, elsewhere, arrivals}).ok());
+  EXPECT_EQ(check_taps(spec, std::vector{arrivals, elsewhere}).message(),
             "parser 'queue_flows' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
             " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
-  EXPECT_FALSE(CheckTaps(spec, {}).ok());
+  EXPECT_FALSE(check_taps(spec, {}).ok());
   QuerySpec other;
-  ASSERT_TRUE(QueryOfParsers({"tcp_pkt_size"}, &other).ok());
-  EXPECT_TRUE(CheckTaps(other, {}).ok());
+  ASSERT_TRUE(query_of_parsers({"tcp_pkt_size"}, &other).ok());
+  EXPECT_TRUE(check_taps(other, {}).ok());
 }
 
 TEST(PlanTest, QueuesAreNotSampled) {
@@ -273,19 +273,19 @@ TEST(PlanTest, QueuesAreNotSampled) {
            sampling + "}";
   };
   QuerySpec spec;
-  EXPECT_TRUE(Parse(plan(R"({"mode":"OFF"})"), &spec).ok());
-  EXPECT_FALSE(Parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).ok());
-  EXPECT_FALSE(Parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
+  EXPECT_TRUE(parse(plan(R"({"mode":"OFF"})"), &spec).ok());
+  EXPECT_FALSE(parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).ok());
+  EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
 TEST(PlanTest, AQueueHasOneThread) {
   ThreadLayout layout;
   const std::vector<std::string> parsers = {"queue_flows"};
-  ASSERT_TRUE(ParseWorkers(std::vector<std::string>{"queue_flows=2"}, &layout).ok());
-  EXPECT_FALSE(layout.Check(parsers).ok());
+  ASSERT_TRUE(parse_workers(std::vector<std::string>{"queue_flows=2"}, &layout).ok());
+  EXPECT_FALSE(layout.check(parsers).ok());
   ThreadLayout one;
-  ASSERT_TRUE(ParseWorkers(std::vector<std::string>{"queue_flows", "tcp_pkt_size=2"}, &one).ok());
-  EXPECT_TRUE(one.Check(parsers).ok());
+  ASSERT_TRUE(parse_workers(std::vector<std::string>{"queue_flows", "tcp_pkt_size=2"}, &one).ok());
+  EXPECT_TRUE(one.check(parsers).ok());
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct QuerySpec {
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
-  // More packets may be granted (LiveQueries::CreditQuery): the query waits when none are left.
+  // More packets may be granted (LiveQueries::credit_query): the query waits when none are left.
   bool limit_leased = false;
   // How many of them are already taken.
   uint64_t limit_spent = 0;

@@ -8,11 +8,11 @@
 namespace tapline {
 namespace {
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
+bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> Split(const std::string& text, char separator) {
+std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
     end = std::min(text.find(separator, begin), text.size());
@@ -23,54 +23,54 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 
 }  // namespace
 
-Status ThreadLayout::Add(const std::vector<std::string>& parsers, uint32_t threads) {
+Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threads) {
   WorkerLayout group{{}, threads};
   for (const std::string& name : parsers) {
     auto parser = make_parser(name);
-    if (!parser) return Status::Invalid("there is no parser '" + name + "' to give workers to");
+    if (!parser) return Status::invalid("there is no parser '" + name + "' to give workers to");
     const std::string& canonical = parser->schema().name;
-    auto taken = [&](const WorkerLayout& other) { return Contains(other.parsers, canonical); };
-    if (Contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
-      return Status::Invalid("parser '" + canonical + "' is given workers twice");
+    auto taken = [&](const WorkerLayout& other) { return contains(other.parsers, canonical); };
+    if (contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
+      return Status::invalid("parser '" + canonical + "' is given workers twice");
     }
     group.parsers.push_back(canonical);
   }
   if (threads == 0 || threads > kMostThreads) {
-    return Status::Invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
+    return Status::invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
                            std::to_string(threads));
   }
   // One group is reserved for the parsers that no group names.
-  if (workers.size() + 1 >= kMostGroups) return Status::Invalid("more than 15 groups of workers");
+  if (workers.size() + 1 >= kMostGroups) return Status::invalid("more than 15 groups of workers");
   workers.push_back(std::move(group));
   return {};
 }
 
-Status ThreadLayout::Check(std::span<const std::string> parsers) const {
+Status ThreadLayout::check(std::span<const std::string> parsers) const {
   for (const std::string& name : parsers) {
     if (!make_parser(name)->schema().all_traffic) continue;
     uint32_t threads = lanes;
     for (const WorkerLayout& group : workers) {
-      if (Contains(group.parsers, name)) threads = group.threads;
+      if (contains(group.parsers, name)) threads = group.threads;
     }
     if (threads == 1) continue;
-    return Status::Invalid("parser '" + name + "' has to see all packets in one thread, and would have " +
+    return Status::invalid("parser '" + name + "' has to see all packets in one thread, and would have " +
                            std::to_string(threads) + "; watch each mirror port with a monitor of one lane");
   }
   return {};
 }
 
-std::vector<WorkerLayout> ThreadLayout::Covering(std::span<const std::string> parsers) const {
+std::vector<WorkerLayout> ThreadLayout::covering(std::span<const std::string> parsers) const {
   std::vector<WorkerLayout> groups = workers;
   WorkerLayout rest;
   for (const std::string& parser : parsers) {
-    auto named = [&](const WorkerLayout& group) { return Contains(group.parsers, parser); };
+    auto named = [&](const WorkerLayout& group) { return contains(group.parsers, parser); };
     if (std::none_of(workers.begin(), workers.end(), named)) rest.parsers.push_back(parser);
   }
   if (!rest.parsers.empty()) groups.push_back(std::move(rest));
   return groups;
 }
 
-Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout) {
+Status parse_workers(std::span<const std::string> items, ThreadLayout* layout) {
   for (const std::string& item : items) {
     const size_t equals = item.find('=');
     uint32_t threads = 1;
@@ -78,10 +78,10 @@ Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout) {
       const char* end = item.data() + item.size();
       auto [at, error] = std::from_chars(item.data() + equals + 1, end, threads);
       if (error != std::errc() || at != end) {
-        return Status::Invalid("workers '" + item + "': after '=' comes a number of threads");
+        return Status::invalid("workers '" + item + "': after '=' comes a number of threads");
       }
     }
-    if (Status status = layout->Add(Split(item.substr(0, equals), '+'), threads); !status.ok()) return status;
+    if (Status status = layout->add(split(item.substr(0, equals), '+'), threads); !status.ok()) return status;
   }
   return {};
 }

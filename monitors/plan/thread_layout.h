@@ -30,14 +30,14 @@ struct ThreadLayout {
   bool operator==(const ThreadLayout&) const = default;
 
   // Appends a group. Fails on an unknown parser, one that is in another group, and too many threads or groups.
-  Status Add(const std::vector<std::string>& parsers, uint32_t threads);
+  Status add(const std::vector<std::string>& parsers, uint32_t threads);
   // Fails if one of the parsers has to see all traffic (Schema::all_traffic) and would share it with other threads.
-  Status Check(std::span<const std::string> parsers) const;
+  Status check(std::span<const std::string> parsers) const;
   // The groups, plus one with a single thread for those of `parsers` that no group names.
-  std::vector<WorkerLayout> Covering(std::span<const std::string> parsers) const;
+  std::vector<WorkerLayout> covering(std::span<const std::string> parsers) const;
 };
 
 // Reads items such as "http_get=2" and "tcp_conn_time+tcp_pkt_size".
-Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout);
+Status parse_workers(std::span<const std::string> items, ThreadLayout* layout);
 
 }  // namespace tapline

@@ -19,7 +19,7 @@ using trigger::Measure;
 
 constexpr std::string_view kParser = "trigger";
 
-Status ReadGroup(const v1::PacketTrigger& given, GroupBy* group) {
+Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
   for (const std::string& field : given.group()) {
     if (field == "src_ip") {
       group->src_v4_bits = 32, group->src_v6_bits = 128;
@@ -30,88 +30,88 @@ Status ReadGroup(const v1::PacketTrigger& given, GroupBy* group) {
     } else if (field == "dst_port") {
       group->dst_port = true;
     } else {
-      return Status::Invalid("packets have no groups by '" + field + "'");
+      return Status::invalid("packets have no groups by '" + field + "'");
     }
   }
   return {};
 }
 
-Status ReadFilter(const v1::PacketTrigger& given, Filter* filter) {
+Status read_filter(const v1::PacketTrigger& given, Filter* filter) {
   std::string error;
   auto read = trigger::read_filter(given.filter(), &error);
-  if (!read) return Status::Invalid(error);
+  if (!read) return Status::invalid(error);
   *filter = *std::move(read);
   if (given.parser() == "tcp_pkt_size") {
     filter->protocol = protocol::kTcp;
   } else if (given.parser() == "udp_flow") {
     filter->protocol = protocol::kUdp;
   } else {
-    return Status::Invalid("the packets of '" + given.parser() + "' can't be counted");
+    return Status::invalid("the packets of '" + given.parser() + "' can't be counted");
   }
   return {};
 }
 
-Status ReadWhen(const v1::PacketTrigger& given, trigger::Expression* when) {
-  if (!v1::PacketTrigger::Measure_IsValid(given.measure())) return Status::Invalid("its measure is not known");
+Status read_when(const v1::PacketTrigger& given, trigger::Expression* when) {
+  if (!v1::PacketTrigger::Measure_IsValid(given.measure())) return Status::invalid("its measure is not known");
   const Measure measure = given.measure() == v1::PacketTrigger::PACKETS ? Measure::kPackets : Measure::kBytes;
   const auto comparison = given.condition().comparison();
   if (comparison != v1::Condition::ABOVE && comparison != v1::Condition::AT_LEAST) {
-    return Status::Invalid("its condition must be > or >=: groups without packets can't be listed");
+    return Status::invalid("its condition must be > or >=: groups without packets can't be listed");
   }
   const double threshold = given.condition().threshold();
   if (!(threshold >= 0) || (threshold == 0 && comparison == v1::Condition::AT_LEAST)) {
-    return Status::Invalid("its condition holds without packets");
+    return Status::invalid("its condition holds without packets");
   }
   const trigger::Op op = comparison == v1::Condition::ABOVE ? trigger::Op::kGreater : trigger::Op::kGreaterEqual;
   *when = trigger::apply(op, trigger::value_of(measure), trigger::number(threshold));
   return {};
 }
 
-Status ReadEvery(const v1::PacketTrigger& given, int64_t* every_ns) {
+Status read_every(const v1::PacketTrigger& given, int64_t* every_ns) {
   *every_ns = given.every().seconds() * kNsPerSecond + given.every().nanos();
-  if (*every_ns <= 0 || *every_ns % kNsPerMs != 0) return Status::Invalid("its windows must be whole milliseconds");
+  if (*every_ns <= 0 || *every_ns % kNsPerMs != 0) return Status::invalid("its windows must be whole milliseconds");
   return {};
 }
 
-Status Read(const v1::PacketTrigger& given, trigger::Trigger* read) {
+Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
   read->id = given.processor();
-  if (Status status = ReadGroup(given, &read->group); !status.ok()) return status;
-  if (Status status = ReadFilter(given, &read->filter); !status.ok()) return status;
-  if (Status status = ReadWhen(given, &read->when); !status.ok()) return status;
-  return ReadEvery(given, &read->every_ns);
+  if (Status status = read_group(given, &read->group); !status.ok()) return status;
+  if (Status status = read_filter(given, &read->filter); !status.ok()) return status;
+  if (Status status = read_when(given, &read->when); !status.ok()) return status;
+  return read_every(given, &read->every_ns);
 }
 
 }  // namespace
 
-Status ReadTriggers(const v1::Plan& plan, QuerySpec* spec) {
+Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.triggers().empty()) return {};
   if (std::find(spec->parsers.begin(), spec->parsers.end(), kParser) == spec->parsers.end()) {
-    return Status::Invalid("it has triggers, and its parsers do not include 'trigger'");
+    return Status::invalid("it has triggers, and its parsers do not include 'trigger'");
   }
   if (plan.monitors_size() > 1) {
-    return Status::Invalid("its triggers count the packets of one monitor, and it has several");
+    return Status::invalid("its triggers count the packets of one monitor, and it has several");
   }
   if (spec->sampling_rate < 1 || spec->rate_may_fall) {
-    return Status::Invalid("its triggers count every packet, and it is sampled");
+    return Status::invalid("its triggers count every packet, and it is sampled");
   }
   std::vector<trigger::Trigger> triggers;
   for (const v1::PacketTrigger& given : plan.triggers()) {
-    if (Status status = Read(given, &triggers.emplace_back()); !status.ok()) {
-      return Status::Invalid("trigger " + std::to_string(given.processor()) + ": " + status.Sentence());
+    if (Status status = read(given, &triggers.emplace_back()); !status.ok()) {
+      return Status::invalid("trigger " + std::to_string(given.processor()) + ": " + status.sentence());
     }
   }
   std::string error;
   spec->triggers = trigger::Program::make(std::move(triggers), &error);
-  return spec->triggers == nullptr ? Status::Invalid(error) : Status();
+  return spec->triggers == nullptr ? Status::invalid(error) : Status();
 }
 
-Status CheckTriggers(const QuerySpec& spec, const ThreadLayout& layout) {
+Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout) {
   if (spec.triggers == nullptr) return {};
   const bool shared = std::any_of(layout.workers.begin(), layout.workers.end(), [](const WorkerLayout& group) {
     return group.threads > 1 && std::find(group.parsers.begin(), group.parsers.end(), kParser) != group.parsers.end();
   });
   if (layout.lanes == 1 && !shared) return {};
-  return Status::Invalid("query '" + spec.name +
+  return Status::invalid("query '" + spec.name +
                          "' has triggers that count all packets in one thread; run its monitor with one lane, or one "
                          "worker for the parser 'trigger'");
 }

@@ -8,9 +8,9 @@
 namespace tapline {
 
 // Sets spec->triggers. Errors are kInvalid and name the trigger. REQUIRES: spec->parsers is set.
-Status ReadTriggers(const v1::Plan& plan, QuerySpec* spec);
+Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 
 // Fails if the query has triggers and several threads would share its packets: each would know only its own counts.
-Status CheckTriggers(const QuerySpec& spec, const ThreadLayout& layout);
+Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
 
 }  // namespace tapline

@@ -18,7 +18,7 @@ constexpr size_t kCommon = 8;
 // Room for a row of a parser with 64 fields and presence bits.
 constexpr size_t kMaxRowBytes = 4096;
 
-conditions::FieldType TypeOf(FieldType type) {
+conditions::FieldType type_of(FieldType type) {
   switch (type) {
     case FieldType::kI64:
       return conditions::FieldType::kI64;
@@ -36,50 +36,50 @@ conditions::FieldType TypeOf(FieldType type) {
 }
 
 template <typename T>
-void Store(const T& value, uint8_t* place) {
+void store(const T& value, uint8_t* place) {
   std::memcpy(place, &value, sizeof value);
 }
 
-void StoreAddress(const IpAddress& address, uint8_t* place) {
+void store_address(const IpAddress& address, uint8_t* place) {
   const auto bytes = address.bytes();
   std::memset(place, 0, conditions::kAddressBytes);
   place[0] = bytes.size() == 4 ? 4 : 6;
   std::memcpy(place + 1, bytes.data(), bytes.size());
 }
 
-void StoreText(std::string_view text, uint8_t* place) { Store(conditions::TextRef{text.data(), text.size()}, place); }
+void store_text(std::string_view text, uint8_t* place) { store(conditions::TextRef{text.data(), text.size()}, place); }
 
-void StoreCommon(const TupleHeader& header, uint32_t field, uint8_t* place) {
+void store_common(const TupleHeader& header, uint32_t field, uint8_t* place) {
   switch (field) {
     case kTime:
-      return Store(header.time_ns, place);
+      return store(header.time_ns, place);
     case kFlowHash:
-      return Store(header.flow_hash, place);
+      return store(header.flow_hash, place);
     case kFlowIncarnation:
-      return Store(uint64_t{header.flow_incarnation}, place);
+      return store(uint64_t{header.flow_incarnation}, place);
     case kClientKnownBy:
-      return StoreText(name_of(header.client_known_by), place);
+      return store_text(name_of(header.client_known_by), place);
     case kSrcIp:
-      return StoreAddress(header.src_ip, place);
+      return store_address(header.src_ip, place);
     case kSrcPort:
-      return Store(uint64_t{header.src_port}, place);
+      return store(uint64_t{header.src_port}, place);
     case kDstIp:
-      return StoreAddress(header.dst_ip, place);
+      return store_address(header.dst_ip, place);
     default:
-      return Store(uint64_t{header.dst_port}, place);
+      return store(uint64_t{header.dst_port}, place);
   }
 }
 
-void StoreValue(const Value& value, uint8_t* place) {
+void store_value(const Value& value, uint8_t* place) {
   switch (value.type()) {
     case FieldType::kF64:
-      return Store(value.as_f64(), place);
+      return store(value.as_f64(), place);
     case FieldType::kBool:
-      return Store(value.as_bool(), place);
+      return store(value.as_bool(), place);
     case FieldType::kString:
-      return StoreText(value.as_string(), place);
+      return store_text(value.as_string(), place);
     default:
-      return Store(value.as_u64(), place);
+      return store(value.as_u64(), place);
   }
 }
 
@@ -89,29 +89,29 @@ TupleCondition::TupleCondition(conditions::Schema layout, conditions::Expression
                                std::vector<Source> sources)
     : layout_(std::move(layout)), expression_(std::move(expression)), sources_(std::move(sources)) {}
 
-Result<TupleCondition> TupleCondition::Make(const v1::ConditionTree& tree, const Schema& schema) {
+Result<TupleCondition> TupleCondition::make(const v1::ConditionTree& tree, const Schema& schema) {
   std::vector<Field> fields(common_fields().begin(), common_fields().end());
   fields.insert(fields.end(), schema.fields.begin(), schema.fields.end());
-  const std::set<std::string> used = conditions::FieldsOf(tree);
+  const std::set<std::string> used = conditions::fields_of(tree);
   // A row needs a time that is always there.
   std::vector<conditions::FieldSpec> specs{{.name = fields[kTime].name, .type = conditions::FieldType::kTime}};
   std::vector<uint32_t> order{kTime};
   for (uint32_t i = kTime + 1; i < fields.size(); ++i) {
     if (!used.contains(fields[i].name)) continue;
-    specs.push_back({.name = fields[i].name, .type = TypeOf(fields[i].type), .optional = true});
+    specs.push_back({.name = fields[i].name, .type = type_of(fields[i].type), .optional = true});
     order.push_back(i);
   }
-  auto layout = conditions::Schema::Make(std::move(specs));
+  auto layout = conditions::Schema::make(std::move(specs));
   if (!layout.ok()) return layout.status();
-  if (layout->row_bytes() > kMaxRowBytes) return Status::Internal(schema.name + ": its rows are too long");
-  auto expression = conditions::Expression::Compile(tree, *layout);
+  if (layout->row_bytes() > kMaxRowBytes) return Status::internal(schema.name + ": its rows are too long");
+  auto expression = conditions::Expression::compile(tree, *layout);
   if (!expression.ok()) return expression.status();
   std::vector<Source> sources;
   for (size_t i = 0; i < order.size(); ++i) sources.push_back({order[i], layout->fields()[i].column});
   return TupleCondition(std::move(*layout), std::move(*expression), std::move(sources));
 }
 
-bool TupleCondition::Holds(const TupleHeader& header, std::span<const Value> values) const {
+bool TupleCondition::holds(const TupleHeader& header, std::span<const Value> values) const {
   // Not cleared: evaluation reads a field only if its presence bit is set.
   std::array<uint8_t, kMaxRowBytes> row;
   uint8_t* const bits = row.data() + layout_.presence_offset();
@@ -119,16 +119,16 @@ bool TupleCondition::Holds(const TupleHeader& header, std::span<const Value> val
   for (const Source& source : sources_) {
     uint8_t* const place = row.data() + source.column.offset;
     if (source.field < kCommon) {
-      StoreCommon(header, source.field, place);
+      store_common(header, source.field, place);
     } else {
       const Value& value = values[source.field - kCommon];
       if (!value.present()) continue;
-      StoreValue(value, place);
+      store_value(value, place);
     }
     const int32_t bit = source.column.presence_bit;
     if (bit >= 0) bits[bit / 8] |= static_cast<uint8_t>(1u << bit % 8);
   }
-  return expression_.Matches(row.data(), layout_);
+  return expression_.matches(row.data(), layout_);
 }
 
 }  // namespace tapline

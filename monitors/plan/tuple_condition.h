@@ -17,11 +17,11 @@ class TupleCondition {
  public:
   // Fields of the tree are the parser's own or common_fields(). Errors are kInvalid: a field that there is not, or a
   // value of another type.
-  static Result<TupleCondition> Make(const v1::ConditionTree& tree, const Schema& schema);
+  static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
   // True if the tuple meets it; a comparison with an absent value is unknown, which selects nothing. `values` are those
   // of the parser's own fields. Does not allocate.
-  bool Holds(const TupleHeader& header, std::span<const Value> values) const;
+  bool holds(const TupleHeader& header, std::span<const Value> values) const;
 
  private:
   // A field that the condition reads, and its place in the row.

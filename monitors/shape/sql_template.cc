@@ -5,11 +5,11 @@
 namespace tapline {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // Bytes beyond ASCII are letters.
-bool IsName(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '@' ||
+bool is_name(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '@' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
 
@@ -17,126 +17,126 @@ class SqlTemplate {
  public:
   SqlTemplate(std::string_view statement, std::string* out) : in_(statement), out_(out), begin_(out->size()) {}
 
-  void Write() {
-    while (at_ < in_.size()) Next();
+  void write() {
+    while (at_ < in_.size()) next();
   }
 
  private:
-  char Peek(size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
-  bool Comes(std::string_view text) const { return in_.substr(at_, text.size()) == text; }
+  char peek(size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
+  bool comes(std::string_view text) const { return in_.substr(at_, text.size()) == text; }
 
-  void Next() {
-    const char c = Peek();
-    if (IsSpace(c)) {
+  void next() {
+    const char c = peek();
+    if (is_space(c)) {
       blank_ = true;
       ++at_;
-    } else if (Comes("/*")) {
-      SkipTo("*/", 2);
-    } else if (Comes("--") || c == '#') {
-      SkipTo("\n", 1);
+    } else if (comes("/*")) {
+      skip_to("*/", 2);
+    } else if (comes("--") || c == '#') {
+      skip_to("\n", 1);
     } else if (c == '\'' || c == '"') {
-      Quoted(c);
-    } else if (IsDigit(c) || (c == '.' && IsDigit(Peek(1)))) {
-      Number();
-    } else if (c == '$' && IsDollarQuote()) {
-      DollarQuoted();
+      quoted(c);
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
+      number();
+    } else if (c == '$' && is_dollar_quote()) {
+      dollar_quoted();
     } else if (c == '`') {
-      Name(std::min(in_.find('`', at_ + 1), in_.size() - 1) + 1);
-    } else if (IsName(c)) {
-      Word();
+      name(std::min(in_.find('`', at_ + 1), in_.size() - 1) + 1);
+    } else if (is_name(c)) {
+      word();
     } else {
-      Symbol(c);
+      symbol(c);
     }
   }
 
-  void SkipTo(std::string_view end, size_t from) {
+  void skip_to(std::string_view end, size_t from) {
     const size_t found = in_.find(end, at_ + from);
     at_ = found == std::string_view::npos ? in_.size() : found + end.size();
     blank_ = true;
   }
 
   // A quote that is doubled, or follows a backslash, is part of the text.
-  void Quoted(char quote) {
+  void quoted(char quote) {
     for (++at_; at_ < in_.size(); ++at_) {
       if (in_[at_] == '\\') {
         ++at_;
       } else if (in_[at_] == quote) {
-        if (Peek(1) != quote) break;
+        if (peek(1) != quote) break;
         ++at_;
       }
     }
     at_ = std::min(at_ + 1, in_.size());
-    Literal();
+    literal();
   }
 
-  void Number() {
+  void number() {
     while (at_ < in_.size()) {
-      const bool exponent = (in_[at_] == 'e' || in_[at_] == 'E') && (Peek(1) == '-' || Peek(1) == '+');
-      if (!exponent && !IsName(in_[at_]) && in_[at_] != '.') break;
+      const bool exponent = (in_[at_] == 'e' || in_[at_] == 'E') && (peek(1) == '-' || peek(1) == '+');
+      if (!exponent && !is_name(in_[at_]) && in_[at_] != '.') break;
       at_ += exponent ? 2 : 1;
     }
-    Literal();
+    literal();
   }
 
   // $$…$$ and $tag$…$tag$ of PostgreSQL; $1 is a parameter.
-  bool IsDollarQuote() const {
+  bool is_dollar_quote() const {
     size_t end = at_ + 1;
-    while (end < in_.size() && IsName(in_[end]) && in_[end] != '$') ++end;
-    return end < in_.size() && in_[end] == '$' && !IsDigit(Peek(1));
+    while (end < in_.size() && is_name(in_[end]) && in_[end] != '$') ++end;
+    return end < in_.size() && in_[end] == '$' && !is_digit(peek(1));
   }
-  void DollarQuoted() {
+  void dollar_quoted() {
     const std::string_view tag = in_.substr(at_, in_.find('$', at_ + 1) + 1 - at_);
-    SkipTo(tag, tag.size());
-    Literal();
+    skip_to(tag, tag.size());
+    literal();
   }
 
-  void Name(size_t end) {
-    Put(in_.substr(at_, end - at_));
+  void name(size_t end) {
+    put(in_.substr(at_, end - at_));
     at_ = end;
   }
 
-  void Word() {
+  void word() {
     size_t end = at_;
-    while (end < in_.size() && IsName(in_[end])) ++end;
+    while (end < in_.size() && is_name(in_[end])) ++end;
     // N'…', X'…', E'…', _utf8'…' are literals as a whole.
     const bool prefix = end < in_.size() && in_[end] == '\'' && (end - at_ == 1 || in_[at_] == '_');
-    if (!prefix) return Name(end);
+    if (!prefix) return name(end);
     at_ = end;
-    Quoted('\'');
+    quoted('\'');
   }
 
   // Keeps only the first of `?, ?` and `(?), (?)`.
-  void Literal() {
-    if (EndsWith("?,")) {
+  void literal() {
+    if (ends_with("?,")) {
       out_->pop_back();
       blank_ = hold_ = false;
       return;
     }
-    Put("?");
+    put("?");
   }
-  void Symbol(char c) {
+  void symbol(char c) {
     ++at_;
-    if (c == ')' && EndsWith("(?),(?")) {
+    if (c == ')' && ends_with("(?),(?")) {
       out_->resize(out_->size() - 3);
       blank_ = hold_ = false;
       return;
     }
-    if (c == '?') return Literal();
+    if (c == '?') return literal();
     // Writes no blank within parentheses and before commas, so that lists look alike however they were written.
     if (c == ',' || c == ')') blank_ = false;
-    if (c == '(' && EndsWith("),")) blank_ = false;
-    Put({&c, 1});
-    if (c == '(' || (c == ',' && (EndsWith("?,") || EndsWith("),")))) hold_ = true;
+    if (c == '(' && ends_with("),")) blank_ = false;
+    put({&c, 1});
+    if (c == '(' || (c == ',' && (ends_with("?,") || ends_with("),")))) hold_ = true;
   }
 
-  bool EndsWith(std::string_view text) const {
+  bool ends_with(std::string_view text) const {
     const std::string_view written = std::string_view(*out_).substr(begin_);
     return written.size() >= text.size() && written.substr(written.size() - text.size()) == text;
   }
 
-  void Put(std::string_view text) {
+  void put(std::string_view text) {
     // A blank after a comma that was held back to see whether a literal follows.
-    const bool after_comma = hold_ && EndsWith(",") && text != "(" && text != "?";
+    const bool after_comma = hold_ && ends_with(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;
     out_->append(text);
@@ -152,6 +152,6 @@ class SqlTemplate {
 
 }  // namespace
 
-void AppendSqlTemplate(std::string_view statement, std::string* out) { SqlTemplate(statement, out).Write(); }
+void append_sql_template(std::string_view statement, std::string* out) { SqlTemplate(statement, out).write(); }
 
 }  // namespace tapline

@@ -12,6 +12,6 @@ namespace tapline {
 // Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are literals (in
 // PostgreSQL they are names, which then become ?, too). A literal or comment without an end extends to the end of the
 // statement.
-void AppendSqlTemplate(std::string_view statement, std::string* out);
+void append_sql_template(std::string_view statement, std::string* out);
 
 }  // namespace tapline

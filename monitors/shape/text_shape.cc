@@ -13,23 +13,23 @@ constexpr size_t kLeastHexDigits = 8;
 // Words of mixed letters and digits of at least this length are not names.
 constexpr size_t kLeastTokenBytes = 20;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-size_t CountDigits(std::string_view word) {
-  return static_cast<size_t>(std::count_if(word.begin(), word.end(), IsDigit));
+size_t count_digits(std::string_view word) {
+  return static_cast<size_t>(std::count_if(word.begin(), word.end(), is_digit));
 }
 
 // True for a number, a UUID, a hash or a token: one of many.
-bool IsId(std::string_view word) {
-  const size_t digits = CountDigits(word);
+bool is_id(std::string_view word) {
+  const size_t digits = count_digits(word);
   if (digits == 0) return false;
   if (digits == word.size()) return true;
-  const bool hex = std::all_of(word.begin(), word.end(), [](char c) { return IsHex(c) || c == '-'; });
+  const bool hex = std::all_of(word.begin(), word.end(), [](char c) { return is_hex(c) || c == '-'; });
   if (hex && word.size() >= kLeastHexDigits) return true;
   const bool token = std::all_of(word.begin(), word.end(), [](char c) {
-    return IsDigit(c) || IsLetter(c) || c == '-' || c == '_' || c == '=' || c == '%' || c == '+' || c == '~';
+    return is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '=' || c == '%' || c == '+' || c == '~';
   });
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -38,14 +38,14 @@ bool IsId(std::string_view word) {
 }
 
 // Appends one word: an ID, or a name in which long numbers are replaced.
-void AppendWord(std::string_view word, std::string* out) {
-  if (IsId(word)) {
+void append_word(std::string_view word, std::string* out) {
+  if (is_id(word)) {
     out->append("{id}");
     return;
   }
   for (size_t i = 0; i < word.size();) {
     size_t end = i;
-    while (end < word.size() && IsDigit(word[end])) ++end;
+    while (end < word.size() && is_digit(word[end])) ++end;
     if (end - i >= kLeastNumberDigits) {
       out->append("{n}");
       i = end;
@@ -57,10 +57,10 @@ void AppendWord(std::string_view word, std::string* out) {
   }
 }
 
-void AppendWords(std::string_view text, std::string_view separators, std::string* out) {
+void append_words(std::string_view text, std::string_view separators, std::string* out) {
   while (true) {
     const size_t end = std::min(text.find_first_of(separators), text.size());
-    AppendWord(text.substr(0, end), out);
+    append_word(text.substr(0, end), out);
     if (end == text.size()) return;
     out->push_back(text[end]);
     text.remove_prefix(end + 1);
@@ -68,7 +68,7 @@ void AppendWords(std::string_view text, std::string_view separators, std::string
 }
 
 // Keeps the names of parameters and drops their values.
-void AppendParameters(std::string_view parameters, std::string* out) {
+void append_parameters(std::string_view parameters, std::string* out) {
   char separator = '?';
   while (!parameters.empty()) {
     const size_t end = std::min(parameters.find_first_of("&;"), parameters.size());
@@ -76,18 +76,18 @@ void AppendParameters(std::string_view parameters, std::string* out) {
     const size_t equals = one.find('=');
     out->push_back(separator);
     // Without a name the whole text is a value.
-    AppendWord(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
+    append_word(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
     out->append(equals == std::string_view::npos ? "{}" : "={}");
     separator = '&';
     parameters.remove_prefix(std::min(end + 1, parameters.size()));
   }
 }
 
-std::string_view PathOf(std::string_view url) { return url.substr(0, url.find_first_of("?#")); }
+std::string_view path_of(std::string_view url) { return url.substr(0, url.find_first_of("?#")); }
 
-void AppendUrl(std::string_view url, std::string* out) {
+void append_url(std::string_view url, std::string* out) {
   url = url.substr(0, url.find('#'));
-  const std::string_view path = PathOf(url);
+  const std::string_view path = path_of(url);
   // The host of an absolute URL is kept.
   const size_t scheme = path.find("://");
   size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
@@ -99,29 +99,29 @@ void AppendUrl(std::string_view url, std::string* out) {
   } else {
     out->append(path.substr(0, begin));
   }
-  AppendWords(path.substr(begin), "/.,", out);
-  if (path.size() < url.size()) AppendParameters(url.substr(path.size() + 1), out);
+  append_words(path.substr(begin), "/.,", out);
+  if (path.size() < url.size()) append_parameters(url.substr(path.size() + 1), out);
 }
 
-void AppendHash(HashKey key, std::string_view text, std::string* out) {
+void append_hash(HashKey key, std::string_view text, std::string* out) {
   const uint64_t hash = keyed_hash(key, text);
   for (int shift = 60; shift >= 0; shift -= 4) out->push_back("0123456789abcdef"[hash >> shift & 0xf]);
 }
 
 }  // namespace
 
-void AppendTemplate(TextKind kind, std::string_view text, std::string* out) {
+void append_template(TextKind kind, std::string_view text, std::string* out) {
   switch (kind) {
     case TextKind::kUrl:
-      return AppendUrl(text, out);
+      return append_url(text, out);
     case TextKind::kSql:
-      return AppendSqlTemplate(text, out);
+      return append_sql_template(text, out);
     default:
-      return AppendWords(text, ":/.,|; ", out);
+      return append_words(text, ":/.,|; ", out);
   }
 }
 
-std::unique_ptr<TextShaper> TextShaper::Make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key) {
+std::unique_ptr<TextShaper> TextShaper::make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key) {
   std::unique_ptr<TextShaper> shaper(new TextShaper(key));
   for (const FieldShape& shape : shapes) {
     if (shape.parser != schema.name || shape.form == TextForm::kAsIs) continue;
@@ -134,25 +134,25 @@ std::unique_ptr<TextShaper> TextShaper::Make(const Schema& schema, std::span<con
   return shaper;
 }
 
-std::span<const Value> TextShaper::Shape(std::span<const Value> values) {
+std::span<const Value> TextShaper::shape(std::span<const Value> values) {
   values_.assign(values.begin(), values.end());
   for (Text& text : texts_) {
     if (!values[text.field].present()) continue;
-    Shape(values[text.field].as_string(), &text);
+    shape(values[text.field].as_string(), &text);
     values_[text.field] = Value::string(text.text);
   }
   return values_;
 }
 
-void TextShaper::Shape(std::string_view from, Text* text) const {
+void TextShaper::shape(std::string_view from, Text* text) const {
   text->text.clear();
   if (from.empty() || text->form == TextForm::kOmit) return;
-  if (text->form == TextForm::kTemplate) return AppendTemplate(text->kind, from, &text->text);
+  if (text->form == TextForm::kTemplate) return append_template(text->kind, from, &text->text);
   if (text->form == TextForm::kPath) {
-    text->text.append(PathOf(from));
+    text->text.append(path_of(from));
     return;
   }
-  AppendHash(key_, from, &text->text);
+  append_hash(key_, from, &text->text);
 }
 
 }  // namespace tapline

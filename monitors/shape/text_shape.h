@@ -35,16 +35,16 @@ struct FieldShape {
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile
 //   kPlain  as kKey
-void AppendTemplate(TextKind kind, std::string_view text, std::string* out);
+void append_template(TextKind kind, std::string_view text, std::string* out);
 
 // Shapes one parser's tuples for one query. Keeps its memory from one tuple to the next. Not thread-safe.
 class TextShaper {
  public:
   // Returns null if no shape applies to this parser's fields. `schema` is not needed afterwards.
-  static std::unique_ptr<TextShaper> Make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
+  static std::unique_ptr<TextShaper> make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
 
   // Returns the values with the texts that the query wants, valid until the next call.
-  std::span<const Value> Shape(std::span<const Value> values);
+  std::span<const Value> shape(std::span<const Value> values);
 
  private:
   struct Text {
@@ -55,7 +55,7 @@ class TextShaper {
   };
 
   explicit TextShaper(HashKey key) : key_(key) {}
-  void Shape(std::string_view from, Text* text) const;
+  void shape(std::string_view from, Text* text) const;
 
   HashKey key_;
   std::vector<Text> texts_;

@@ -11,7 +11,7 @@ namespace tapline {
 namespace {
 
 // Returns a socket that counts the interface's packets; negative if there is none.
-int OpenOn(const std::string& interface) {
+int open_on(const std::string& interface) {
   // Binds in two steps: a socket made with a protocol would count all interfaces until it is bound to one.
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   int smallest = 0;
@@ -23,17 +23,17 @@ int OpenOn(const std::string& interface) {
                       setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest) == 0 &&
                       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   if (opened) return fd;
-  if (fd >= 0) close(fd);
+  if (fd >= 0) ::close(fd);
   return -1;
 }
 
 }  // namespace
 
-bool Arrivals::Open(std::span<const std::string> interfaces) {
+bool Arrivals::open(std::span<const std::string> interfaces) {
   for (const std::string& interface : interfaces) {
-    const int fd = OpenOn(interface);
+    const int fd = open_on(interface);
     if (fd < 0) {
-      Close();
+      close();
       return false;
     }
     sockets_.push_back(fd);
@@ -41,7 +41,7 @@ bool Arrivals::Open(std::span<const std::string> interfaces) {
   return open();
 }
 
-uint64_t Arrivals::Read() {
+uint64_t Arrivals::read() {
   for (int fd : sockets_) {
     tpacket_stats stats = {};
     socklen_t size = sizeof stats;
@@ -51,8 +51,8 @@ uint64_t Arrivals::Read() {
   return packets_;
 }
 
-void Arrivals::Close() {
-  for (int fd : sockets_) close(fd);
+void Arrivals::close() {
+  for (int fd : sockets_) ::close(fd);
   sockets_.clear();
 }
 

@@ -11,14 +11,14 @@ namespace tapline {
 
 class Arrivals {
  public:
-  ~Arrivals() { Close(); }
+  ~Arrivals() { close(); }
 
   // Starts counting. Returns false, and counts nothing, if it can't count on all of them.
-  bool Open(std::span<const std::string> interfaces);
+  bool open(std::span<const std::string> interfaces);
   bool open() const { return !sockets_.empty(); }
-  // Packets since Open().
-  uint64_t Read();
-  void Close();
+  // Packets since open().
+  uint64_t read();
+  void close();
 
  private:
   std::vector<int> sockets_;  // one per interface

@@ -4,7 +4,7 @@
 //        └───────────── one page, mapped by all ─────────────┘
 //
 // A worker writes as it runs (plain and relaxed stores, each location by one thread). The supervisor reads call marks
-// while the worker lives, and everything else only once it is dead: SettleAfterDeath() turns the worker's unfinished
+// while the worker lives, and everything else only once it is dead: settle_after_death() turns the worker's unfinished
 // work into losses, so that the next one begins with balanced accounts. Slots that are never used cost no memory.
 #pragma once
 
@@ -41,7 +41,7 @@ struct LanePage {
   std::array<TapAccounting, kMostTaps> taps;
   std::array<uint64_t, kMostTaps> burst_left;
 
-  uint64_t BurstLeft() const { return std::accumulate(burst_left.begin(), burst_left.end(), uint64_t{0}); }
+  uint64_t all_left() const { return std::accumulate(burst_left.begin(), burst_left.end(), uint64_t{0}); }
 };
 
 // State of the unit that parses a lane's packets and sends its tuples.
@@ -72,8 +72,8 @@ struct PlanPage {
   std::array<char, 262144> data;
 
   // Returns false, and changes nothing, if the plan is too long.
-  bool Set(std::string_view plan);
-  void Clear() { bytes = 0; }
+  bool set(std::string_view plan);
+  void clear() { bytes = 0; }
   std::string_view plan() const { return {data.data(), bytes}; }
 };
 
@@ -111,10 +111,10 @@ struct UnmapPage {
 using MonitorPagePointer = std::unique_ptr<MonitorPage, UnmapPage>;
 
 // Maps a page for this process and those that it forks; null if there is no memory.
-MonitorPagePointer MapMonitorPage();
+MonitorPagePointer map_monitor_page();
 
 // Turns the dead worker's unfinished work into losses by restart, and everything unreported into batches that the next
 // worker reports on its behalf. REQUIRES: no worker lives.
-void SettleAfterDeath(MonitorPage* page);
+void settle_after_death(MonitorPage* page);
 
 }  // namespace tapline

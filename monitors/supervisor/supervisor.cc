@@ -44,16 +44,16 @@ class BlockedSignals {
 MonitorPage* page_of_handler = nullptr;
 
 // Notes which plug-in the thread that received the signal was in. Then lets the signal take its effect.
-void NoteCulprit(int signal) {
+void note_culprit(int signal) {
   page_of_handler->culprit.store(call_mark().plugin.load(std::memory_order_relaxed));
   raise(signal);
 }
 
-void WatchSignals(MonitorPage* page) {
+void watch_signals(MonitorPage* page) {
 #if !defined(__SANITIZE_ADDRESS__)
   page_of_handler = page;
   struct sigaction action = {};
-  action.sa_handler = NoteCulprit;
+  action.sa_handler = note_culprit;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 #else
@@ -61,11 +61,11 @@ void WatchSignals(MonitorPage* page) {
 #endif
 }
 
-[[noreturn]] void BeWorker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
+[[noreturn]] void be_worker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
   // The worker ends with its supervisor, however that ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(1);
-  WatchSignals(page);
+  watch_signals(page);
   int code = work(page);
   page->phase.store(MonitorPage::Phase::kFinished);
   _exit(code);
@@ -76,57 +76,57 @@ void WatchSignals(MonitorPage* page) {
 Supervisor::Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop)
     : options_(std::move(options)), reporter_(reporter), stop_(stop), watchdog_(options_.watchdog_ns) {}
 
-Status Supervisor::Run(const std::function<int(MonitorPage*)>& work, int* exit_code) {
-  page_ = MapMonitorPage();
-  if (page_ == nullptr) return Status::Resources("no memory for what the monitor shares with its supervisor");
-  if (!options_.interfaces.empty()) arrivals_.Open(options_.interfaces);
+Status Supervisor::run(const std::function<int(MonitorPage*)>& work, int* exit_code) {
+  page_ = map_monitor_page();
+  if (page_ == nullptr) return Status::resources("no memory for what the monitor shares with its supervisor");
+  if (!options_.interfaces.empty()) arrivals_.open(options_.interfaces);
   while (true) {
-    if (Status status = StartWorker(work); !status.ok()) return status;
-    last_death_ = Await();
+    if (Status status = start_worker(work); !status.ok()) return status;
+    last_death_ = await();
     if (page_->phase.load() == MonitorPage::Phase::kFinished) {
       *exit_code = WIFEXITED(last_death_.wait_status) ? WEXITSTATUS(last_death_.wait_status)
                                                       : 128 + WTERMSIG(last_death_.wait_status);
       return {};
     }
-    page_->died_at_ns = MonotonicNs();
-    SettleAfterDeath(page_.get());
-    Blame(last_death_);
-    if (Status status = Pause(); !status.ok()) return status;
+    page_->died_at_ns = monotonic_ns();
+    settle_after_death(page_.get());
+    blame(last_death_);
+    if (Status status = pause(); !status.ok()) return status;
   }
 }
 
-Status Supervisor::StartWorker(const std::function<int(MonitorPage*)>& work) {
+Status Supervisor::start_worker(const std::function<int(MonitorPage*)>& work) {
   ++page_->worker;
   page_->culprit.store(0);
   page_->phase.store(MonitorPage::Phase::kStarting);
-  watchdog_.Reset();
+  watchdog_.reset();
   looks_left_ = kLooksAtArrivals;
   unseen_ = UINT64_MAX;
   int supervisor = getpid();
   BlockedSignals until_it_is_known_who_is_told;
   told_ = stop_->load();
   worker_ = fork();
-  if (worker_ < 0) return Status::Resources(std::string("no process for the monitor: ") + std::strerror(errno));
+  if (worker_ < 0) return Status::resources(std::string("no process for the monitor: ") + std::strerror(errno));
   if (worker_ == 0) {
-    arrivals_.Close();
+    arrivals_.close();
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    BeWorker(work, page_.get(), supervisor);
+    be_worker(work, page_.get(), supervisor);
   }
   worker_fd_ = static_cast<int>(syscall(SYS_pidfd_open, worker_, 0));
   return {};
 }
 
-Supervisor::Death Supervisor::Await() {
+Supervisor::Death Supervisor::await() {
   Death death;
   pollfd end = {worker_fd_, POLLIN, 0};
   while (true) {
-    TellStop();
+    tell_stop();
     if (poll(&end, 1, kLookEveryMs) < 0 && errno != EINTR) usleep(kLookEveryMs * 1000);
     if (waitpid(worker_, &death.wait_status, WNOHANG) == worker_) break;
-    CountMissed();
-    death.plugin = watchdog_.Look(*page_, worker_, MonotonicNs());
+    count_missed();
+    death.plugin = watchdog_.look(*page_, worker_, monotonic_ns());
     if (death.plugin == 0) continue;
     death.hung = true;
     kill(worker_, SIGKILL);
@@ -141,7 +141,7 @@ Supervisor::Death Supervisor::Await() {
   return death;
 }
 
-void Supervisor::TellStop() {
+void Supervisor::tell_stop() {
   if (told_ || !stop_->load()) return;
   told_ = true;
   kill(worker_, SIGTERM);
@@ -149,18 +149,18 @@ void Supervisor::TellStop() {
 
 // Runs once a new worker listens: compares the interfaces' arrivals with the packets that all workers have seen. The
 // least of several samples counts: the others had packets in flight.
-void Supervisor::CountMissed() {
+void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
-  const uint64_t arrived = arrivals_.Read();
+  const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
   if (--looks_left_ > 0) return;
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
 }
 
-std::string Supervisor::Describe(const Death& death) const {
+std::string Supervisor::describe(const Death& death) const {
   std::string how = "ended with exit code " + std::to_string(WEXITSTATUS(death.wait_status));
   if (WIFSIGNALED(death.wait_status)) {
     how = "crashed (SIG" + std::string(sigabbrev_np(WTERMSIG(death.wait_status))) + ")";
@@ -169,32 +169,32 @@ std::string Supervisor::Describe(const Death& death) const {
   return how;
 }
 
-void Supervisor::Blame(const Death& death) {
+void Supervisor::blame(const Death& death) {
   std::string counted = "; the monitor starts anew, what it lost is counted as monitor_restarted";
   if (!arrivals_.open() && options_.live) counted += " but for what came meanwhile, which this port does not tell";
   if (death.plugin == 0 || death.plugin > options_.plugins.size()) {
     deaths_.push_back(page_->died_at_ns);
-    reporter_->Warning("the monitor " + Describe(death) + ", within no plug-in" + counted);
+    reporter_->warning("the monitor " + describe(death) + ", within no plug-in" + counted);
     return;
   }
   PluginPage& plugin = page_->plugins[death.plugin - 1];
   ++plugin.strikes;
   plugin.left_out = plugin.strikes >= kStrikes;
   const char* left_out = "; for the second time: from now on it is left out, which queries count as plugin_left_out";
-  reporter_->Warning("plug-in " + options_.plugins[death.plugin - 1] + " " + Describe(death) + counted +
+  reporter_->warning("plug-in " + options_.plugins[death.plugin - 1] + " " + describe(death) + counted +
                      (plugin.left_out ? left_out : ""));
 }
 
 // Plug-ins have two strikes each; only workers that die for no known reason may do so repeatedly.
-Status Supervisor::Pause() {
+Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();
   if (deaths_.size() >= options_.most_deaths) {
-    return Status::Internal("the monitor " + Describe(last_death_) + "; it did so " + std::to_string(deaths_.size()) +
+    return Status::internal("the monitor " + describe(last_death_) + "; it did so " + std::to_string(deaths_.size()) +
                             " times within a minute, so that it is not started again");
   }
   int64_t pause_ns = std::min(kLongestPauseNs, kFirstPauseNs << (deaths_.size() - 1));
-  for (int64_t end_ns = MonotonicNs() + pause_ns; MonotonicNs() < end_ns && !stop_->load();)
+  for (int64_t end_ns = monotonic_ns() + pause_ns; monotonic_ns() < end_ns && !stop_->load();)
     usleep(kLookEveryMs * 1000);
   return {};
 }

@@ -39,7 +39,7 @@ class Supervisor {
 
   // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the
   // exit code. Fails if no further worker can be started. REQUIRES: this process has one thread.
-  Status Run(const std::function<int(MonitorPage*)>& work, int* exit_code);
+  Status run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
   struct Death {
@@ -48,14 +48,14 @@ class Supervisor {
     uint32_t plugin = 0;  // 1 + index; 0: none
   };
 
-  Status StartWorker(const std::function<int(MonitorPage*)>& work);
+  Status start_worker(const std::function<int(MonitorPage*)>& work);
   // Waits until the worker is dead. Kills one that hangs.
-  Death Await();
-  void TellStop();
-  void Blame(const Death& death);
-  Status Pause();
-  std::string Describe(const Death& death) const;
-  void CountMissed();
+  Death await();
+  void tell_stop();
+  void blame(const Death& death);
+  Status pause();
+  std::string describe(const Death& death) const;
+  void count_missed();
 
   SupervisorOptions options_;
   Reporter* reporter_;

@@ -24,7 +24,7 @@ struct Outcome {
   std::vector<std::string> warnings;
 };
 
-Outcome Supervise(const std::function<int(MonitorPage*)>& work) {
+Outcome supervise(const std::function<int(MonitorPage*)>& work) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   Outcome outcome;
@@ -34,7 +34,7 @@ Outcome Supervise(const std::function<int(MonitorPage*)>& work) {
     options.watchdog_ns = kWatchdogNs;
     options.plugins = {"a.so", "b.so"};
     Supervisor supervisor(options, &reporter, &stop);
-    outcome.status = supervisor.Run(work, &outcome.exit_code);
+    outcome.status = supervisor.run(work, &outcome.exit_code);
   }
   close(ends[1]);
   std::string text(65536, 0);
@@ -48,16 +48,16 @@ Outcome Supervise(const std::function<int(MonitorPage*)>& work) {
   return outcome;
 }
 
-void BeLane(MonitorPage* page) {
+void be_lane(MonitorPage* page) {
   page->lanes[0].thread_id.store(gettid());
   set_call_mark(&page->lanes[0].call);
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
 // Runs in the second plug-in until that is left out.
-Outcome SuperviseWithin(const std::function<void()>& what) {
-  return Supervise([&](MonitorPage* page) {
-    BeLane(page);
+Outcome supervise_within(const std::function<void()>& what) {
+  return supervise([&](MonitorPage* page) {
+    be_lane(page);
     if (page->plugins[1].left_out) return page->worker == 3 ? 0 : 1;
     MarkedCall marked(1);
     what();
@@ -66,7 +66,7 @@ Outcome SuperviseWithin(const std::function<void()>& what) {
 }
 
 TEST(Supervisor, ReturnsWhatTheWorkReturns) {
-  const Outcome outcome = Supervise([](MonitorPage* page) { return page->worker == 1 ? 7 : 8; });
+  const Outcome outcome = supervise([](MonitorPage* page) { return page->worker == 1 ? 7 : 8; });
   EXPECT_TRUE(outcome.status.ok());
   EXPECT_EQ(outcome.exit_code, 7);
   EXPECT_TRUE(outcome.warnings.empty());
@@ -75,7 +75,7 @@ TEST(Supervisor, ReturnsWhatTheWorkReturns) {
 TEST(Supervisor, APluginThatCrashesTwiceIsLeftOutAndNamed) {
   const std::function<void()> ways[] = {[] { raise(SIGSEGV); }, [] { std::abort(); }, [] { _exit(0); }};
   for (const auto& way : ways) {
-    const Outcome outcome = SuperviseWithin(way);
+    const Outcome outcome = supervise_within(way);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
     EXPECT_EQ(outcome.exit_code, 0);
     ASSERT_EQ(outcome.warnings.size(), 2u);
@@ -94,7 +94,7 @@ TEST(Supervisor, APluginThatHangsTwiceIsLeftOut) {
                                           while (true) pause();
                                         }};
   for (const auto& way : ways) {
-    const Outcome outcome = SuperviseWithin(way);
+    const Outcome outcome = supervise_within(way);
     EXPECT_EQ(outcome.exit_code, 0);
     ASSERT_EQ(outcome.warnings.size(), 2u);
     EXPECT_NE(outcome.warnings[0].find("did not return"), std::string::npos);
@@ -103,8 +103,8 @@ TEST(Supervisor, APluginThatHangsTwiceIsLeftOut) {
 
 // Many calls that together last longer than the watchdog's time, and long waits elsewhere, do not count as hanging.
 TEST(Supervisor, SlowIsNotHanging) {
-  const Outcome outcome = Supervise([](MonitorPage* page) {
-    BeLane(page);
+  const Outcome outcome = supervise([](MonitorPage* page) {
+    be_lane(page);
     for (int i = 0; i < 20; ++i) {
       MarkedCall marked(0);
       usleep(kWatchdogNs / 1000 / 8);
@@ -119,8 +119,8 @@ TEST(Supervisor, SlowIsNotHanging) {
 }
 
 TEST(Supervisor, StoppedIsNotHanging) {
-  const Outcome outcome = Supervise([](MonitorPage* page) {
-    BeLane(page);
+  const Outcome outcome = supervise([](MonitorPage* page) {
+    be_lane(page);
     const pid_t worker = getpid();
     if (fork() == 0) {
       usleep(kWatchdogNs / 1000 * 4);
@@ -136,8 +136,8 @@ TEST(Supervisor, StoppedIsNotHanging) {
 }
 
 TEST(Supervisor, GivesUpOnDeathsThatNoPluginExplains) {
-  const Outcome outcome = Supervise([](MonitorPage* page) {
-    BeLane(page);
+  const Outcome outcome = supervise([](MonitorPage* page) {
+    be_lane(page);
     raise(SIGKILL);
     return 0;
   });
@@ -149,8 +149,8 @@ TEST(Supervisor, GivesUpOnDeathsThatNoPluginExplains) {
 TEST(Supervisor, HandsASignalOnOnce) {
   signal(SIGALRM, [](int) { stop.store(true); });
   alarm(1);
-  const Outcome outcome = Supervise([](MonitorPage* page) {
-    BeLane(page);
+  const Outcome outcome = supervise([](MonitorPage* page) {
+    be_lane(page);
     signal(SIGTERM, [](int) { worker_told = worker_told + 1; });
     while (worker_told == 0) pause();
     usleep(100'000);
@@ -161,7 +161,7 @@ TEST(Supervisor, HandsASignalOnOnce) {
 }
 
 TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
-  const MonitorPagePointer page = MapMonitorPage();
+  const MonitorPagePointer page = map_monitor_page();
   LanePage& lane = page->lanes[0];
   UnitPage& unit = page->units[0];
   lane.thread_id.store(1);
@@ -178,37 +178,37 @@ TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
   for (Accounting* account : {&unit.accounts[0], &unit.accounts[1]}) {
     account->packets_in = 11;  // one of them not yet counted further
     account->packets_out = 8;
-    account->dropped[IndexOf(Drop::kUnsampled)] = 2;
+    account->dropped[index_of(Drop::kUnsampled)] = 2;
   }
   unit.parsed[0] = 6;
   unit.parsed[1] = 8;
   unit.live_flows[0] = 4;
   lane.done = 2;
-  SettleAfterDeath(page.get());
+  settle_after_death(page.get());
   EXPECT_TRUE(lane.accounting.balanced());
   EXPECT_EQ(lane.accounting.received, 16u);
   EXPECT_TRUE(lane.taps[0].balanced());
-  EXPECT_EQ(lane.taps[0].lost[IndexOf(Drop::kMonitorRestarted)], 3u);
+  EXPECT_EQ(lane.taps[0].lost[index_of(Drop::kMonitorRestarted)], 3u);
   EXPECT_TRUE(lane.taps[1].balanced());
   EXPECT_EQ(lane.taps[1].received, 6u);
-  EXPECT_EQ(lane.accounting.lost[IndexOf(Drop::kMonitorRestarted)], 4u);
+  EXPECT_EQ(lane.accounting.lost[index_of(Drop::kMonitorRestarted)], 4u);
   const Accounting& going_on = unit.accounts[0];
   EXPECT_TRUE(going_on.balanced());
   EXPECT_EQ(going_on.packets_out, 6u);
-  EXPECT_EQ(going_on.dropped[IndexOf(Drop::kMonitorRestarted)], 3u + 2u + 1u);
-  EXPECT_EQ(going_on.dropped[IndexOf(Drop::kMonitorRestartedFlows)], 4u);
+  EXPECT_EQ(going_on.dropped[index_of(Drop::kMonitorRestarted)], 3u + 2u + 1u);
+  EXPECT_EQ(going_on.dropped[index_of(Drop::kMonitorRestartedFlows)], 4u);
   EXPECT_TRUE(unit.accounts[1].balanced());
-  EXPECT_EQ(unit.accounts[1].dropped[IndexOf(Drop::kMonitorRestarted)], 1u);
+  EXPECT_EQ(unit.accounts[1].dropped[index_of(Drop::kMonitorRestarted)], 1u);
   const Accounting once = going_on;
   lane.thread_id.store(1);
-  SettleAfterDeath(page.get());
+  settle_after_death(page.get());
   EXPECT_EQ(unit.accounts[0], once) << "settling again changes nothing";
 }
 
 // Two batches were sent and not acknowledged, tuples wait, and packets were counted since: together the debts report
 // everything that arrived batches did not.
 TEST(Settle, DebtsSayWhatNoBatchHasSaid) {
-  const MonitorPagePointer page = MapMonitorPage();
+  const MonitorPagePointer page = map_monitor_page();
   BatchLedger& ledger = page->units[0].ledger;
   page->lanes[0].thread_id.store(1);
   ledger.known = 1;
@@ -224,14 +224,14 @@ TEST(Settle, DebtsSayWhatNoBatchHasSaid) {
   ledger.tickets = 3;
   ledger.debts[1] = {true, false, 0, 10, 77, 4, 1000, batch};
   ledger.debts[2] = {true, false, 0, 10, 77, 3, 900, batch};
-  SettleAfterDeath(page.get());
+  settle_after_death(page.get());
   EXPECT_TRUE(account.balanced());
   EXPECT_EQ(account.tuples_in, 36u);
   EXPECT_EQ(account.tuples_out, 10u);
   std::vector<BatchLedger::Debt> debts;
-  for (uint32_t ticket : DebtsOf(0, ledger)) debts.push_back(ledger.debts[ticket]);
+  for (uint32_t ticket : debts_of(0, ledger)) debts.push_back(ledger.debts[ticket]);
   ASSERT_EQ(debts.size(), 3u);
-  constexpr int kLost = IndexOf(Drop::kMonitorRestartedTuples);
+  constexpr int kLost = index_of(Drop::kMonitorRestartedTuples);
   for (size_t i = 0; i < debts.size(); ++i) {
     EXPECT_EQ(debts[i].incarnation, 77u);
     EXPECT_EQ(debts[i].sequence, 3 + i);

@@ -10,7 +10,7 @@
 
 namespace tapline {
 
-ThreadState ReadThreadState(int process, int thread) {
+ThreadState read_thread_state(int process, int thread) {
   ThreadState result;
   std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
   std::string line;
@@ -27,15 +27,15 @@ ThreadState ReadThreadState(int process, int thread) {
   return result;
 }
 
-uint32_t Watchdog::Look(const MonitorPage& page, int process, int64_t now_ns) {
+uint32_t Watchdog::look(const MonitorPage& page, int process, int64_t now_ns) {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     if (page.lanes[i].thread_id.load(std::memory_order_relaxed) == 0) continue;
-    if (Hangs(&lanes_[i], page.lanes[i], process, now_ns)) return lanes_[i].plugin;
+    if (hangs(&lanes_[i], page.lanes[i], process, now_ns)) return lanes_[i].plugin;
   }
   return 0;
 }
 
-bool Watchdog::Hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const {
+bool Watchdog::hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const {
   uint32_t plugin = lane.call.plugin.load(std::memory_order_relaxed);
   uint64_t calls = lane.call.calls.load(std::memory_order_relaxed);
   bool same = plugin != 0 && seen->plugin == plugin && seen->calls == calls;
@@ -44,7 +44,7 @@ bool Watchdog::Hangs(Seen* seen, const LanePage& lane, int process, int64_t now_
     seen->plugin = 0;
     return false;
   }
-  ThreadState thread = ReadThreadState(process, lane.thread_id.load(std::memory_order_relaxed));
+  ThreadState thread = read_thread_state(process, lane.thread_id.load(std::memory_order_relaxed));
   bool stopped = thread.state == 'T' || thread.state == 't';
   if (!same || stopped) {
     *seen = {calls, plugin, now_ns, thread.cpu_ns};

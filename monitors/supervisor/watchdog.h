@@ -13,7 +13,7 @@ struct ThreadState {
   char state = 'R';  // as in /proc/PID/stat: R runs or waits for a processor, S and D sleep, T and t are stopped
   int64_t cpu_ns = 0;
 };
-ThreadState ReadThreadState(int process, int thread);
+ThreadState read_thread_state(int process, int thread);
 
 // Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; one that is ready
 // to run and gets no processor is not hanging either.
@@ -22,9 +22,9 @@ class Watchdog {
   explicit Watchdog(int64_t patience_ns) : patience_ns_(patience_ns) {}
 
   // Starts over with a new worker.
-  void Reset() { lanes_ = {}; }
+  void reset() { lanes_ = {}; }
   // Must be called often. Returns 1 + the index of the plug-in in which a lane hangs, or 0.
-  uint32_t Look(const MonitorPage& page, int process, int64_t now_ns);
+  uint32_t look(const MonitorPage& page, int process, int64_t now_ns);
 
  private:
   struct Seen {
@@ -33,7 +33,7 @@ class Watchdog {
     int64_t since_ns = 0;
     int64_t cpu_ns = 0;
   };
-  bool Hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const;
+  bool hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const;
 
   int64_t patience_ns_;
   std::array<Seen, kMostSupervisedLanes> lanes_ = {};

@@ -20,26 +20,26 @@ struct TcpSegment {
   uint32_t ack = 1;
   std::string payload = {};
 
-  TcpSegment Reply(uint8_t reply_flags) const {
+  TcpSegment reply(uint8_t reply_flags) const {
     return {dst_ip, dst_port, src_ip, src_port, reply_flags, ack, seq + 1, {}};
   }
 };
 
-inline ByteWriter EthernetHeader(uint16_t type) {
+inline ByteWriter ethernet_header(uint16_t type) {
   ByteWriter out(std::endian::big);
-  out.Raw({2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2}).U16(type);
+  out.raw({2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2}).u16(type);
   return out;
 }
 
-inline Bytes TcpFrame(const TcpSegment& segment, uint16_t fragment_offset = 0) {
-  ByteWriter out = EthernetHeader(0x0800);
-  out.U8(0x45).U8(0).U16(static_cast<uint16_t>(40 + segment.payload.size()));
-  out.U16(1).U16(fragment_offset).U8(64).U8(protocol::kTcp).U16(0).U32(segment.src_ip).U32(segment.dst_ip);
-  out.U16(segment.src_port).U16(segment.dst_port).U32(segment.seq).U32(segment.ack);
-  out.U8(0x50).U8(segment.flags).U16(1000).U16(0).U16(0);
-  return out.Raw(Bytes(segment.payload.begin(), segment.payload.end())).bytes();
+inline Bytes tcp_frame(const TcpSegment& segment, uint16_t fragment_offset = 0) {
+  ByteWriter out = ethernet_header(0x0800);
+  out.u8(0x45).u8(0).u16(static_cast<uint16_t>(40 + segment.payload.size()));
+  out.u16(1).u16(fragment_offset).u8(64).u8(protocol::kTcp).u16(0).u32(segment.src_ip).u32(segment.dst_ip);
+  out.u16(segment.src_port).u16(segment.dst_port).u32(segment.seq).u32(segment.ack);
+  out.u8(0x50).u8(segment.flags).u16(1000).u16(0).u16(0);
+  return out.raw(Bytes(segment.payload.begin(), segment.payload.end())).bytes();
 }
 
-inline Bytes ArpFrame() { return EthernetHeader(0x0806).Raw(Bytes(28)).bytes(); }
+inline Bytes arp_frame() { return ethernet_header(0x0806).raw(Bytes(28)).bytes(); }
 
 }  // namespace tapline

@@ -8,7 +8,7 @@
 namespace tapline {
 
 // Emits the tap of every view of a packet, and whether it is a repeated one.
-inline std::unique_ptr<Parser> ViewParser() {
+inline std::unique_ptr<Parser> view_parser() {
   class Views final : public Parser {
    public:
     const Schema& schema() const override { return schema_; }

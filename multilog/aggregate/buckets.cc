@@ -16,7 +16,7 @@ Buckets::Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t wid
       slot_words_(kState + function_->words()),
       words_((size_t{slots} + 1) * slot_words_) {}
 
-void Buckets::Fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset,
+void Buckets::fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset,
                    uint64_t version) {
   auto is_last = [&](uint64_t time) { return time >= last_begin_ && time <= last_end_; };
   auto go_to = [&](uint64_t time) {
@@ -27,52 +27,52 @@ void Buckets::Fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time
     if (last_end_ < last_begin_) last_end_ = ~uint64_t{0};
   };
   go_to(least_time);
-  if (is_last(greatest_time)) return FoldInto(last_bucket_, rows, version);
+  if (is_last(greatest_time)) return fold_into(last_bucket_, rows, version);
   for (size_t begin = 0, end; begin < rows.size(); begin = end) {
-    go_to(LoadAs<uint64_t>(rows[begin] + time_offset));
-    for (end = begin + 1; end < rows.size() && is_last(LoadAs<uint64_t>(rows[end] + time_offset)); ++end) {
+    go_to(load_as<uint64_t>(rows[begin] + time_offset));
+    for (end = begin + 1; end < rows.size() && is_last(load_as<uint64_t>(rows[end] + time_offset)); ++end) {
     }
-    FoldInto(last_bucket_, rows.subspan(begin, end - begin), version);
+    fold_into(last_bucket_, rows.subspan(begin, end - begin), version);
   }
 }
 
-void Buckets::FoldInto(uint64_t bucket, RowPointers rows, uint64_t version) {
-  const uint32_t slot = SlotOf(bucket);
-  const uint64_t present = Word(slot, kBucket);
+void Buckets::fold_into(uint64_t bucket, RowPointers rows, uint64_t version) {
+  const uint32_t slot = slot_of(bucket);
+  const uint64_t present = word(slot, kBucket);
   if (present > bucket + 1) {
     late_rows_.fetch_add(rows.size(), std::memory_order_relaxed);
-    return Change(slots_, 0, rows, version);
+    return change(slots_, 0, rows, version);
   }
-  if (present != 0 && present != bucket + 1) Evict(slot, version);
-  Change(slot, bucket, rows, version);
-  Touch(bucket);
+  if (present != 0 && present != bucket + 1) evict(slot, version);
+  change(slot, bucket, rows, version);
+  touch(bucket);
 }
 
-void Buckets::Change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t version) {
-  const uint64_t sequence = Word(slot, kSequence);
-  Set(slot, kSequence, sequence + 1);
-  Set(slot, kBucket, bucket + 1);
-  Set(slot, kVersion, version);
-  function_->Add(Cells(Slot(slot) + kState), rows);
-  Set(slot, kSequence, sequence + 2);
+void Buckets::change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t version) {
+  const uint64_t sequence = word(slot, kSequence);
+  set(slot, kSequence, sequence + 1);
+  set(slot, kBucket, bucket + 1);
+  set(slot, kVersion, version);
+  function_->add(Cells(words_of(slot) + kState), rows);
+  set(slot, kSequence, sequence + 2);
 }
 
 // Moves the slot's contents into the evicted state, which zeroes the slot.
-void Buckets::Evict(uint32_t slot, uint64_t version) {
-  const uint64_t evicted = Word(slots_, kSequence), sequence = Word(slot, kSequence);
-  Set(slots_, kSequence, evicted + 1);
-  Set(slot, kSequence, sequence + 1);
-  Set(slots_, kBucket, 1);
-  Set(slots_, kVersion, version);
-  Set(slot, kVersion, version);
-  function_->Merge(Cells(Slot(slots_) + kState), Cells(Slot(slot) + kState));
-  const Cells state(Slot(slot) + kState);
-  for (size_t i = 0; i < function_->words(); ++i) state.Set(i, 0);
-  Set(slot, kSequence, sequence + 2);
-  Set(slots_, kSequence, evicted + 2);
+void Buckets::evict(uint32_t slot, uint64_t version) {
+  const uint64_t evicted = word(slots_, kSequence), sequence = word(slot, kSequence);
+  set(slots_, kSequence, evicted + 1);
+  set(slot, kSequence, sequence + 1);
+  set(slots_, kBucket, 1);
+  set(slots_, kVersion, version);
+  set(slot, kVersion, version);
+  function_->merge(Cells(words_of(slots_) + kState), Cells(words_of(slot) + kState));
+  const Cells state(words_of(slot) + kState);
+  for (size_t i = 0; i < function_->words(); ++i) state.set(i, 0);
+  set(slot, kSequence, sequence + 2);
+  set(slots_, kSequence, evicted + 2);
 }
 
-void Buckets::Touch(uint64_t bucket) {
+void Buckets::touch(uint64_t bucket) {
   if (bucket + 1 > newest_.load(std::memory_order_relaxed)) newest_.store(bucket + 1, std::memory_order_release);
   // The trigger thread may reset these at any moment, so both are read and written atomically.
   uint64_t low = touched_low_.load(std::memory_order_relaxed);
@@ -83,7 +83,7 @@ void Buckets::Touch(uint64_t bucket) {
   }
 }
 
-bool Buckets::TakeTouched(uint64_t* low, uint64_t* high) {
+bool Buckets::take_touched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
   const uint64_t least = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
   if (above == 0 && least == ~uint64_t{0}) return false;
@@ -93,17 +93,17 @@ bool Buckets::TakeTouched(uint64_t* low, uint64_t* high) {
   return true;
 }
 
-bool Buckets::Read(uint32_t slot, Copy* copy) const {
+bool Buckets::read(uint32_t slot, Copy* copy) const {
   const size_t words = function_->words();
   copy->state.resize(words);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const uint64_t before = Word(slot, kSequence);
+    const uint64_t before = word(slot, kSequence);
     if (before % 2 != 0) continue;
-    const uint64_t bucket = Word(slot, kBucket);
-    copy->version = Word(slot, kVersion);
-    const Cells state(Slot(slot) + kState);
-    for (size_t i = 0; i < words; ++i) copy->state[i] = state.Get(i);
-    if (Word(slot, kSequence) != before) continue;
+    const uint64_t bucket = word(slot, kBucket);
+    copy->version = word(slot, kVersion);
+    const Cells state(words_of(slot) + kState);
+    for (size_t i = 0; i < words; ++i) copy->state[i] = state.get(i);
+    if (word(slot, kSequence) != before) continue;
     copy->used = bucket != 0;
     copy->bucket = bucket - copy->used;
     return true;

@@ -28,7 +28,7 @@ class Buckets {
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
   // Folds rows, in any order of time; `version` is the tail that will be published with them.
-  void Fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset, uint64_t version);
+  void fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset, uint64_t version);
 
   struct Copy {
     uint64_t bucket = 0;
@@ -37,12 +37,12 @@ class Buckets {
     std::vector<uint64_t> state;
   };
   // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted one.
-  bool Read(uint32_t slot, Copy* copy) const;
+  bool read(uint32_t slot, Copy* copy) const;
   // The version without the state. For a slot that is being changed, the version it will have.
-  uint64_t Version(uint32_t slot) const { return Word(slot, kVersion); }
+  uint64_t version(uint32_t slot) const { return word(slot, kVersion); }
 
   uint32_t slots() const { return slots_; }
-  uint32_t SlotOf(uint64_t bucket) const { return static_cast<uint32_t>(bucket % slots_); }
+  uint32_t slot_of(uint64_t bucket) const { return static_cast<uint32_t>(bucket % slots_); }
   uint64_t width_ns() const { return width_ns_; }
   // The greatest bucket that was folded into, plus 1; 0 if there is none.
   uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
@@ -52,17 +52,19 @@ class Buckets {
 
   // Takes the range of buckets touched since the last call; for the one thread that evaluates triggers. Returns false
   // if there are none.
-  bool TakeTouched(uint64_t* low, uint64_t* high);
+  bool take_touched(uint64_t* low, uint64_t* high);
 
  private:
   enum Header : uint32_t { kSequence, kBucket, kVersion, kState };
-  uint64_t* Slot(uint32_t slot) const { return const_cast<uint64_t*>(words_.data()) + size_t{slot} * slot_words_; }
-  uint64_t Word(uint32_t slot, Header word) const { return __atomic_load_n(Slot(slot) + word, __ATOMIC_ACQUIRE); }
-  void Set(uint32_t slot, Header word, uint64_t value) { __atomic_store_n(Slot(slot) + word, value, __ATOMIC_RELEASE); }
-  void FoldInto(uint64_t bucket, RowPointers rows, uint64_t version);
-  void Change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t version);
-  void Evict(uint32_t slot, uint64_t version);
-  void Touch(uint64_t bucket);
+  uint64_t* words_of(uint32_t slot) const { return const_cast<uint64_t*>(words_.data()) + size_t{slot} * slot_words_; }
+  uint64_t word(uint32_t slot, Header word) const { return __atomic_load_n(words_of(slot) + word, __ATOMIC_ACQUIRE); }
+  void set(uint32_t slot, Header word, uint64_t value) {
+    __atomic_store_n(words_of(slot) + word, value, __ATOMIC_RELEASE);
+  }
+  void fold_into(uint64_t bucket, RowPointers rows, uint64_t version);
+  void change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t version);
+  void evict(uint32_t slot, uint64_t version);
+  void touch(uint64_t bucket);
 
   const std::shared_ptr<const AggregateFunction> function_;
   const uint64_t width_ns_;

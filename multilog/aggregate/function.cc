@@ -10,15 +10,15 @@ namespace tapline::multilog {
 namespace {
 
 // A 128-bit integer in two words.
-__int128 GetWhole(Cells state, size_t i) {
-  return static_cast<__int128>(static_cast<unsigned __int128>(state.Get(i + 1)) << 64 | state.Get(i));
+__int128 get_whole(Cells state, size_t i) {
+  return static_cast<__int128>(static_cast<unsigned __int128>(state.get(i + 1)) << 64 | state.get(i));
 }
-void SetWhole(Cells state, size_t i, __int128 value) {
-  state.Set(i, static_cast<uint64_t>(value));
-  state.Set(i + 1, static_cast<uint64_t>(static_cast<unsigned __int128>(value) >> 64));
+void set_whole(Cells state, size_t i, __int128 value) {
+  state.set(i, static_cast<uint64_t>(value));
+  state.set(i + 1, static_cast<uint64_t>(static_cast<unsigned __int128>(value) >> 64));
 }
-double GetReal(Cells state, size_t i) { return std::bit_cast<double>(state.Get(i)); }
-void SetReal(Cells state, size_t i, double value) { state.Set(i, std::bit_cast<uint64_t>(value)); }
+double get_real(Cells state, size_t i) { return std::bit_cast<double>(state.get(i)); }
+void set_real(Cells state, size_t i, double value) { state.set(i, std::bit_cast<uint64_t>(value)); }
 
 // A function of a single column. Rows that lack it, or hold no number in it, don't count.
 class ColumnFunction : public AggregateFunction {
@@ -28,30 +28,31 @@ class ColumnFunction : public AggregateFunction {
 
  protected:
   template <typename Visit>
-  void ForEachKey(RowPointers rows, Visit&& visit) const {
+  void for_each_key(RowPointers rows, Visit&& visit) const {
     // The common case, without branches in the loop.
     if (column_.presence_bit < 0 && column_.bytes == 2 && !column_.is_signed() && column_.type == FieldType::kU16) {
-      for (const uint8_t* row : rows) visit(uint64_t{LoadAs<uint16_t>(row + column_.offset)});
+      for (const uint8_t* row : rows) visit(uint64_t{load_as<uint16_t>(row + column_.offset)});
       return;
     }
     for (const uint8_t* row : rows) {
-      if (!IsPresent(column_, row, presence_offset_)) continue;
-      const uint64_t key = column_.keyed() ? KeyOf(column_, row) : HashOfParts(row);
-      if (column_.is_float() && NumberOfKey(column_, key) != NumberOfKey(column_, key)) continue;
+      if (!is_present(column_, row, presence_offset_)) continue;
+      const uint64_t key = column_.keyed() ? key_of(column_, row) : hash_of_parts(row);
+      if (column_.is_float() && number_of_key(column_, key) != number_of_key(column_, key)) continue;
       visit(key);
     }
   }
-  Number NumberOf(uint64_t key) const {
-    return column_.is_float() ? Number::Real(NumberOfKey(column_, key)) : Number::Whole(IntegerOfKey(column_, key));
+  Number number_of(uint64_t key) const {
+    return column_.is_float() ? Number::of_real(number_of_key(column_, key))
+                              : Number::of_whole(integer_of_key(column_, key));
   }
   const Column column_;
   const uint32_t presence_offset_;
 
  private:
   // Stands in for a key where only distinctness matters (DISTINCT).
-  uint64_t HashOfParts(const uint8_t* row) const {
+  uint64_t hash_of_parts(const uint8_t* row) const {
     uint64_t hash = 0;
-    for (uint32_t part = 0; part < column_.parts(); ++part) hash = SketchHash(hash ^ KeyOf(column_.part(part), row));
+    for (uint32_t part = 0; part < column_.parts(); ++part) hash = sketch_hash(hash ^ key_of(column_.part(part), row));
     return hash;
   }
 };
@@ -60,9 +61,9 @@ class Count final : public AggregateFunction {
  public:
   size_t words() const override { return 1; }
   std::vector<std::string> output_names() const override { return {"COUNT"}; }
-  void Add(Cells state, RowPointers rows) const override { state.Set(0, state.Get(0) + rows.size()); }
-  void Merge(Cells into, Cells from) const override { into.Set(0, into.Get(0) + from.Get(0)); }
-  std::vector<Number> Outputs(Cells state) const override { return {Number::Whole(state.Get(0))}; }
+  void add(Cells state, RowPointers rows) const override { state.set(0, state.get(0) + rows.size()); }
+  void merge(Cells into, Cells from) const override { into.set(0, into.get(0) + from.get(0)); }
+  std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
 // COUNT of a field counts the rows that have it.
@@ -71,13 +72,13 @@ class CountField final : public ColumnFunction {
   using ColumnFunction::ColumnFunction;
   size_t words() const override { return 1; }
   std::vector<std::string> output_names() const override { return {"COUNT"}; }
-  void Add(Cells state, RowPointers rows) const override {
+  void add(Cells state, RowPointers rows) const override {
     uint64_t count = 0;
-    for (const uint8_t* row : rows) count += IsPresent(column_, row, presence_offset_);
-    state.Set(0, state.Get(0) + count);
+    for (const uint8_t* row : rows) count += is_present(column_, row, presence_offset_);
+    state.set(0, state.get(0) + count);
   }
-  void Merge(Cells into, Cells from) const override { into.Set(0, into.Get(0) + from.Get(0)); }
-  std::vector<Number> Outputs(Cells state) const override { return {Number::Whole(state.Get(0))}; }
+  void merge(Cells into, Cells from) const override { into.set(0, into.get(0) + from.get(0)); }
+  std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
 // | count | sum, 128 bits |, or | count | sum as a double | unused |
@@ -86,28 +87,28 @@ class Sum : public ColumnFunction {
   using ColumnFunction::ColumnFunction;
   size_t words() const override { return 3; }
   std::vector<std::string> output_names() const override { return {"SUM"}; }
-  void Add(Cells state, RowPointers rows) const override {
+  void add(Cells state, RowPointers rows) const override {
     uint64_t count = 0;
     if (column_.is_float()) {
-      double sum = GetReal(state, 1);
-      ForEachKey(rows, [&](uint64_t key) { sum += NumberOfKey(column_, key), ++count; });
-      SetReal(state, 1, sum);
+      double sum = get_real(state, 1);
+      for_each_key(rows, [&](uint64_t key) { sum += number_of_key(column_, key), ++count; });
+      set_real(state, 1, sum);
     } else {
       __int128 sum = 0;
-      ForEachKey(rows, [&](uint64_t key) { sum += IntegerOfKey(column_, key), ++count; });
-      SetWhole(state, 1, GetWhole(state, 1) + sum);
+      for_each_key(rows, [&](uint64_t key) { sum += integer_of_key(column_, key), ++count; });
+      set_whole(state, 1, get_whole(state, 1) + sum);
     }
-    state.Set(0, state.Get(0) + count);
+    state.set(0, state.get(0) + count);
   }
-  void Merge(Cells into, Cells from) const override {
-    into.Set(0, into.Get(0) + from.Get(0));
+  void merge(Cells into, Cells from) const override {
+    into.set(0, into.get(0) + from.get(0));
     if (column_.is_float())
-      SetReal(into, 1, GetReal(into, 1) + GetReal(from, 1));
+      set_real(into, 1, get_real(into, 1) + get_real(from, 1));
     else
-      SetWhole(into, 1, GetWhole(into, 1) + GetWhole(from, 1));
+      set_whole(into, 1, get_whole(into, 1) + get_whole(from, 1));
   }
-  std::vector<Number> Outputs(Cells state) const override {
-    return {column_.is_float() ? Number::Real(GetReal(state, 1)) : Number::Whole(GetWhole(state, 1))};
+  std::vector<Number> outputs(Cells state) const override {
+    return {column_.is_float() ? Number::of_real(get_real(state, 1)) : Number::of_whole(get_whole(state, 1))};
   }
 };
 
@@ -115,10 +116,10 @@ class Average final : public Sum {
  public:
   using Sum::Sum;
   std::vector<std::string> output_names() const override { return {"AVG"}; }
-  std::vector<Number> Outputs(Cells state) const override {
-    const uint64_t count = state.Get(0);
+  std::vector<Number> outputs(Cells state) const override {
+    const uint64_t count = state.get(0);
     if (count == 0) return {Number()};
-    return {Number::Real(Sum::Outputs(state)[0].AsDouble() / static_cast<double>(count))};
+    return {Number::of_real(Sum::outputs(state)[0].as_double() / static_cast<double>(count))};
   }
 };
 
@@ -128,22 +129,22 @@ class Extreme final : public ColumnFunction {
   Extreme(const Schema& schema, const Column& column, bool least) : ColumnFunction(schema, column), least_(least) {}
   size_t words() const override { return 2; }
   std::vector<std::string> output_names() const override { return {least_ ? "MIN" : "MAX"}; }
-  void Add(Cells state, RowPointers rows) const override {
-    uint64_t count = state.Get(0), best = state.Get(1);
-    ForEachKey(rows, [&](uint64_t key) {
+  void add(Cells state, RowPointers rows) const override {
+    uint64_t count = state.get(0), best = state.get(1);
+    for_each_key(rows, [&](uint64_t key) {
       if (count++ == 0 || (least_ ? key < best : key > best)) best = key;
     });
-    state.Set(0, count);
-    state.Set(1, best);
+    state.set(0, count);
+    state.set(1, best);
   }
-  void Merge(Cells into, Cells from) const override {
-    if (from.Get(0) == 0) return;
-    const uint64_t a = into.Get(1), b = from.Get(1);
-    into.Set(1, into.Get(0) == 0 ? b : least_ ? std::min(a, b) : std::max(a, b));
-    into.Set(0, into.Get(0) + from.Get(0));
+  void merge(Cells into, Cells from) const override {
+    if (from.get(0) == 0) return;
+    const uint64_t a = into.get(1), b = from.get(1);
+    into.set(1, into.get(0) == 0 ? b : least_ ? std::min(a, b) : std::max(a, b));
+    into.set(0, into.get(0) + from.get(0));
   }
-  std::vector<Number> Outputs(Cells state) const override {
-    return {state.Get(0) == 0 ? Number() : NumberOf(state.Get(1))};
+  std::vector<Number> outputs(Cells state) const override {
+    return {state.get(0) == 0 ? Number() : number_of(state.get(1))};
   }
 
  private:
@@ -157,36 +158,36 @@ class StandardDeviation final : public ColumnFunction {
   using ColumnFunction::ColumnFunction;
   size_t words() const override { return 3; }
   std::vector<std::string> output_names() const override { return {"STDEV"}; }
-  void Add(Cells state, RowPointers rows) const override {
-    uint64_t count = state.Get(0);
-    double mean = GetReal(state, 1), squares = GetReal(state, 2);
-    ForEachKey(rows, [&](uint64_t key) {
-      const double value = NumberOfKey(column_, key), delta = value - mean;
+  void add(Cells state, RowPointers rows) const override {
+    uint64_t count = state.get(0);
+    double mean = get_real(state, 1), squares = get_real(state, 2);
+    for_each_key(rows, [&](uint64_t key) {
+      const double value = number_of_key(column_, key), delta = value - mean;
       mean += delta / static_cast<double>(++count);
       squares += delta * (value - mean);
     });
-    Write(state, count, mean, squares);
+    write(state, count, mean, squares);
   }
-  void Merge(Cells into, Cells from) const override {
-    const uint64_t a = into.Get(0), b = from.Get(0);
+  void merge(Cells into, Cells from) const override {
+    const uint64_t a = into.get(0), b = from.get(0);
     if (b == 0) return;
-    const double count = static_cast<double>(a) + static_cast<double>(b), delta = GetReal(from, 1) - GetReal(into, 1);
-    const double mean = GetReal(into, 1) + delta * static_cast<double>(b) / count;
+    const double count = static_cast<double>(a) + static_cast<double>(b), delta = get_real(from, 1) - get_real(into, 1);
+    const double mean = get_real(into, 1) + delta * static_cast<double>(b) / count;
     const double squares =
-        GetReal(into, 2) + GetReal(from, 2) + delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
-    Write(into, a + b, mean, squares);
+        get_real(into, 2) + get_real(from, 2) + delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
+    write(into, a + b, mean, squares);
   }
-  std::vector<Number> Outputs(Cells state) const override {
-    const uint64_t count = state.Get(0);
+  std::vector<Number> outputs(Cells state) const override {
+    const uint64_t count = state.get(0);
     if (count == 0) return {Number()};
-    return {Number::Real(std::sqrt(std::max(0.0, GetReal(state, 2) / static_cast<double>(count))))};
+    return {Number::of_real(std::sqrt(std::max(0.0, get_real(state, 2) / static_cast<double>(count))))};
   }
 
  private:
-  static void Write(Cells state, uint64_t count, double mean, double squares) {
-    state.Set(0, count);
-    SetReal(state, 1, mean);
-    SetReal(state, 2, squares);
+  static void write(Cells state, uint64_t count, double mean, double squares) {
+    state.set(0, count);
+    set_real(state, 1, mean);
+    set_real(state, 2, squares);
   }
 };
 
@@ -195,11 +196,11 @@ class Distinct final : public ColumnFunction {
   using ColumnFunction::ColumnFunction;
   size_t words() const override { return DistinctSketch::kWords; }
   std::vector<std::string> output_names() const override { return {"DISTINCT"}; }
-  void Add(Cells state, RowPointers rows) const override {
-    ForEachKey(rows, [&](uint64_t key) { DistinctSketch::Add(state, key); });
+  void add(Cells state, RowPointers rows) const override {
+    for_each_key(rows, [&](uint64_t key) { DistinctSketch::add(state, key); });
   }
-  void Merge(Cells into, Cells from) const override { DistinctSketch::Merge(into, from); }
-  std::vector<Number> Outputs(Cells state) const override { return {Number::Real(DistinctSketch::Estimate(state))}; }
+  void merge(Cells into, Cells from) const override { DistinctSketch::merge(into, from); }
+  std::vector<Number> outputs(Cells state) const override { return {Number::of_real(DistinctSketch::estimate(state))}; }
 };
 
 class Quantiles final : public ColumnFunction {
@@ -217,13 +218,13 @@ class Quantiles final : public ColumnFunction {
     }
     return names;
   }
-  void Add(Cells state, RowPointers rows) const override {
-    ForEachKey(rows, [&](uint64_t key) { QuantileSketch::Add(state, key); });
+  void add(Cells state, RowPointers rows) const override {
+    for_each_key(rows, [&](uint64_t key) { QuantileSketch::add(state, key); });
   }
-  void Merge(Cells into, Cells from) const override { QuantileSketch::Merge(into, from); }
-  std::vector<Number> Outputs(Cells state) const override {
+  void merge(Cells into, Cells from) const override { QuantileSketch::merge(into, from); }
+  std::vector<Number> outputs(Cells state) const override {
     std::vector<Number> values;
-    for (const double quantile : quantiles_) values.push_back(QuantileSketch::Quantile(state, quantile));
+    for (const double quantile : quantiles_) values.push_back(QuantileSketch::quantile(state, quantile));
     return values;
   }
 
@@ -236,11 +237,11 @@ class User final : public AggregateFunction {
   User(const Schema& schema, UserFunction function) : schema_(schema), function_(std::move(function)) {}
   size_t words() const override { return function_.words; }
   std::vector<std::string> output_names() const override { return function_.outputs; }
-  void Add(Cells state, RowPointers rows) const override {
+  void add(Cells state, RowPointers rows) const override {
     for (const uint8_t* row : rows) function_.add(state, schema_, row);
   }
-  void Merge(Cells into, Cells from) const override { function_.merge(into, from); }
-  std::vector<Number> Outputs(Cells state) const override { return function_.values(state); }
+  void merge(Cells into, Cells from) const override { function_.merge(into, from); }
+  std::vector<Number> outputs(Cells state) const override { return function_.values(state); }
 
  private:
   const Schema schema_;
@@ -248,9 +249,9 @@ class User final : public AggregateFunction {
 };
 
 // "path[2]" or "path".
-Result<Column> ColumnNamed(const std::string& text, const Schema& schema) {
+Result<Column> column_named(const std::string& text, const Schema& schema) {
   const size_t bracket = text.find('[');
-  const Field* field = schema.Find(text.substr(0, bracket));
+  const Field* field = schema.find(text.substr(0, bracket));
   if (field == nullptr) return Status(Code::kInvalid, "unknown field '" + text + "'");
   if (bracket == std::string::npos) {
     if (field->spec.elements > 1) return Status(Code::kInvalid, text + " is a list: " + text + "[0]");
@@ -265,8 +266,8 @@ Result<Column> ColumnNamed(const std::string& text, const Schema& schema) {
 
 using Made = Result<std::shared_ptr<const AggregateFunction>>;
 
-Made MakeOfColumn(const std::string& name, const FunctionSpec& spec, const Schema& schema, const Column& column) {
-  const std::string type(NameOf(column.type));
+Made make_of_column(const std::string& name, const FunctionSpec& spec, const Schema& schema, const Column& column) {
+  const std::string type(name_of(column.type));
   if (name == "COUNT") return {std::make_shared<CountField>(schema, column)};
   if (name == "DISTINCT") return {std::make_shared<Distinct>(schema, column)};
   if (!column.is_number()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
@@ -282,7 +283,7 @@ Made MakeOfColumn(const std::string& name, const FunctionSpec& spec, const Schem
   return {std::make_shared<Quantiles>(schema, column, spec.quantiles)};
 }
 
-Made MakeUngrouped(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
+Made make_ungrouped(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
   for (const auto& [name, function] : users) {
     if (name == spec.function) return {std::make_shared<User>(schema, function)};
   }
@@ -295,53 +296,53 @@ Made MakeUngrouped(const FunctionSpec& spec, const Schema& schema, const UserFun
     if (name != "COUNT") return Status(Code::kInvalid, name + " needs a field");
     return {std::make_shared<Count>()};
   }
-  Result<Column> column = ColumnNamed(spec.field, schema);
+  Result<Column> column = column_named(spec.field, schema);
   if (!column.ok()) return column.status();
-  return MakeOfColumn(name, spec, schema, *column);
+  return make_of_column(name, spec, schema, *column);
 }
 
 }  // namespace
 
-Made MakeFunction(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
-  Made inner = MakeUngrouped(spec, schema, users);
+Made make_function(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
+  Made inner = make_ungrouped(spec, schema, users);
   if (!inner.ok() || spec.group_by.empty()) return inner;
   if (spec.group_by.size() > 4) return Status(Code::kInvalid, "at most 4 fields to group by");
   if (spec.max_groups < 1 || spec.max_groups > (1u << 20)) return Status(Code::kInvalid, "1 to 1048576 groups");
   std::vector<Column> columns;
   for (const std::string& name : spec.group_by) {
-    Result<Column> column = ColumnNamed(name, schema);
+    Result<Column> column = column_named(name, schema);
     if (!column.ok()) return column.status();
     for (uint32_t part = 0; part < column->parts(); ++part) columns.push_back(column->part(part));
   }
   return {std::make_shared<GroupedFunction>(*inner, schema, std::move(columns), spec.max_groups)};
 }
 
-static void SetKeys(const Field& field, const uint64_t* keys, RowBuilder* row) {
+static void set_keys(const Field& field, const uint64_t* keys, RowBuilder* row) {
   const Column& column = field.column;
   if (column.is_float()) {
-    row->SetFloat(field.spec.name, NumberOfKey(column, *keys));
+    row->set_float(field.spec.name, number_of_key(column, *keys));
   } else if (column.keyed()) {
-    row->Set(field.spec.name, static_cast<uint64_t>(IntegerOfKey(column, *keys)));
+    row->set(field.spec.name, static_cast<uint64_t>(integer_of_key(column, *keys)));
   } else {
     std::string bytes;
     for (uint32_t part = 0; part < column.parts(); ++part) {
       for (uint32_t i = column.part(part).bytes; i-- > 0;) bytes.push_back(static_cast<char>(keys[part] >> 8 * i));
     }
-    row->SetBytes(field.spec.name, bytes);
+    row->set_bytes(field.spec.name, bytes);
   }
 }
 
-std::vector<std::string> FormatKeys(const Schema& schema, const std::vector<std::string>& group_by,
-                                    const std::vector<uint64_t>& keys) {
+std::vector<std::string> format_keys(const Schema& schema, const std::vector<std::string>& group_by,
+                                     const std::vector<uint64_t>& keys) {
   std::vector<std::string> texts;
   size_t next = 0;
   for (const std::string& name : group_by) {
-    const Field* field = schema.Find(std::string_view(name).substr(0, name.find('[')));
+    const Field* field = schema.find(std::string_view(name).substr(0, name.find('[')));
     if (field == nullptr || next + field->column.parts() > keys.size()) break;
     RowBuilder row(schema);
-    SetKeys(*field, keys.data() + next, &row);
+    set_keys(*field, keys.data() + next, &row);
     next += field->column.parts();
-    texts.push_back(FormatField(schema, *field, row.row().data()));
+    texts.push_back(format_field(schema, *field, row.row().data()));
   }
   return texts;
 }
@@ -354,101 +355,101 @@ GroupedFunction::GroupedFunction(std::shared_ptr<const AggregateFunction> inner,
       max_groups_(max_groups),
       slots_(std::bit_ceil(size_t{max_groups} + max_groups / 3 + 1)) {}
 
-size_t GroupedFunction::words() const { return EntryAt(slots_); }
+size_t GroupedFunction::words() const { return entry_at(slots_); }
 
-bool GroupedFunction::KeysOf(const uint8_t* row, uint64_t* keys) const {
+bool GroupedFunction::keys_of(const uint8_t* row, uint64_t* keys) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!IsPresent(columns_[i], row, schema_.presence_offset())) return false;
-    keys[i] = KeyOf(columns_[i], row);
+    if (!is_present(columns_[i], row, schema_.presence_offset())) return false;
+    keys[i] = key_of(columns_[i], row);
   }
   return true;
 }
 
-bool GroupedFunction::Find(Cells state, const uint64_t* keys, size_t* slot) const {
+bool GroupedFunction::find(Cells state, const uint64_t* keys, size_t* slot) const {
   uint64_t hash = 0;
-  for (size_t i = 0; i < columns_.size(); ++i) hash = SketchHash(hash ^ keys[i]);
+  for (size_t i = 0; i < columns_.size(); ++i) hash = sketch_hash(hash ^ keys[i]);
   for (size_t probes = 0; probes < slots_; ++probes) {
     *slot = (hash + probes) & (slots_ - 1);
-    const Cells entry = state.From(EntryAt(*slot));
-    if (entry.Get(0) == 0) return false;
+    const Cells entry = state.from(entry_at(*slot));
+    if (entry.get(0) == 0) return false;
     bool same = true;
-    for (size_t i = 0; i < columns_.size(); ++i) same = same && entry.Get(1 + i) == keys[i];
+    for (size_t i = 0; i < columns_.size(); ++i) same = same && entry.get(1 + i) == keys[i];
     if (same) return true;
   }
   return false;
 }
 
-Cells GroupedFunction::StateFor(Cells state, const uint64_t* keys) const {
+Cells GroupedFunction::state_for(Cells state, const uint64_t* keys) const {
   size_t slot;
-  if (!Find(state, keys, &slot)) {
-    if (state.Get(0) >= max_groups_) return state.From(2);
-    const Cells entry = state.From(EntryAt(slot));
-    entry.Set(0, 1);
-    for (size_t i = 0; i < columns_.size(); ++i) entry.Set(1 + i, keys[i]);
-    state.Set(0, state.Get(0) + 1);
+  if (!find(state, keys, &slot)) {
+    if (state.get(0) >= max_groups_) return state.from(2);
+    const Cells entry = state.from(entry_at(slot));
+    entry.set(0, 1);
+    for (size_t i = 0; i < columns_.size(); ++i) entry.set(1 + i, keys[i]);
+    state.set(0, state.get(0) + 1);
   }
-  return state.From(EntryAt(slot) + 1 + columns_.size());
+  return state.from(entry_at(slot) + 1 + columns_.size());
 }
 
-void GroupedFunction::Add(Cells state, RowPointers rows) const {
+void GroupedFunction::add(Cells state, RowPointers rows) const {
   uint64_t keys[kMaxKeys];
   size_t in_groups = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (!KeysOf(rows[i], keys)) continue;
-    inner_->Add(StateFor(state, keys), rows.subspan(i, 1));
+    if (!keys_of(rows[i], keys)) continue;
+    inner_->add(state_for(state, keys), rows.subspan(i, 1));
     ++in_groups;
   }
-  state.Set(1, state.Get(1) + in_groups);
+  state.set(1, state.get(1) + in_groups);
 }
 
-void GroupedFunction::Merge(Cells into, Cells from) const {
+void GroupedFunction::merge(Cells into, Cells from) const {
   uint64_t keys[kMaxKeys];
-  inner_->Merge(into.From(2), from.From(2));
+  inner_->merge(into.from(2), from.from(2));
   for (size_t slot = 0; slot < slots_; ++slot) {
-    const Cells entry = from.From(EntryAt(slot));
-    if (entry.Get(0) == 0) continue;
-    for (size_t i = 0; i < columns_.size(); ++i) keys[i] = entry.Get(1 + i);
-    inner_->Merge(StateFor(into, keys), entry.From(1 + columns_.size()));
+    const Cells entry = from.from(entry_at(slot));
+    if (entry.get(0) == 0) continue;
+    for (size_t i = 0; i < columns_.size(); ++i) keys[i] = entry.get(1 + i);
+    inner_->merge(state_for(into, keys), entry.from(1 + columns_.size()));
   }
-  into.Set(1, into.Get(1) + from.Get(1));
+  into.set(1, into.get(1) + from.get(1));
 }
 
-std::vector<Number> GroupedFunction::Outputs(Cells state) const {
+std::vector<Number> GroupedFunction::outputs(Cells state) const {
   std::vector<uint64_t> all(inner_->words());
-  inner_->Merge(Cells(all.data()), state.From(2));
+  inner_->merge(Cells(all.data()), state.from(2));
   for (size_t slot = 0; slot < slots_; ++slot) {
-    const Cells entry = state.From(EntryAt(slot));
-    if (entry.Get(0) != 0) inner_->Merge(Cells(all.data()), entry.From(1 + columns_.size()));
+    const Cells entry = state.from(entry_at(slot));
+    if (entry.get(0) != 0) inner_->merge(Cells(all.data()), entry.from(1 + columns_.size()));
   }
-  return inner_->Outputs(Cells(all.data()));
+  return inner_->outputs(Cells(all.data()));
 }
 
-std::vector<Group> GroupedFunction::Groups(Cells state, bool with_states) const {
+std::vector<Group> GroupedFunction::groups(Cells state, bool with_states) const {
   std::vector<Group> groups;
   const auto copy = [&](Cells from) {
     std::vector<uint64_t> words(with_states ? inner_->words() : 0);
-    for (size_t i = 0; i < words.size(); ++i) words[i] = from.Get(i);
+    for (size_t i = 0; i < words.size(); ++i) words[i] = from.get(i);
     return words;
   };
   for (size_t slot = 0; slot < slots_; ++slot) {
-    const Cells entry = state.From(EntryAt(slot));
-    if (entry.Get(0) == 0) continue;
+    const Cells entry = state.from(entry_at(slot));
+    if (entry.get(0) == 0) continue;
     Group group;
-    for (size_t i = 0; i < columns_.size(); ++i) group.keys.push_back(entry.Get(1 + i));
-    group.outputs = inner_->Outputs(entry.From(1 + columns_.size()));
-    group.state = copy(entry.From(1 + columns_.size()));
+    for (size_t i = 0; i < columns_.size(); ++i) group.keys.push_back(entry.get(1 + i));
+    group.outputs = inner_->outputs(entry.from(1 + columns_.size()));
+    group.state = copy(entry.from(1 + columns_.size()));
     groups.push_back(std::move(group));
   }
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.keys < b.keys; });
-  if (state.Get(0) >= max_groups_) groups.push_back({{}, true, inner_->Outputs(state.From(2)), copy(state.From(2))});
+  if (state.get(0) >= max_groups_) groups.push_back({{}, true, inner_->outputs(state.from(2)), copy(state.from(2))});
   return groups;
 }
 
-std::vector<Number> GroupedFunction::OutputsFor(Cells state, const uint8_t* row) const {
+std::vector<Number> GroupedFunction::outputs_for(Cells state, const uint8_t* row) const {
   uint64_t keys[kMaxKeys];
   size_t slot;
-  if (!KeysOf(row, keys) || !Find(state, keys, &slot)) return std::vector<Number>(inner_->output_names().size());
-  return inner_->Outputs(state.From(EntryAt(slot) + 1 + columns_.size()));
+  if (!keys_of(row, keys) || !find(state, keys, &slot)) return std::vector<Number>(inner_->output_names().size());
+  return inner_->outputs(state.from(entry_at(slot) + 1 + columns_.size()));
 }
 
 }  // namespace tapline::multilog

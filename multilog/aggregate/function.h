@@ -1,6 +1,6 @@
 // The computation of an aggregate: a fold of rows into a state of 64-bit words that merges with others of its kind.
 //
-//   state 0 (all words 0) ── Add(rows) ──▶ state ── Merge ──▶ state ── Outputs ──▶ numbers
+//   state 0 (all words 0) ── add(rows) ──▶ state ── merge ──▶ state ── outputs ──▶ numbers
 //
 // Merging is associative and commutative: each writer folds its own rows, each time bucket its own, and readers merge
 // them (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
@@ -25,9 +25,9 @@ namespace tapline::multilog {
 class Cells {
  public:
   explicit Cells(uint64_t* words) : words_(words) {}
-  uint64_t Get(size_t i) const { return __atomic_load_n(words_ + i, __ATOMIC_ACQUIRE); }
-  void Set(size_t i, uint64_t value) const { __atomic_store_n(words_ + i, value, __ATOMIC_RELEASE); }
-  Cells From(size_t i) const { return Cells(words_ + i); }
+  uint64_t get(size_t i) const { return __atomic_load_n(words_ + i, __ATOMIC_ACQUIRE); }
+  void set(size_t i, uint64_t value) const { __atomic_store_n(words_ + i, value, __ATOMIC_RELEASE); }
+  Cells from(size_t i) const { return Cells(words_ + i); }
 
  private:
   uint64_t* words_;
@@ -41,10 +41,10 @@ class AggregateFunction {
   virtual size_t words() const = 0;
   // Names of Outputs, in order; the first is the aggregate's value where a single one is needed.
   virtual std::vector<std::string> output_names() const = 0;
-  virtual void Add(Cells state, RowPointers rows) const = 0;
-  virtual void Merge(Cells into, Cells from) const = 0;
+  virtual void add(Cells state, RowPointers rows) const = 0;
+  virtual void merge(Cells into, Cells from) const = 0;
   // Numbers are missing if the state holds nothing (an average of no rows).
-  virtual std::vector<Number> Outputs(Cells state) const = 0;
+  virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 
 // A user-defined function: `add` and `merge` change the first state only. A state of zeros is that of no rows.
@@ -74,8 +74,8 @@ using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
 
 // Returns kInvalid with a sentence for unknown functions, unknown fields and functions that the field's type doesn't
 // support.
-Result<std::shared_ptr<const AggregateFunction>> MakeFunction(const FunctionSpec& spec, const Schema& schema,
-                                                              const UserFunctions& users);
+Result<std::shared_ptr<const AggregateFunction>> make_function(const FunctionSpec& spec, const Schema& schema,
+                                                               const UserFunctions& users);
 
 // One group of a grouped state.
 struct Group {
@@ -89,8 +89,8 @@ struct Group {
 
 // Formats a group's keys like the values of its fields. REQUIRES: `group_by` are the fields of a function that was
 // made.
-std::vector<std::string> FormatKeys(const Schema& schema, const std::vector<std::string>& group_by,
-                                    const std::vector<uint64_t>& keys);
+std::vector<std::string> format_keys(const Schema& schema, const std::vector<std::string>& group_by,
+                                     const std::vector<uint64_t>& keys);
 
 // A table of groups, itself a function: its Outputs cover all groups together.
 //
@@ -101,23 +101,23 @@ class GroupedFunction final : public AggregateFunction {
                   uint32_t max_groups);
   size_t words() const override;
   std::vector<std::string> output_names() const override { return inner_->output_names(); }
-  void Add(Cells state, RowPointers rows) const override;
-  void Merge(Cells into, Cells from) const override;
-  std::vector<Number> Outputs(Cells state) const override;
+  void add(Cells state, RowPointers rows) const override;
+  void merge(Cells into, Cells from) const override;
+  std::vector<Number> outputs(Cells state) const override;
 
-  std::vector<Group> Groups(Cells state, bool with_states = false) const;
+  std::vector<Group> groups(Cells state, bool with_states = false) const;
   // The outputs of the row's own group; missing if it has none.
-  std::vector<Number> OutputsFor(Cells state, const uint8_t* row) const;
+  std::vector<Number> outputs_for(Cells state, const uint8_t* row) const;
 
  private:
-  size_t EntryWords() const { return 1 + columns_.size() + inner_->words(); }
-  size_t EntryAt(size_t slot) const { return 2 + inner_->words() + slot * EntryWords(); }
+  size_t entry_words() const { return 1 + columns_.size() + inner_->words(); }
+  size_t entry_at(size_t slot) const { return 2 + inner_->words() + slot * entry_words(); }
   // Covers all parts of 4 fields of the greatest width.
   static constexpr size_t kMaxKeys = 32;
-  bool KeysOf(const uint8_t* row, uint64_t* keys) const;
+  bool keys_of(const uint8_t* row, uint64_t* keys) const;
   // The state of the group: an existing one, a new one, or that of the rest.
-  Cells StateFor(Cells state, const uint64_t* keys) const;
-  bool Find(Cells state, const uint64_t* keys, size_t* slot) const;
+  Cells state_for(Cells state, const uint64_t* keys) const;
+  bool find(Cells state, const uint64_t* keys, size_t* slot) const;
 
   std::shared_ptr<const AggregateFunction> inner_;
   const Schema schema_;

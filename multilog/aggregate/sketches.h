@@ -8,28 +8,28 @@
 namespace tapline::multilog {
 
 // Spreads the bits of a key; the same in every language that reads the sketches.
-uint64_t SketchHash(uint64_t key);
+uint64_t sketch_hash(uint64_t key);
 
 // HyperLogLog with 2048 registers of a byte, 8 to a word: standard error 2.3 %.
 struct DistinctSketch {
   static constexpr uint32_t kIndexBits = 11;
   static constexpr size_t kWords = (size_t{1} << kIndexBits) / 8;
-  static void Add(Cells state, uint64_t key);
-  static void Merge(Cells into, Cells from);
-  static double Estimate(Cells state);
+  static void add(Cells state, uint64_t key);
+  static void merge(Cells into, Cells from);
+  static double estimate(Cells state);
 };
 
 // Counters of values by power of two and 32nds of it: quantiles within 1.6 % of the value, integers below 32 exactly.
 struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
-  static void Add(Cells state, uint64_t value);
-  static void Merge(Cells into, Cells from);
+  static void add(Cells state, uint64_t value);
+  static void merge(Cells into, Cells from);
   // The middle of the counter that holds the quantile; missing if there are no values.
-  static Number Quantile(Cells state, double quantile);
+  static Number quantile(Cells state, double quantile);
 
-  static uint32_t CounterOf(uint64_t value);
-  static uint64_t LeastOf(uint32_t counter);
+  static uint32_t counter_of(uint64_t value);
+  static uint64_t least_of(uint32_t counter);
 };
 
 }  // namespace tapline::multilog

@@ -20,17 +20,17 @@ namespace tapline::multilog {
 
 class Doorbell {
  public:
-  void Ring() {
-    if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) Futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
+  void ring() {
+    if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
   }
 
   // One thread at a time. Returns true if it was rung, false once CLOCK_MONOTONIC has reached `monotonic_ns`.
-  bool WaitUntil(int64_t monotonic_ns) {
-    const timespec until = ToTimespec(monotonic_ns);
+  bool wait_until(int64_t monotonic_ns) {
+    const timespec until = to_timespec(monotonic_ns);
     uint32_t quiet = kQuiet;
     state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acq_rel);
     while (state_.load(std::memory_order_acquire) == kAsleep) {
-      if (Futex(FUTEX_WAIT_BITSET_PRIVATE, kAsleep, &until) != 0 && errno == ETIMEDOUT) break;
+      if (futex(FUTEX_WAIT_BITSET_PRIVATE, kAsleep, &until) != 0 && errno == ETIMEDOUT) break;
     }
     return state_.exchange(kQuiet, std::memory_order_acq_rel) == kRung;
   }
@@ -38,7 +38,7 @@ class Doorbell {
  private:
   enum State : uint32_t { kQuiet, kRung, kAsleep };
 
-  long Futex(int operation, uint32_t value, const timespec* until) {
+  long futex(int operation, uint32_t value, const timespec* until) {
     static_assert(sizeof(state_) == sizeof(uint32_t));
     return syscall(SYS_futex, &state_, operation, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
   }

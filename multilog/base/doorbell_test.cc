@@ -11,21 +11,21 @@ namespace {
 
 constexpr int64_t kLongNs = 60000000000;
 
-int64_t In(int64_t ns) { return MonotonicNs() + ns; }
+int64_t in(int64_t ns) { return monotonic_ns() + ns; }
 
 TEST(Doorbell, WaitsForItsTimeWhereNobodyRings) {
   Doorbell bell;
-  const int64_t until = In(2000000);
-  EXPECT_FALSE(bell.WaitUntil(until));
-  EXPECT_GE(MonotonicNs(), until);
+  const int64_t until = in(2000000);
+  EXPECT_FALSE(bell.wait_until(until));
+  EXPECT_GE(monotonic_ns(), until);
 }
 
 TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
   Doorbell bell;
-  bell.Ring();
-  bell.Ring();
-  EXPECT_TRUE(bell.WaitUntil(In(kLongNs)));
-  EXPECT_FALSE(bell.WaitUntil(In(1000000)));
+  bell.ring();
+  bell.ring();
+  EXPECT_TRUE(bell.wait_until(in(kLongNs)));
+  EXPECT_FALSE(bell.wait_until(in(1000000)));
 }
 
 // Two threads pass a plain number back and forth: each wait must hear its ring, and see what was written before it.
@@ -35,15 +35,15 @@ TEST(Doorbell, NoRingIsLostBetweenThreads) {
   int number = 0;
   std::thread other([&] {
     for (int i = 0; i < kTurns; ++i) {
-      ASSERT_TRUE(ping.WaitUntil(In(kLongNs)));
+      ASSERT_TRUE(ping.wait_until(in(kLongNs)));
       ++number;
-      pong.Ring();
+      pong.ring();
     }
   });
   for (int i = 0; i < kTurns; ++i) {
     ASSERT_EQ(number, i);
-    ping.Ring();
-    ASSERT_TRUE(pong.WaitUntil(In(kLongNs)));
+    ping.ring();
+    ASSERT_TRUE(pong.wait_until(in(kLongNs)));
   }
   other.join();
   EXPECT_EQ(number, kTurns);

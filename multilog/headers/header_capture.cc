@@ -13,23 +13,23 @@ constexpr uint32_t kPollsPerLossReading = 1024;
 constexpr long kWaitNs = 100'000;
 constexpr int kLongestWait = 10'000;  // of kWaitNs
 
-void Sleep(int64_t duration_ns) {
+void sleep(int64_t duration_ns) {
   const timespec duration = {0, static_cast<long>(duration_ns)};
   nanosleep(&duration, nullptr);
 }
 
-void Add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
+void add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-std::map<std::string, uint64_t> CaptureCounters::Dropped() const {
+std::map<std::string, uint64_t> CaptureCounters::dropped() const {
   std::map<std::string, uint64_t> dropped;
   const auto tell = [&](std::string_view name, const std::atomic<uint64_t>& count) {
     if (const uint64_t value = count.load(std::memory_order_relaxed); value > 0) dropped[std::string(name)] += value;
   };
-  tell(reason_info(IndexOf(Drop::kUnsampled)).name, unsampled);
+  tell(reason_info(index_of(Drop::kUnsampled)).name, unsampled);
   tell("filtered", filtered);
   tell("ring_full", ring_full);
   tell("node_absent", node_absent);
@@ -39,20 +39,20 @@ std::map<std::string, uint64_t> CaptureCounters::Dropped() const {
   return dropped;
 }
 
-Result<std::unique_ptr<HeaderCapture>> HeaderCapture::Make(const CaptureOptions& options, const HeaderLayout* layout,
+Result<std::unique_ptr<HeaderCapture>> HeaderCapture::make(const CaptureOptions& options, const HeaderLayout* layout,
                                                            std::vector<RowRing*> rings, CaptureCounters* counters) {
   auto capture = std::unique_ptr<HeaderCapture>(new HeaderCapture(options, layout, std::move(rings), counters));
-  if (Status status = capture->Change(options.settings()); !status.ok()) return status;
+  if (Status status = capture->change(options.settings()); !status.ok()) return status;
   capture->kept_.reset(capture->next_.exchange(nullptr));
   return capture;
 }
 
 HeaderCapture::~HeaderCapture() { delete next_.load(); }
 
-Status HeaderCapture::Change(const CaptureSettings& settings) {
+Status HeaderCapture::change(const CaptureSettings& settings) {
   auto kept = std::make_unique<Kept>(Kept{sampling_threshold(settings.sampling_rate), std::nullopt});
   if (!settings.filter.empty()) {
-    auto filter = Expression::Compile(settings.filter, layout_->schema());
+    auto filter = Expression::compile(settings.filter, layout_->schema());
     if (!filter.ok()) return filter.status();
     kept->filter = std::move(*filter);
   }
@@ -60,96 +60,96 @@ Status HeaderCapture::Change(const CaptureSettings& settings) {
   return {};
 }
 
-void HeaderCapture::Run(PacketSource* source, const std::atomic<bool>* stop) {
+void HeaderCapture::run(PacketSource* source, const std::atomic<bool>* stop) {
   std::array<RawPacket, kBurstPackets> burst;
   Pacer pacer(false);
   wait_ = !source->live();
   for (uint32_t polls = 0; !stop->load(std::memory_order_relaxed); ++polls) {
-    const PacketSource::Burst got = source->Poll(burst);
-    Take({burst.data(), got.packets});
-    if (polls % kPollsPerLossReading == 0 || got.ended) ReadLosses(source);
+    const PacketSource::Burst got = source->poll(burst);
+    take({burst.data(), got.packets});
+    if (polls % kPollsPerLossReading == 0 || got.ended) read_losses(source);
     if (got.ended) break;
-    const int64_t pause_ns = pacer.AfterPoll(got.packets, MonotonicNs());
+    const int64_t pause_ns = pacer.after_poll(got.packets, monotonic_ns());
     if (got.packets > 0) continue;
     // A row waits for its batch to fill only while packets come.
-    Flush();
-    Sleep(pause_ns);
+    flush();
+    sleep(pause_ns);
   }
-  Flush();
-  ReadLosses(source);
-  for (RowRing* ring : rings_) ring->Close();
+  flush();
+  read_losses(source);
+  for (RowRing* ring : rings_) ring->close();
 }
 
-void HeaderCapture::Take(std::span<const RawPacket> burst) {
+void HeaderCapture::take(std::span<const RawPacket> burst) {
   if (next_.load(std::memory_order_relaxed) != nullptr) kept_.reset(next_.exchange(nullptr));
-  for (const RawPacket& raw : burst) TakeOne(raw);
+  for (const RawPacket& raw : burst) take_one(raw);
 }
 
-void HeaderCapture::TakeOne(const RawPacket& raw) {
-  Add(counters_->packets);
+void HeaderCapture::take_one(const RawPacket& raw) {
+  add(counters_->packets);
   Packet packet;
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
   // A fragment is a packet with a header, too; the first fragment of a datagram shows its flow.
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment)
-    return Add(counters_->undecoded[static_cast<size_t>(outcome)]);
+    return add(counters_->undecoded[static_cast<size_t>(outcome)]);
   if (outcome == DecodeOutcome::kFragment) packet.flow_hash = hash_flow(hasher_, packet);
-  if (!sampled(packet.flow_hash, kept_->threshold)) return Add(counters_->unsampled);
-  uint8_t* row = NextRow();
-  if (row == nullptr && wait_) row = AwaitRow();
-  if (row == nullptr) return Add(counters_->ring_full);
-  layout_->Write(raw, packet, row);
-  if (kept_->filter && !kept_->filter->Matches(row, layout_->schema())) return Add(counters_->filtered);
-  Add(counters_->rows);
-  if (++rows_ == rings_[ring_]->shape().batch_rows) Flush();
+  if (!sampled(packet.flow_hash, kept_->threshold)) return add(counters_->unsampled);
+  uint8_t* row = next_row();
+  if (row == nullptr && wait_) row = await_row();
+  if (row == nullptr) return add(counters_->ring_full);
+  layout_->write(raw, packet, row);
+  if (kept_->filter && !kept_->filter->matches(row, layout_->schema())) return add(counters_->filtered);
+  add(counters_->rows);
+  if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
 // Returns the row's place, where the writer will read it. Rings take turns, but one whose writer is behind is skipped.
-uint8_t* HeaderCapture::NextRow() {
+uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {
-    batch_ = rings_[ring_]->Reserve();
+    batch_ = rings_[ring_]->reserve();
     if (batch_ == nullptr) ring_ = (ring_ + 1) % rings_.size();
   }
   if (batch_ != nullptr) stood_still_ = false;
   return batch_ == nullptr ? nullptr : batch_ + size_t{rows_} * layout_->row_bytes();
 }
 
-uint8_t* HeaderCapture::AwaitRow() {
+uint8_t* HeaderCapture::await_row() {
   for (int waited = 0; waited < kLongestWait && !stood_still_; ++waited) {
-    Sleep(kWaitNs);
-    if (uint8_t* row = NextRow(); row != nullptr) return row;
+    sleep(kWaitNs);
+    if (uint8_t* row = next_row(); row != nullptr) return row;
   }
   stood_still_ = true;
   return nullptr;
 }
 
-void HeaderCapture::Flush() {
+void HeaderCapture::flush() {
   if (rows_ > 0) {
-    rings_[ring_]->Commit(rows_);
+    rings_[ring_]->commit(rows_);
     ring_ = (ring_ + 1) % rings_.size();
   }
   batch_ = nullptr;
   rows_ = 0;
 }
 
-void HeaderCapture::ReadLosses(PacketSource* source) {
-  const PacketSource::Losses now = source->ReadLosses();
-  Lose(now - losses_);
+void HeaderCapture::read_losses(PacketSource* source) {
+  const PacketSource::Losses now = source->read_losses();
+  lose(now - losses_);
   losses_ = now;
 }
 
 // Lost packets count as packets, too.
-void HeaderCapture::Lose(const PacketSource::Losses& more) {
+void HeaderCapture::lose(const PacketSource::Losses& more) {
   for (int i = 0; i < kOwnDrops; ++i) {
-    Add(counters_->packets, more.by_drop[i]);
-    Add(counters_->lost[i], more.by_drop[i]);
+    add(counters_->packets, more.by_drop[i]);
+    add(counters_->lost[i], more.by_drop[i]);
   }
-  Add(counters_->packets, more.unsupported_link);
-  Add(counters_->unsupported_link, more.unsupported_link);
+  add(counters_->packets, more.unsupported_link);
+  add(counters_->unsupported_link, more.unsupported_link);
 }
 
-void HeaderCapture::MissedBefore(uint64_t packets) {
-  Add(counters_->packets, packets);
-  Add(counters_->node_absent, packets);
+void HeaderCapture::missed_before(uint64_t packets) {
+  add(counters_->packets, packets);
+  add(counters_->node_absent, packets);
 }
 
 }  // namespace tapline::multilog

@@ -1,5 +1,5 @@
 // Captures packets from one source into rings of rows, one ring per writer: decodes them, samples them by flow, filters
-// them, and sprays them in batches over the rings that have room. Single-threaded, except for Change() and the
+// them, and sprays them in batches over the rings that have room. Single-threaded, except for change() and the
 // counters.
 //
 //   packets = rows + sum of dropped
@@ -54,31 +54,31 @@ struct CaptureCounters {
   std::atomic<uint64_t> node_absent{0};
 
   // By the reason names that all results use; omits zeros.
-  std::map<std::string, uint64_t> Dropped() const;
+  std::map<std::string, uint64_t> dropped() const;
 };
 
 class HeaderCapture {
  public:
   // Returns kInvalid for an invalid filter. All arguments outlive the capture. Counts in `counters`, continuing from
   // their values, or in its own.
-  static Result<std::unique_ptr<HeaderCapture>> Make(const CaptureOptions& options, const HeaderLayout* layout,
+  static Result<std::unique_ptr<HeaderCapture>> make(const CaptureOptions& options, const HeaderLayout* layout,
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();
 
   // Any thread: sets what is kept from the next burst on. Returns kInvalid for an invalid filter.
-  Status Change(const CaptureSettings& settings);
+  Status change(const CaptureSettings& settings);
 
   // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
-  void Run(PacketSource* source, const std::atomic<bool>* stop);
-  // The steps of Run(), for callers that poll the source themselves: take a burst, flush the waiting rows when no
+  void run(PacketSource* source, const std::atomic<bool>* stop);
+  // The steps of run(), for callers that poll the source themselves: take a burst, flush the waiting rows when no
   // packet came, count new losses of the source, and count packets that passed before.
-  void Take(std::span<const RawPacket> burst);
-  void Flush();
-  void Lose(const PacketSource::Losses& more);
-  void MissedBefore(uint64_t packets);
+  void take(std::span<const RawPacket> burst);
+  void flush();
+  void lose(const PacketSource::Losses& more);
+  void missed_before(uint64_t packets);
   // Makes the capture wait for room instead of dropping a row, as for files. It gives up once all writers have been
   // stuck for a second, and waits again once one has moved.
-  void WaitForRoom(bool wait) { wait_ = wait; }
+  void wait_for_room(bool wait) { wait_ = wait; }
 
   const CaptureCounters& counters() const { return *counters_; }
 
@@ -94,10 +94,10 @@ class HeaderCapture {
         hasher_(options.hash_key),
         counters_(counters == nullptr ? &own_counters_ : counters) {}
 
-  void TakeOne(const RawPacket& raw);
-  uint8_t* NextRow();
-  uint8_t* AwaitRow();
-  void ReadLosses(PacketSource* source);
+  void take_one(const RawPacket& raw);
+  uint8_t* next_row();
+  uint8_t* await_row();
+  void read_losses(PacketSource* source);
 
   const HeaderLayout* layout_;
   std::vector<RowRing*> rings_;

@@ -26,15 +26,15 @@ using testing::udp_frame;
 class FrameSource final : public PacketSource {
  public:
   explicit FrameSource(std::vector<Frame> frames) : frames_(std::move(frames)) {}
-  Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> packets) override {
+  Status start() override { return {}; }
+  Burst poll(std::span<RawPacket> packets) override {
     Burst burst;
     while (burst.packets < 3 && next_ < frames_.size()) packets[burst.packets++] = frames_[next_++].raw();
     burst.ended = next_ == frames_.size();
     return burst;
   }
   Status status() const override { return {}; }
-  Losses ReadLosses() override { return losses; }
+  Losses read_losses() override { return losses; }
   bool live() const override { return false; }
 
   Losses losses;
@@ -52,26 +52,26 @@ class Captured {
       : layout(frame_bytes) {
     shape.row_bytes = layout.row_bytes();
     for (size_t i = 0; i < rings; ++i) {
-      rings_.push_back(std::move(*RowRing::Make(shape)));
+      rings_.push_back(std::move(*RowRing::make(shape)));
       pointers_.push_back(rings_.back().get());
     }
-    capture_ = std::move(*HeaderCapture::Make(options, &layout, pointers_));
+    capture_ = std::move(*HeaderCapture::make(options, &layout, pointers_));
     FrameSource source(std::move(frames));
     source.losses.by_drop[static_cast<size_t>(Drop::kNicMissed)] = 2;
     const std::atomic<bool> stop{false};
-    capture_->Run(&source, &stop);
-    for (const auto& ring : rings_) Read(ring.get());
+    capture_->run(&source, &stop);
+    for (const auto& ring : rings_) read(ring.get());
   }
 
   const CaptureCounters& counters() const { return capture_->counters(); }
   uint64_t packets() const { return counters().packets.load(); }
-  std::string Text(size_t row, std::string_view field) const {
-    return FormatField(layout.schema(), *layout.schema().Find(field), rows[row].data());
+  std::string text(size_t row, std::string_view field) const {
+    return format_field(layout.schema(), *layout.schema().find(field), rows[row].data());
   }
   // packets = rows + sum of dropped
   bool balanced() const {
     uint64_t sum = counters().rows.load();
-    for (const auto& [reason, count] : counters().Dropped()) sum += count;
+    for (const auto& [reason, count] : counters().dropped()) sum += count;
     return sum == packets();
   }
 
@@ -80,16 +80,16 @@ class Captured {
   std::vector<uint64_t> rows_of_ring;
 
  private:
-  void Read(RowRing* ring) {
+  void read(RowRing* ring) {
     rows_of_ring.push_back(0);
     uint32_t count = 0;
-    while (const uint8_t* batch = ring->Front(&count)) {
+    while (const uint8_t* batch = ring->front(&count)) {
       for (uint32_t i = 0; i < count; ++i)
         rows.emplace_back(batch + i * layout.row_bytes(), batch + (i + 1) * layout.row_bytes());
       rows_of_ring.back() += count;
-      ring->Pop();
+      ring->pop();
     }
-    EXPECT_TRUE(ring->Ended());
+    EXPECT_TRUE(ring->ended());
   }
 
   std::vector<std::unique_ptr<RowRing>> rings_;
@@ -97,7 +97,7 @@ class Captured {
   std::unique_ptr<HeaderCapture> capture_;
 };
 
-Frame Syn(uint16_t port, int64_t time_ns = 5) {
+Frame syn(uint16_t port, int64_t time_ns = 5) {
   return tcp_frame({.src_port = port, .seq = 7, .flags = tcp_flag::kSyn}, time_ns);
 }
 
@@ -114,7 +114,7 @@ TEST(HeaderCapture, FieldsOfTcpOverV4) {
                                      1'000)});
   ASSERT_EQ(captured.rows.size(), 1u);
   const auto is = [&](std::string_view field, const std::string& text) {
-    EXPECT_EQ(captured.Text(0, field), text) << field;
+    EXPECT_EQ(captured.text(0, field), text) << field;
   };
   is("time", "1000");
   is("src_ip", "10.1.2.3");
@@ -137,15 +137,15 @@ TEST(HeaderCapture, FieldsOfUdpOverV6AndOfIcmp) {
   const Captured captured({udp_frame({.src = "2001:db8::1", .dst = "2001:db8::2", .payload = "x"}, 1),
                            icmp_frame("10.0.0.1", "10.0.0.2", std::string("\x08\0\0\0\0\1\0\1", 8), 2)});
   ASSERT_EQ(captured.rows.size(), 2u);
-  EXPECT_EQ(captured.Text(0, "src_ip6"), "2001:db8::1");
-  EXPECT_EQ(captured.Text(0, "dst_ip6"), "2001:db8::2");
-  EXPECT_EQ(captured.Text(0, "src_ip"), "");
-  EXPECT_EQ(captured.Text(0, "ip_id"), "");
-  EXPECT_EQ(captured.Text(0, "seq"), "");
-  EXPECT_EQ(captured.Text(0, "dst_port"), "53");
-  EXPECT_EQ(captured.Text(1, "protocol"), "1");
-  EXPECT_EQ(captured.Text(1, "src_port"), "0");
-  EXPECT_EQ(captured.Text(1, "vlan"), "");
+  EXPECT_EQ(captured.text(0, "src_ip6"), "2001:db8::1");
+  EXPECT_EQ(captured.text(0, "dst_ip6"), "2001:db8::2");
+  EXPECT_EQ(captured.text(0, "src_ip"), "");
+  EXPECT_EQ(captured.text(0, "ip_id"), "");
+  EXPECT_EQ(captured.text(0, "seq"), "");
+  EXPECT_EQ(captured.text(0, "dst_port"), "53");
+  EXPECT_EQ(captured.text(1, "protocol"), "1");
+  EXPECT_EQ(captured.text(1, "src_port"), "0");
+  EXPECT_EQ(captured.text(1, "vlan"), "");
 }
 
 TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
@@ -154,45 +154,45 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
     const Captured captured({frame, icmp_frame("10.0.0.1", "10.0.0.2", "\x08", 2)}, {}, 1,
                             {.batch_rows = 4, .batches = 64}, bytes);
     ASSERT_EQ(captured.rows.size(), 2u);
-    const auto kept = captured.layout.FrameOf(captured.rows[0].data());
+    const auto kept = captured.layout.frame_of(captured.rows[0].data());
     ASSERT_EQ(kept.size(), bytes);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
-    EXPECT_EQ(captured.layout.WireBytesOf(captured.rows[0].data()), frame.bytes.size());
+    EXPECT_EQ(captured.layout.wire_bytes_of(captured.rows[0].data()), frame.bytes.size());
     // The frame is shorter than the bytes kept.
-    EXPECT_EQ(captured.layout.FrameOf(captured.rows[1].data()).size(), std::min(bytes, 35u));
+    EXPECT_EQ(captured.layout.frame_of(captured.rows[1].data()).size(), std::min(bytes, 35u));
   }
 }
 
 TEST(HeaderCapture, SpraysBatchesOverRings) {
   std::vector<Frame> frames;
-  for (uint16_t i = 0; i < 40; ++i) frames.push_back(Syn(1000 + i));
+  for (uint16_t i = 0; i < 40; ++i) frames.push_back(syn(1000 + i));
   const Captured captured(frames, {}, 4);
   EXPECT_EQ(captured.rows_of_ring, (std::vector<uint64_t>{12, 12, 8, 8}));
   std::set<std::string> ports;
-  for (size_t i = 0; i < captured.rows.size(); ++i) ports.insert(captured.Text(i, "src_port"));
+  for (size_t i = 0; i < captured.rows.size(); ++i) ports.insert(captured.text(i, "src_port"));
   EXPECT_EQ(ports.size(), 40u);
 }
 
 TEST(HeaderCapture, WhatNobodyTakesIsCounted) {
   std::vector<Frame> frames;
-  for (uint16_t i = 0; i < 40; ++i) frames.push_back(Syn(1000 + i));
+  for (uint16_t i = 0; i < 40; ++i) frames.push_back(syn(1000 + i));
   const Captured captured(frames, {}, 2, {.batch_rows = 4, .batches = 2});
   EXPECT_EQ(captured.rows.size(), 16u);
-  EXPECT_EQ(captured.counters().Dropped(), (std::map<std::string, uint64_t>{{"nic_missed", 2}, {"ring_full", 24}}));
+  EXPECT_EQ(captured.counters().dropped(), (std::map<std::string, uint64_t>{{"nic_missed", 2}, {"ring_full", 24}}));
   EXPECT_TRUE(captured.balanced());
 }
 
 TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
   std::vector<Frame> frames;
-  for (uint16_t i = 0; i < 400; ++i) frames.push_back(Syn(1000 + i));
-  Frame arp = Syn(1);
+  for (uint16_t i = 0; i < 400; ++i) frames.push_back(syn(1000 + i));
+  Frame arp = syn(1);
   arp.bytes[12] = 8, arp.bytes[13] = 6;
   frames.push_back(arp);
-  Frame cut = Syn(2);
+  Frame cut = syn(2);
   cut.bytes.resize(30);
   frames.push_back(cut);
   const Captured captured(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
-  const auto dropped = captured.counters().Dropped();
+  const auto dropped = captured.counters().dropped();
   EXPECT_GT(dropped.at("unsampled"), 150u);
   EXPECT_LT(dropped.at("unsampled"), 250u);
   EXPECT_GT(captured.rows.size(), 25u);
@@ -206,7 +206,7 @@ TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
 
 TEST(HeaderCapture, AWrongFilterIsAnErrorWithItsPlace) {
   const HeaderLayout layout(0);
-  const auto made = HeaderCapture::Make({.filter = "src_port == "}, &layout, {});
+  const auto made = HeaderCapture::make({.filter = "src_port == "}, &layout, {});
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), Code::kInvalid);
   EXPECT_TRUE(made.status().position().has_value());
@@ -218,24 +218,24 @@ Bytes operator+(Bytes first, const Bytes& second) {
 }
 
 // A datagram of the tunnel's ends around a payload, as a whole frame.
-Bytes Tunnel(uint8_t protocol, const Bytes& payload) {
+Bytes tunnel(uint8_t protocol, const Bytes& payload) {
   return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
 }
-Bytes Udp(uint16_t dst_port, const Bytes& payload) {
+Bytes udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 // An IPv4 fragment at an offset of `words` eight-byte words.
-Bytes Fragment(Bytes frame, uint8_t words, bool more) {
+Bytes fragment(Bytes frame, uint8_t words, bool more) {
   frame[14 + 6] = more ? 0x20 : 0;
   frame[14 + 7] = words;
   return frame;
 }
-Bytes Fragment6(uint8_t next_header, const Bytes& payload) {
+Bytes fragment6(uint8_t next_header, const Bytes& payload) {
   const Bytes header = {next_header, 0, 0, 1, 0, 0, 0, 5};
   return ethernet(0x86dd, ip_v6("2001:db8::1", "2001:db8::2", protocol::kFragment, header + payload));
 }
 
-Captured One(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
+Captured one(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
 
 struct Unfollowed {
   const char* name;
@@ -255,20 +255,20 @@ TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
   const Bytes gre_arp = {0, 0, 8, 6}, gre_v4 = {0, 0, 8, 0};
   constexpr size_t kV4 = 14 + 20, kUdp = kV4 + 8, kV6 = 14 + 40 + 8;
   const std::vector<Unfollowed> cases = {
-      {"ARP in GRE", Tunnel(protocol::kGre, gre_arp + arp), kV4},
-      {"ARP in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0806, arp))), kUdp},
-      {"nonsense in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, malformed))), kUdp},
-      {"nonsense in Teredo", Tunnel(protocol::kUdp, Udp(7777, inner6)), kUdp},
-      {"a first fragment of GRE", Fragment(Tunnel(protocol::kGre, gre_v4 + inner), 0, true), kV4},
-      {"a last fragment of GRE", Fragment(Tunnel(protocol::kGre, inner), 3, false), kV4},
-      {"a fragment of IPv4", Fragment(Tunnel(protocol::kIpV4, inner + Bytes(4, 0)), 0, true), kV4},
+      {"ARP in GRE", tunnel(protocol::kGre, gre_arp + arp), kV4},
+      {"ARP in VXLAN", tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0806, arp))), kUdp},
+      {"nonsense in VXLAN", tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, malformed))), kUdp},
+      {"nonsense in Teredo", tunnel(protocol::kUdp, udp(7777, inner6)), kUdp},
+      {"a first fragment of GRE", fragment(tunnel(protocol::kGre, gre_v4 + inner), 0, true), kV4},
+      {"a last fragment of GRE", fragment(tunnel(protocol::kGre, inner), 3, false), kV4},
+      {"a fragment of IPv4", fragment(tunnel(protocol::kIpV4, inner + Bytes(4, 0)), 0, true), kV4},
       {"a fragment of VXLAN",
-       Fragment(Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
-      {"a fragment of IPv4 in IPv6", Fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
+       fragment(tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
+      {"a fragment of IPv4 in IPv6", fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
   for (const Unfollowed& each : cases) {
-    const Captured captured = One(each.frame);
+    const Captured captured = one(each.frame);
     ASSERT_EQ(captured.rows.size(), 1u) << each.name;
-    const auto frame = captured.layout.FrameOf(captured.rows[0].data());
+    const auto frame = captured.layout.frame_of(captured.rows[0].data());
     EXPECT_EQ(frame.size(), each.kept) << each.name;
     EXPECT_TRUE(std::equal(frame.begin(), frame.end(), each.frame.begin())) << each.name;
     const std::vector<uint8_t>& row = captured.rows[0];
@@ -280,62 +280,62 @@ TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
 TEST(HeaderCapture, WhatIsFollowedOrNoTunnelIsKept) {
   const Bytes segment = testing::tcp_segment({.flags = tcp_flag::kAck, .payload = "hello, world....."});
   const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kTcp, segment);
-  const Bytes fragment = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
-  for (const Bytes& frame : {Tunnel(protocol::kGre, Bytes{0, 0, 8, 0} + inner), Tunnel(protocol::kUdp, Udp(53, inner)),
-                             Tunnel(protocol::kTcp, segment), Fragment(ethernet(0x0800, fragment), 0, true)}) {
-    const Captured captured = One(frame);
+  const Bytes part = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
+  for (const Bytes& frame : {tunnel(protocol::kGre, Bytes{0, 0, 8, 0} + inner), tunnel(protocol::kUdp, udp(53, inner)),
+                             tunnel(protocol::kTcp, segment), fragment(ethernet(0x0800, part), 0, true)}) {
+    const Captured captured = one(frame);
     ASSERT_EQ(captured.rows.size(), 1u);
-    EXPECT_EQ(captured.layout.FrameOf(captured.rows[0].data()).size(), std::min<size_t>(frame.size(), 64));
+    EXPECT_EQ(captured.layout.frame_of(captured.rows[0].data()).size(), std::min<size_t>(frame.size(), 64));
   }
 }
 
-uint32_t Word(const std::string& bytes, size_t at) {
+uint32_t word(const std::string& bytes, size_t at) {
   uint32_t word;
   std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
 }
 
 // Returns the blocks' types, and checks that both lengths of each block agree.
-std::vector<uint32_t> BlockTypes(const std::string& file) {
+std::vector<uint32_t> block_types(const std::string& file) {
   std::vector<uint32_t> types;
   for (size_t at = 0; at < file.size();) {
-    const uint32_t bytes = Word(file, at + 4);
-    types.push_back(Word(file, at));
+    const uint32_t bytes = word(file, at + 4);
+    types.push_back(word(file, at));
     EXPECT_EQ(bytes % 4, 0u);
-    EXPECT_EQ(Word(file, at + bytes - 4), bytes);
+    EXPECT_EQ(word(file, at + bytes - 4), bytes);
     at += bytes;
   }
   return types;
 }
 
 TEST(PcapngWriter, AnInterfaceForEachLinkType) {
-  Frame raw = Syn(3);
+  Frame raw = syn(3);
   raw.bytes.erase(raw.bytes.begin(), raw.bytes.begin() + 14);
   raw.link = LinkType::kRawIp;
-  const Captured captured({Syn(1), raw, Syn(2)});
+  const Captured captured({syn(1), raw, syn(2)});
   PcapngWriter writer(&captured.layout, "h1");
-  for (const auto& row : captured.rows) writer.Add(row.data());
-  EXPECT_EQ(BlockTypes(writer.Take()), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 1, 6, 6}));
+  for (const auto& row : captured.rows) writer.add(row.data());
+  EXPECT_EQ(block_types(writer.take()), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 1, 6, 6}));
   EXPECT_EQ(writer.pending_bytes(), 0u);
 }
 
 // The row of a packet of this tap, given sw1:2:arrivals, sw2 and a tap without a switch.
 class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
-  std::vector<uint8_t> RowOf(uint8_t tap) const {
+  std::vector<uint8_t> row_of(uint8_t tap) const {
     const Frame frame = tcp_frame({}, 5);
     RawPacket raw = frame.raw();
     raw.tap = tap;
     Packet packet;
     EXPECT_EQ(decode(raw, FlowHasher(HashKey{}), &packet), DecodeOutcome::kOk);
     std::vector<uint8_t> row(layout_.row_bytes());
-    layout_.Write(raw, packet, row.data());
+    layout_.write(raw, packet, row.data());
     return row;
   }
-  bool Matches(const std::string& filter, const std::vector<uint8_t>& row) const {
-    auto expression = Expression::Compile(filter, layout_.schema());
-    EXPECT_TRUE(expression.ok()) << expression.status().ToString();
-    return expression->Matches(row.data(), layout_.schema());
+  bool matches(const std::string& filter, const std::vector<uint8_t>& row) const {
+    auto expression = Expression::compile(filter, layout_.schema());
+    EXPECT_TRUE(expression.ok()) << expression.status().to_string();
+    return expression->matches(row.data(), layout_.schema());
   }
 
   const std::vector<Tap> taps_ = {
@@ -344,19 +344,19 @@ class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
 };
 
 TEST_P(TapNamesTest, AreFieldsThatFiltersKnow) {
-  const auto first = RowOf(0), second = RowOf(1), third = RowOf(2);
-  EXPECT_TRUE(Matches("switch == \"sw1\" && port == \"2\" && side == \"arrivals\"", first));
-  EXPECT_FALSE(Matches("switch == \"sw2\"", first));
-  EXPECT_FALSE(Matches("switch == \"sw\"", first));
-  EXPECT_TRUE(Matches("switch == \"sw2\"", second));
-  EXPECT_FALSE(Matches("port == \"2\" || port != \"2\"", second)) << "unknown";
-  EXPECT_FALSE(Matches("switch != \"sw1\"", third)) << "unknown";
-  EXPECT_TRUE(Matches("src_port == 40000", third));
+  const auto first = row_of(0), second = row_of(1), third = row_of(2);
+  EXPECT_TRUE(matches("switch == \"sw1\" && port == \"2\" && side == \"arrivals\"", first));
+  EXPECT_FALSE(matches("switch == \"sw2\"", first));
+  EXPECT_FALSE(matches("switch == \"sw\"", first));
+  EXPECT_TRUE(matches("switch == \"sw2\"", second));
+  EXPECT_FALSE(matches("port == \"2\" || port != \"2\"", second)) << "unknown";
+  EXPECT_FALSE(matches("switch != \"sw1\"", third)) << "unknown";
+  EXPECT_TRUE(matches("src_port == 40000", third));
 }
 
 TEST_P(TapNamesTest, AreNotThereUnlessWanted) {
   const HeaderLayout plain(64, GetParam());
-  EXPECT_EQ(plain.schema().Find("switch"), nullptr);
+  EXPECT_EQ(plain.schema().find("switch"), nullptr);
   EXPECT_EQ(layout_.row_bytes(), plain.row_bytes() + 2 * Tap::kMostNameBytes + 10);
 }
 

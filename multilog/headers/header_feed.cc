@@ -20,25 +20,25 @@ namespace {
 
 constexpr uint64_t kMagic = 0x3144454546574f52;  // "ROWFEED1"
 
-Status SystemError(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
+Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
 
-std::string RingPath(const std::string& directory, uint32_t ring) {
+std::string ring_path(const std::string& directory, uint32_t ring) {
   return directory + "/ring-" + std::to_string(ring);
 }
 
-Result<FeedSettings> ReadSettings(const std::string& directory) {
+Result<FeedSettings> read_settings(const std::string& directory) {
   std::ifstream file(directory + "/settings");
   if (!file) return Status(Code::kNotFound, directory + "/settings is not there: no node has opened it");
   std::stringstream text;
   text << file.rdbuf();
-  return FeedSettings::FromText(text.str());
+  return FeedSettings::from_text(text.str());
 }
 
 // The counters exist as long as a process maps them.
-Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool create) {
+Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool create) {
   const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
   const int fd = open(path.c_str(), flags, 0600);
-  if (fd < 0) return SystemError(path);
+  if (fd < 0) return system_error(path);
   struct stat file = {};
   const bool sized = create ? ftruncate(fd, sizeof(FeedCounters)) == 0
                             : fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(FeedCounters));
@@ -53,11 +53,11 @@ Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool 
 }
 
 // A user who may write to the directory could plant rings there and read every header.
-Status RequireOwn(const std::string& directory) {
+Status require_own(const std::string& directory) {
   struct stat made = {};
   if (stat(directory.c_str(), &made) != 0)
     return errno == ENOENT ? Status(Code::kNotFound, directory + " is not there: no node has opened it")
-                           : SystemError(directory);
+                           : system_error(directory);
   if (made.st_uid == geteuid() && (made.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
   return {Code::kInvalid, directory +
                               ": other users own it or may write to it; name a directory of this user's own, "
@@ -66,7 +66,7 @@ Status RequireOwn(const std::string& directory) {
 
 }  // namespace
 
-std::string FeedSettings::ToText() const {
+std::string FeedSettings::to_text() const {
   std::ostringstream text;
   text.precision(17);
   text << "generation " << generation << "\nframe_bytes " << frame_bytes << "\ntelemetry_hops " << telemetry_hops
@@ -75,7 +75,7 @@ std::string FeedSettings::ToText() const {
   return text.str();
 }
 
-Result<FeedSettings> FeedSettings::FromText(const std::string& text) {
+Result<FeedSettings> FeedSettings::from_text(const std::string& text) {
   FeedSettings settings;
   std::istringstream in(text);
   std::string words[7];
@@ -92,14 +92,14 @@ Result<FeedSettings> FeedSettings::FromText(const std::string& text) {
   return settings;
 }
 
-void CaptureTotals::Add(const CaptureCounters& counters) {
+void CaptureTotals::add(const CaptureCounters& counters) {
   packets += counters.packets.load(std::memory_order_relaxed);
-  for (const auto& [reason, count] : counters.Dropped()) dropped[reason] += count;
+  for (const auto& [reason, count] : counters.dropped()) dropped[reason] += count;
 }
 
-Result<FileLock> FileLock::Take(const std::string& path) {
+Result<FileLock> FileLock::take(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return SystemError(path);
+  if (fd < 0) return system_error(path);
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
   close(fd);
   return Status(Code::kInUse, path + " is another process's");
@@ -109,37 +109,37 @@ FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<std::unique_ptr<FeedReader>> FeedReader::Open(const std::string& directory, FeedSettings settings) {
+Result<std::unique_ptr<FeedReader>> FeedReader::open(const std::string& directory, FeedSettings settings) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return Status(Code::kIoError, directory + ": " + error.message());
-  if (Status own = RequireOwn(directory); !own.ok()) return own;
-  auto lock = FileLock::Take(directory + "/node");
+  if (Status own = require_own(directory); !own.ok()) return own;
+  auto lock = FileLock::take(directory + "/node");
   if (!lock.ok()) return lock.status();
   auto reader = std::unique_ptr<FeedReader>(new FeedReader(directory, std::move(settings), std::move(*lock)));
-  const Status status = reader->Resume() ? reader->WriteSettings() : reader->Begin();
+  const Status status = reader->resume() ? reader->write_settings() : reader->begin();
   if (!status.ok()) return status;
   return reader;
 }
 
-bool FeedReader::Resume() {
-  const auto before = ReadSettings(directory_);
+bool FeedReader::resume() {
+  const auto before = read_settings(directory_);
   if (!before.ok() || before->frame_bytes != settings_.frame_bytes ||
       before->telemetry_hops != settings_.telemetry_hops || before->tap_names != settings_.tap_names ||
       before->rings != settings_.rings) {
     return false;
   }
-  auto counters = MapCounters(directory_ + "/counters", false);
+  auto counters = map_counters(directory_ + "/counters", false);
   if (!counters.ok()) return false;
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
   std::vector<std::unique_ptr<RowRing>> rings;
   for (uint32_t i = 0; i < settings_.rings; ++i) {
-    auto ring = RowRing::Attach(RingPath(directory_, i), layout.row_bytes());
+    auto ring = RowRing::attach(ring_path(directory_, i), layout.row_bytes());
     if (!ring.ok()) return false;
     rings.push_back(std::move(*ring));
   }
   for (const auto& ring : rings) {
-    ring->SkipTaken();
+    ring->skip_taken();
     taken_before_ += ring->taken();
   }
   rings_ = std::move(rings);
@@ -150,77 +150,77 @@ bool FeedReader::Resume() {
 
 // Makes new files in any case: a process that has mapped the old ones keeps them, and sees by the generation that they
 // are old.
-Status FeedReader::Begin() {
-  settings_.generation = static_cast<uint64_t>(WallNs());
+Status FeedReader::begin() {
+  settings_.generation = static_cast<uint64_t>(wall_ns());
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
-  for (uint32_t i = 0; i < FeedSettings::kMostRings; ++i) unlink(RingPath(directory_, i).c_str());
+  for (uint32_t i = 0; i < FeedSettings::kMostRings; ++i) unlink(ring_path(directory_, i).c_str());
   for (uint32_t i = 0; i < settings_.rings; ++i) {
-    auto ring = RowRing::Create(RingPath(directory_, i), {.row_bytes = layout.row_bytes()});
+    auto ring = RowRing::create(ring_path(directory_, i), {.row_bytes = layout.row_bytes()});
     if (!ring.ok()) return ring.status();
     rings_.push_back(std::move(*ring));
   }
   unlink((directory_ + "/counters").c_str());
-  auto counters = MapCounters(directory_ + "/counters", true);
+  auto counters = map_counters(directory_ + "/counters", true);
   if (!counters.ok()) return counters.status();
   counters_ = std::move(*counters);
-  return WriteSettings();
+  return write_settings();
 }
 
-Status FeedReader::WriteSettings() const {
+Status FeedReader::write_settings() const {
   const std::string path = directory_ + "/settings";
   std::ofstream file(path + ".new", std::ios::trunc);
-  file << settings_.ToText();
+  file << settings_.to_text();
   file.close();
-  if (!file || rename((path + ".new").c_str(), path.c_str()) != 0) return SystemError(path);
+  if (!file || rename((path + ".new").c_str(), path.c_str()) != 0) return system_error(path);
   return {};
 }
 
 CaptureTotals FeedReader::totals() const {
   CaptureTotals totals;
-  for (const CaptureCounters& lane : counters_->lanes) totals.Add(lane);
+  for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);
   return totals;
 }
 
-Status FeedReader::Change(const CaptureSettings& capture) {
+Status FeedReader::change(const CaptureSettings& capture) {
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
-  const auto filter = Expression::Compile(capture.filter, layout.schema());
+  const auto filter = Expression::compile(capture.filter, layout.schema());
   if (!filter.ok()) return filter.status();
   settings_.capture = capture;
-  return WriteSettings();
+  return write_settings();
 }
 
-Result<std::unique_ptr<FeedWriter>> FeedWriter::Join(const std::string& directory, uint32_t lanes,
+Result<std::unique_ptr<FeedWriter>> FeedWriter::join(const std::string& directory, uint32_t lanes,
                                                      const HashKey& hash_key, std::span<const Tap> taps) {
-  if (Status own = RequireOwn(directory); !own.ok()) return own;
-  const auto settings = ReadSettings(directory);
+  if (Status own = require_own(directory); !own.ok()) return own;
+  const auto settings = read_settings(directory);
   if (!settings.ok()) return settings.status();
   if (settings->rings < lanes) {
     return Status(Code::kInvalid, directory + ": the node has " + std::to_string(settings->rings) +
                                       " writers, fewer than the monitor's " + std::to_string(lanes) +
                                       " lanes; start it with --writers " + std::to_string(lanes));
   }
-  auto lock = FileLock::Take(directory + "/monitor");
+  auto lock = FileLock::take(directory + "/monitor");
   if (!lock.ok()) return lock.status();
   auto writer = std::unique_ptr<FeedWriter>(new FeedWriter(directory, *settings, taps, std::move(*lock)));
-  if (Status status = writer->Attach(lanes, hash_key); !status.ok()) return status;
+  if (Status status = writer->attach(lanes, hash_key); !status.ok()) return status;
   return writer;
 }
 
-Status FeedWriter::Attach(uint32_t lanes, const HashKey& hash_key) {
-  auto counters = MapCounters(directory_ + "/counters", false);
+Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
+  auto counters = map_counters(directory_ + "/counters", false);
   if (!counters.ok()) return counters.status();
   counters_ = std::move(*counters);
   for (uint32_t i = 0; i < settings_.rings; ++i) {
-    auto ring = RowRing::Attach(RingPath(directory_, i), layout_.row_bytes());
+    auto ring = RowRing::attach(ring_path(directory_, i), layout_.row_bytes());
     if (!ring.ok()) return ring.status();
     rings_.push_back(std::move(*ring));
   }
-  CountWhatDied();
+  count_what_died();
   const CaptureOptions options = {hash_key, settings_.capture.sampling_rate, settings_.capture.filter};
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     std::vector<RowRing*> share;
     for (uint32_t i = lane; i < settings_.rings; i += lanes) share.push_back(rings_[i].get());
-    auto capture = HeaderCapture::Make(options, &layout_, std::move(share), &counters_->lanes[lane]);
+    auto capture = HeaderCapture::make(options, &layout_, std::move(share), &counters_->lanes[lane]);
     if (!capture.ok()) return capture.status();
     captures_.push_back(std::move(*capture));
   }
@@ -228,9 +228,9 @@ Status FeedWriter::Attach(uint32_t lanes, const HashKey& hash_key) {
 }
 
 // Counts packets for which neither a row was committed nor a reason counted.
-void FeedWriter::CountWhatDied() {
+void FeedWriter::count_what_died() {
   CaptureTotals totals;
-  for (const CaptureCounters& lane : counters_->lanes) totals.Add(lane);
+  for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);
   uint64_t told = 0;
   for (const auto& ring : rings_) told += ring->committed();
   for (const auto& [reason, count] : totals.dropped) told += count;
@@ -239,13 +239,13 @@ void FeedWriter::CountWhatDied() {
   died.store(died.load() + totals.packets - told);
 }
 
-bool FeedWriter::Follow() {
-  const auto now = ReadSettings(directory_);
+bool FeedWriter::follow() {
+  const auto now = read_settings(directory_);
   if (!now.ok() || *now == settings_) return true;
   if (now->generation != settings_.generation) return false;
   for (const auto& capture : captures_) {
     // The node has already checked the settings.
-    if (Status status = capture->Change(now->capture); !status.ok()) return true;
+    if (Status status = capture->change(now->capture); !status.ok()) return true;
   }
   settings_ = *now;
   return true;

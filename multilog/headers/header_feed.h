@@ -31,8 +31,8 @@ struct FeedSettings {
   // Generation of the rings: a new one has new files.
   uint64_t generation = 0;
 
-  std::string ToText() const;
-  static Result<FeedSettings> FromText(const std::string& text);
+  std::string to_text() const;
+  static Result<FeedSettings> from_text(const std::string& text);
   bool operator==(const FeedSettings&) const = default;
 };
 
@@ -46,14 +46,14 @@ struct CaptureTotals {
   uint64_t packets = 0;
   std::map<std::string, uint64_t> dropped;
 
-  void Add(const CaptureCounters& counters);
+  void add(const CaptureCounters& counters);
 };
 
 // A file lock that this process alone holds, until the object is destroyed or the process ends.
 class FileLock {
  public:
   // Returns kInUse if another process holds the lock.
-  static Result<FileLock> Take(const std::string& path);
+  static Result<FileLock> take(const std::string& path);
   FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
@@ -68,21 +68,21 @@ class FeedReader {
  public:
   // Resumes from what an earlier node left there, if it had the same rows and as many rings; creates the directory if
   // it is missing. Returns kInUse if another node has it.
-  static Result<std::unique_ptr<FeedReader>> Open(const std::string& directory, FeedSettings settings);
+  static Result<std::unique_ptr<FeedReader>> open(const std::string& directory, FeedSettings settings);
 
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
   // The monitors' counts since the rings were made.
   CaptureTotals totals() const;
   // Rows taken by earlier nodes.
   uint64_t taken_before() const { return taken_before_; }
-  Status Change(const CaptureSettings& capture);
+  Status change(const CaptureSettings& capture);
 
  private:
   FeedReader(std::string directory, FeedSettings settings, FileLock lock)
       : directory_(std::move(directory)), settings_(std::move(settings)), lock_(std::move(lock)) {}
-  bool Resume();
-  Status Begin();
-  Status WriteSettings() const;
+  bool resume();
+  Status begin();
+  Status write_settings() const;
 
   std::string directory_;
   FeedSettings settings_;
@@ -98,13 +98,13 @@ class FeedWriter {
   // Returns kNotFound while no node has opened the directory, kInUse if another monitor has it, and kInvalid if the
   // node has fewer rings than this monitor has lanes.
   // The packets' taps are indices into `taps`.
-  static Result<std::unique_ptr<FeedWriter>> Join(const std::string& directory, uint32_t lanes, const HashKey& hash_key,
+  static Result<std::unique_ptr<FeedWriter>> join(const std::string& directory, uint32_t lanes, const HashKey& hash_key,
                                                   std::span<const Tap> taps = {});
 
   // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
   // Applies the node's current settings. Returns false if the node has other rings, so that the monitor must join anew.
-  bool Follow();
+  bool follow();
 
  private:
   FeedWriter(std::string directory, const FeedSettings& settings, std::span<const Tap> taps, FileLock lock)
@@ -112,8 +112,8 @@ class FeedWriter {
         settings_(settings),
         layout_(settings.frame_bytes, settings.telemetry_hops, settings.tap_names, taps),
         lock_(std::move(lock)) {}
-  Status Attach(uint32_t lanes, const HashKey& hash_key);
-  void CountWhatDied();
+  Status attach(uint32_t lanes, const HashKey& hash_key);
+  void count_what_died();
 
   std::string directory_;
   FeedSettings settings_;

@@ -46,7 +46,7 @@ enum Optional : uint32_t {
 constexpr uint32_t kTapBit = 11;
 constexpr uint32_t kTapBitAfterTelemetry = 17;
 
-void AddTelemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
+void add_telemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
   const auto list = [&](const char* name, FieldType type) {
     fields->push_back({.name = name, .type = type, .elements = hops, .optional = true});
   };
@@ -58,7 +58,7 @@ void AddTelemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
   fields->push_back({.name = "path_cut", .type = FieldType::kBool, .optional = true});
 }
 
-void AddTapNames(uint32_t side_bytes, std::vector<FieldSpec>* fields) {
+void add_tap_names(uint32_t side_bytes, std::vector<FieldSpec>* fields) {
   const auto text = [&](const char* name, uint32_t bytes) {
     fields->push_back({.name = name, .type = FieldType::kBytes, .bytes = bytes, .optional = true});
   };
@@ -67,7 +67,7 @@ void AddTapNames(uint32_t side_bytes, std::vector<FieldSpec>* fields) {
   text("side", side_bytes);
 }
 
-std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops, uint32_t side_bytes) {
+std::vector<FieldSpec> fields(uint32_t frame_bytes, uint32_t telemetry_hops, uint32_t side_bytes) {
   std::vector<FieldSpec> fields = {
       {.name = "time", .type = FieldType::kTime},
       {.name = "flow", .type = FieldType::kU64},
@@ -93,12 +93,12 @@ std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops, uin
       {.name = "frame_bytes", .type = FieldType::kU8},
   };
   if (frame_bytes > 0) fields.push_back({.name = "frame", .type = FieldType::kBytes, .bytes = frame_bytes});
-  if (telemetry_hops > 0) AddTelemetry(telemetry_hops, &fields);
-  if (side_bytes > 0) AddTapNames(side_bytes, &fields);
+  if (telemetry_hops > 0) add_telemetry(telemetry_hops, &fields);
+  if (side_bytes > 0) add_tap_names(side_bytes, &fields);
   return fields;
 }
 
-void WriteAddresses(const Packet& packet, Fixed* row, uint32_t* present) {
+void write_addresses(const Packet& packet, Fixed* row, uint32_t* present) {
   if (packet.ip_version == 4) {
     const auto host_order = [](const IpAddress& address) {
       uint32_t word;
@@ -116,7 +116,7 @@ void WriteAddresses(const Packet& packet, Fixed* row, uint32_t* present) {
 }
 
 // REQUIRES: decode() returned kOk, so that the whole IP header was captured.
-void WriteIp(const Packet& packet, Fixed* row, uint32_t* present) {
+void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   if (packet.ip_version == 4) {
     row->tos = ip[1];
@@ -130,7 +130,7 @@ void WriteIp(const Packet& packet, Fixed* row, uint32_t* present) {
 }
 
 // Returns whether decode() found telemetry in place of an EtherType, so that the type of what follows can replace it.
-bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
+bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
   const uint8_t* type = raw.data + packet.telemetry_offset - kTypeAndShim;
@@ -139,21 +139,21 @@ bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
 
 // A user who may see the row's addresses may see these bytes: they exclude an inner packet, whose addresses are not in
 // the row.
-uint32_t EndOfFrame(const RawPacket& raw, const Packet& packet) {
+uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }
 
 // Copies the frame's first bytes without a telemetry header, so that other programs can read them. Returns their
 // number.
-uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
-  const uint32_t end = EndOfFrame(raw, packet);
+uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
+  const uint32_t end = end_of_frame(raw, packet);
   const auto copy = [&](uint32_t from, uint32_t until, uint32_t at) {
     const uint32_t bytes = std::min(until - from, most - at);
     std::memcpy(to + at, raw.data + from, bytes);
     return at + bytes;
   };
   uint32_t bytes = 0;
-  if (HasTelemetryTag(raw, packet)) {
+  if (has_telemetry_tag(raw, packet)) {
     bytes = copy(0, packet.telemetry_offset - 6, 0);
     bytes = copy(packet.telemetry_offset - 2, packet.telemetry_offset, bytes);
     bytes = copy(packet.ip_offset, end, bytes);
@@ -170,12 +170,12 @@ HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops, bool t
     : frame_bytes_(std::min(frame_bytes, kMostFrameBytes)),
       telemetry_hops_(std::min(telemetry_hops, kMostHops)),
       tap_names_(tap_names),
-      schema_(*Schema::Make(Fields(frame_bytes_, telemetry_hops_, tap_names ? TapFields::kSideBytes : 0))) {
+      schema_(*Schema::make(fields(frame_bytes_, telemetry_hops_, tap_names ? TapFields::kSideBytes : 0))) {
   static_assert(sizeof(Fixed) == 92);
-  for (const Tap& tap : taps) taps_.push_back(FieldsOf(tap, telemetry_hops_ > 0 ? kTapBitAfterTelemetry : kTapBit));
+  for (const Tap& tap : taps) taps_.push_back(fields_of(tap, telemetry_hops_ > 0 ? kTapBitAfterTelemetry : kTapBit));
 }
 
-HeaderLayout::TapFields HeaderLayout::FieldsOf(const Tap& tap, uint32_t first_bit) {
+HeaderLayout::TapFields HeaderLayout::fields_of(const Tap& tap, uint32_t first_bit) {
   TapFields fields;
   uint32_t at = 0;
   const auto write = [&](std::string_view text, uint32_t room) {
@@ -185,24 +185,24 @@ HeaderLayout::TapFields HeaderLayout::FieldsOf(const Tap& tap, uint32_t first_bi
   };
   write(tap.switch_name, Tap::kMostNameBytes);
   write(tap.port, Tap::kMostNameBytes);
-  write(NameOf(tap.side), TapFields::kSideBytes);
+  write(name_of(tap.side), TapFields::kSideBytes);
   return fields;
 }
 
-uint32_t HeaderLayout::WriteTap(uint8_t tap, uint8_t* to) const {
+uint32_t HeaderLayout::write_tap(uint8_t tap, uint8_t* to) const {
   static constexpr TapFields kUnknown;
   const TapFields& fields = tap < taps_.size() ? taps_[tap] : kUnknown;
   std::memcpy(to, fields.bytes.data(), fields.bytes.size());
   return fields.present;
 }
 
-void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to) const {
+void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* to) const {
   Fixed row = {};
   uint32_t present = 0;
   row.time = static_cast<uint64_t>(packet.time_ns);
   row.flow = packet.flow_hash;
-  WriteAddresses(packet, &row, &present);
-  WriteIp(packet, &row, &present);
+  write_addresses(packet, &row, &present);
+  write_ip(packet, &row, &present);
   row.src_port = packet.src_port;
   row.dst_port = packet.dst_port;
   row.protocol = packet.protocol;
@@ -224,13 +224,13 @@ void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to
     present |= kNetwork;
   }
   row.link = static_cast<uint8_t>(raw.link);
-  row.frame_bytes = CopyFrame(raw, packet, frame_bytes_, to + sizeof row);
+  row.frame_bytes = copy_frame(raw, packet, frame_bytes_, to + sizeof row);
   std::memcpy(to, &row, sizeof row);
   uint8_t* behind = to + sizeof row + frame_bytes_;
-  if (telemetry_hops_ > 0) present |= WriteTelemetry(packet, behind);
+  if (telemetry_hops_ > 0) present |= write_telemetry(packet, behind);
   behind += telemetry_bytes();
   if (tap_names_) {
-    present |= WriteTap(raw.tap, behind);
+    present |= write_tap(raw.tap, behind);
     behind += sizeof TapFields::bytes;
   }
   std::memcpy(behind, &present, telemetry_hops_ > 0 ? 3 : 2);
@@ -238,7 +238,7 @@ void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to
 
 uint32_t HeaderLayout::telemetry_bytes() const { return telemetry_hops_ == 0 ? 0 : 20 * telemetry_hops_ + 2; }
 
-uint32_t HeaderLayout::WriteTelemetry(const Packet& packet, uint8_t* to) const {
+uint32_t HeaderLayout::write_telemetry(const Packet& packet, uint8_t* to) const {
   std::memset(to, 0, telemetry_bytes());
   Telemetry told;
   if (!read_telemetry(packet, &told)) return 0;
@@ -259,11 +259,13 @@ uint32_t HeaderLayout::WriteTelemetry(const Packet& packet, uint8_t* to) const {
          (told.has_queue_depth ? kQueue : 0u) | kHops;
 }
 
-std::span<const uint8_t> HeaderLayout::FrameOf(const uint8_t* row) const {
+std::span<const uint8_t> HeaderLayout::frame_of(const uint8_t* row) const {
   const uint32_t bytes = row[offsetof(Fixed, frame_bytes)];
   return {row + sizeof(Fixed), std::min(bytes, frame_bytes_)};
 }
-uint32_t HeaderLayout::WireBytesOf(const uint8_t* row) const { return LoadAs<uint32_t>(row + offsetof(Fixed, bytes)); }
-LinkType HeaderLayout::LinkOf(const uint8_t* row) const { return static_cast<LinkType>(row[offsetof(Fixed, link)]); }
+uint32_t HeaderLayout::wire_bytes_of(const uint8_t* row) const {
+  return load_as<uint32_t>(row + offsetof(Fixed, bytes));
+}
+LinkType HeaderLayout::link_of(const uint8_t* row) const { return static_cast<LinkType>(row[offsetof(Fixed, link)]); }
 
 }  // namespace tapline::multilog

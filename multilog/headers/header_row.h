@@ -34,19 +34,19 @@ class HeaderLayout {
   bool tap_names() const { return tap_names_; }
 
   // Writes row_bytes() bytes.
-  void Write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
+  void write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
 
   // The frame's bytes that a row holds, and its length on the wire.
-  std::span<const uint8_t> FrameOf(const uint8_t* row) const;
-  uint32_t WireBytesOf(const uint8_t* row) const;
-  LinkType LinkOf(const uint8_t* row) const;
+  std::span<const uint8_t> frame_of(const uint8_t* row) const;
+  uint32_t wire_bytes_of(const uint8_t* row) const;
+  LinkType link_of(const uint8_t* row) const;
 
  private:
   // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
-  uint32_t WriteTelemetry(const Packet& packet, uint8_t* to) const;
+  uint32_t write_telemetry(const Packet& packet, uint8_t* to) const;
   uint32_t telemetry_bytes() const;
   // Follows the telemetry: switch, port, side.
-  uint32_t WriteTap(uint8_t tap, uint8_t* to) const;
+  uint32_t write_tap(uint8_t tap, uint8_t* to) const;
 
   // A tap's fields as they lie in a row, and their presence bits.
   struct TapFields {
@@ -54,7 +54,7 @@ class HeaderLayout {
     std::array<uint8_t, 2 * Tap::kMostNameBytes + kSideBytes> bytes = {};
     uint32_t present = 0;
   };
-  static TapFields FieldsOf(const Tap& tap, uint32_t first_bit);
+  static TapFields fields_of(const Tap& tap, uint32_t first_bit);
 
   uint32_t frame_bytes_;
   uint32_t telemetry_hops_;

@@ -10,21 +10,21 @@ constexpr uint16_t kOptionName = 2, kOptionResolution = 9;
 constexpr char kNanoseconds = 9;  // if_tsresol: 10^-9
 
 template <typename T>
-void Put(std::string* out, T value) {
+void put(std::string* out, T value) {
   out->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-void Pad(std::string* out) { out->resize((out->size() + 3) / 4 * 4); }
+void pad(std::string* out) { out->resize((out->size() + 3) / 4 * 4); }
 
 // Writes the length in front and behind (draft, section 3.1).
-void PutBlock(std::string* out, uint32_t type, const std::string& body) {
+void put_block(std::string* out, uint32_t type, const std::string& body) {
   const auto bytes = static_cast<uint32_t>(12 + body.size());
-  Put(out, type);
-  Put(out, bytes);
+  put(out, type);
+  put(out, bytes);
   *out += body;
-  Put(out, bytes);
+  put(out, bytes);
 }
 
-uint16_t DataLink(LinkType link) {
+uint16_t data_link(LinkType link) {
   switch (link) {
     case LinkType::kEthernet:
       return 1;
@@ -45,48 +45,48 @@ uint16_t DataLink(LinkType link) {
 PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string interface)
     : layout_(layout), interface_(std::move(interface)) {
   std::string body;
-  Put(&body, uint32_t{0x1a2b3c4d});
-  Put(&body, uint16_t{1});
-  Put(&body, uint16_t{0});
-  Put(&body, int64_t{-1});  // section length not specified
-  PutBlock(&bytes_, kSectionHeader, body);
+  put(&body, uint32_t{0x1a2b3c4d});
+  put(&body, uint16_t{1});
+  put(&body, uint16_t{0});
+  put(&body, int64_t{-1});  // section length not specified
+  put_block(&bytes_, kSectionHeader, body);
 }
 
-uint32_t PcapngWriter::InterfaceOf(LinkType link) {
+uint32_t PcapngWriter::interface_of(LinkType link) {
   const auto found = std::find(links_.begin(), links_.end(), link);
   const auto number = static_cast<uint32_t>(found - links_.begin());
   if (found != links_.end()) return number;
   links_.push_back(link);
   std::string body;
-  Put(&body, DataLink(link));
-  Put(&body, uint16_t{0});
-  Put(&body, layout_->frame_bytes());  // SnapLen
-  Put(&body, kOptionName);
-  Put(&body, static_cast<uint16_t>(interface_.size()));
+  put(&body, data_link(link));
+  put(&body, uint16_t{0});
+  put(&body, layout_->frame_bytes());  // SnapLen
+  put(&body, kOptionName);
+  put(&body, static_cast<uint16_t>(interface_.size()));
   body += interface_;
-  Pad(&body);
-  Put(&body, kOptionResolution);
-  Put(&body, uint16_t{1});
+  pad(&body);
+  put(&body, kOptionResolution);
+  put(&body, uint16_t{1});
   body += kNanoseconds;
-  Pad(&body);
-  Put(&body, uint32_t{0});  // end of options
-  PutBlock(&bytes_, kInterfaceDescription, body);
+  pad(&body);
+  put(&body, uint32_t{0});  // end of options
+  put_block(&bytes_, kInterfaceDescription, body);
   return number;
 }
 
-void PcapngWriter::Add(const uint8_t* row) {
-  const auto frame = layout_->FrameOf(row);
-  const uint64_t time = TimeOf(layout_->schema(), row);
-  const uint32_t interface = InterfaceOf(layout_->LinkOf(row));
+void PcapngWriter::add(const uint8_t* row) {
+  const auto frame = layout_->frame_of(row);
+  const uint64_t time = time_of(layout_->schema(), row);
+  const uint32_t interface = interface_of(layout_->link_of(row));
   std::string body;
-  Put(&body, interface);
-  Put(&body, static_cast<uint32_t>(time >> 32));
-  Put(&body, static_cast<uint32_t>(time));
-  Put(&body, static_cast<uint32_t>(frame.size()));
-  Put(&body, layout_->WireBytesOf(row));
+  put(&body, interface);
+  put(&body, static_cast<uint32_t>(time >> 32));
+  put(&body, static_cast<uint32_t>(time));
+  put(&body, static_cast<uint32_t>(frame.size()));
+  put(&body, layout_->wire_bytes_of(row));
   body.append(reinterpret_cast<const char*>(frame.data()), frame.size());
-  Pad(&body);
-  PutBlock(&bytes_, kEnhancedPacket, body);
+  pad(&body);
+  put_block(&bytes_, kEnhancedPacket, body);
 }
 
 }  // namespace tapline::multilog

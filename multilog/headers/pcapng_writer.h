@@ -16,13 +16,13 @@ class PcapngWriter {
   // `interface` names the capture point.
   PcapngWriter(const HeaderLayout* layout, std::string interface);
 
-  // Take() returns what was added since its last call.
-  void Add(const uint8_t* row);
-  std::string Take() { return std::exchange(bytes_, {}); }
+  // take() returns what was added since its last call.
+  void add(const uint8_t* row);
+  std::string take() { return std::exchange(bytes_, {}); }
   size_t pending_bytes() const { return bytes_.size(); }
 
  private:
-  uint32_t InterfaceOf(LinkType link);
+  uint32_t interface_of(LinkType link);
 
   const HeaderLayout* layout_;
   std::string interface_;

@@ -19,7 +19,7 @@ constexpr uint64_t kMagic = 0x32474e4952574f52;  // "ROWRING2"
 constexpr size_t kLine = 64;
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
-Status SystemError(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
+Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
 
 }  // namespace
 
@@ -43,13 +43,13 @@ struct alignas(8) RowRing::Batch {
 
 namespace {
 
-uint64_t BatchBytes(const RowRing::Shape& shape) {
+uint64_t batch_bytes(const RowRing::Shape& shape) {
   return (16 + uint64_t{shape.row_bytes} * shape.batch_rows + kLine - 1) / kLine * kLine;
 }
 
-Status Check(const RowRing::Shape& shape) {
+Status check(const RowRing::Shape& shape) {
   if (shape.row_bytes == 0 || shape.batch_rows == 0 || !std::has_single_bit(shape.batches) ||
-      BatchBytes(shape) * shape.batches > kMostBytes) {
+      batch_bytes(shape) * shape.batches > kMostBytes) {
     return {Code::kInvalid, "a ring of rows has rows, a power of two of batches, and at most 4 GiB"};
   }
   return {};
@@ -62,11 +62,11 @@ RowRing::RowRing(void* memory, size_t bytes, const Shape& shape)
 
 RowRing::~RowRing() { munmap(memory_, bytes_); }
 
-Result<std::unique_ptr<RowRing>> RowRing::Map(int fd, const Shape& shape) {
-  const size_t bytes = sizeof(Shared) + BatchBytes(shape) * shape.batches;
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return SystemError("a ring of rows can't be made");
+Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
+  const size_t bytes = sizeof(Shared) + batch_bytes(shape) * shape.batches;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return system_error("a ring of rows can't be made");
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  if (memory == MAP_FAILED) return SystemError("a ring of rows can't be mapped");
+  if (memory == MAP_FAILED) return system_error("a ring of rows can't be mapped");
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
   ring->shared_->row_bytes = shape.row_bytes;
   ring->shared_->batch_rows = shape.batch_rows;
@@ -75,43 +75,43 @@ Result<std::unique_ptr<RowRing>> RowRing::Map(int fd, const Shape& shape) {
   return ring;
 }
 
-Result<std::unique_ptr<RowRing>> RowRing::Make(const Shape& shape) {
-  if (Status status = Check(shape); !status.ok()) return status;
+Result<std::unique_ptr<RowRing>> RowRing::make(const Shape& shape) {
+  if (Status status = check(shape); !status.ok()) return status;
   const int fd = memfd_create("tapline-rows", MFD_CLOEXEC);
-  if (fd < 0) return SystemError("a ring of rows can't be made");
-  auto ring = Map(fd, shape);
-  close(fd);
+  if (fd < 0) return system_error("a ring of rows can't be made");
+  auto ring = map(fd, shape);
+  ::close(fd);
   if (ring.ok()) (*ring)->bell_ = std::make_unique<Doorbell>();
   return ring;
 }
 
-Result<std::unique_ptr<RowRing>> RowRing::Create(const std::string& path, const Shape& shape) {
-  if (Status status = Check(shape); !status.ok()) return status;
+Result<std::unique_ptr<RowRing>> RowRing::create(const std::string& path, const Shape& shape) {
+  if (Status status = check(shape); !status.ok()) return status;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) return Status(Code::kExists, path + " is there already");
-  if (fd < 0) return SystemError(path);
-  auto ring = Map(fd, shape);
-  close(fd);
+  if (fd < 0) return system_error(path);
+  auto ring = map(fd, shape);
+  ::close(fd);
   if (!ring.ok()) unlink(path.c_str());
   return ring;
 }
 
-Result<std::unique_ptr<RowRing>> RowRing::Attach(const std::string& path, uint32_t row_bytes) {
+Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32_t row_bytes) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return Status(Code::kNotFound, path + " is not there");
-  if (fd < 0) return SystemError(path);
+  if (fd < 0) return system_error(path);
   struct stat file = {};
   const bool known = fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(Shared));
   void* memory = MAP_FAILED;
   const auto bytes = static_cast<size_t>(file.st_size);
   if (known) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  close(fd);
+  ::close(fd);
   if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is no ring of rows");
   const auto* shared = static_cast<const Shared*>(memory);
   const Shape shape = {shared->row_bytes, shared->batch_rows, shared->batches};
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
-  if (shared->magic.load(std::memory_order_acquire) != kMagic || !Check(shape).ok() ||
-      bytes < sizeof(Shared) + BatchBytes(shape) * shape.batches) {
+  if (shared->magic.load(std::memory_order_acquire) != kMagic || !check(shape).ok() ||
+      bytes < sizeof(Shared) + batch_bytes(shape) * shape.batches) {
     return Status(Code::kInvalid, path + " is no ring of rows");
   }
   if (shape.row_bytes != row_bytes) {
@@ -122,71 +122,71 @@ Result<std::unique_ptr<RowRing>> RowRing::Attach(const std::string& path, uint32
   ring->next_ = shared->tail.load(std::memory_order_acquire);
   ring->first_ = ring->head_seen_ = shared->head.load(std::memory_order_acquire);
   // A producer that died may have counted rows that it never committed.
-  if (ring->next_ > 0) ring->shared_->committed_rows.store(ring->At(ring->next_ - 1)->end, std::memory_order_relaxed);
+  if (ring->next_ > 0) ring->shared_->committed_rows.store(ring->at(ring->next_ - 1)->end, std::memory_order_relaxed);
   return ring;
 }
 
-RowRing::Batch* RowRing::At(uint64_t number) const {
+RowRing::Batch* RowRing::at(uint64_t number) const {
   auto* batches = static_cast<uint8_t*>(memory_) + sizeof(Shared);
-  return reinterpret_cast<Batch*>(batches + (number & (shape_.batches - 1)) * BatchBytes(shape_));
+  return reinterpret_cast<Batch*>(batches + (number & (shape_.batches - 1)) * batch_bytes(shape_));
 }
 
-uint8_t* RowRing::Reserve() {
+uint8_t* RowRing::reserve() {
   if (next_ - head_seen_ >= shape_.batches) head_seen_ = shared_->head.load(std::memory_order_acquire);
-  return next_ - head_seen_ >= shape_.batches ? nullptr : At(next_)->bytes;
+  return next_ - head_seen_ >= shape_.batches ? nullptr : at(next_)->bytes;
 }
 
-void RowRing::Commit(uint32_t rows) {
+void RowRing::commit(uint32_t rows) {
   const uint64_t end = shared_->committed_rows.load(std::memory_order_relaxed) + rows;
-  At(next_)->rows = rows;
-  At(next_)->end = end;
+  at(next_)->rows = rows;
+  at(next_)->end = end;
   shared_->committed_rows.store(end, std::memory_order_relaxed);
   shared_->tail.store(++next_, std::memory_order_release);
-  Wake();
+  wake();
 }
 
-void RowRing::Close() {
+void RowRing::close() {
   shared_->closed.store(1, std::memory_order_release);
-  Wake();
+  wake();
 }
 
-void RowRing::Await(int64_t elsewhere_ns) {
+void RowRing::await(int64_t elsewhere_ns) {
   if (bell_ != nullptr) {
-    (void)bell_->WaitUntil(std::numeric_limits<int64_t>::max());
+    (void)bell_->wait_until(std::numeric_limits<int64_t>::max());
     return;
   }
   const timespec pause = {0, elsewhere_ns};
   nanosleep(&pause, nullptr);
 }
 
-void RowRing::Wake() {
-  if (bell_ != nullptr) bell_->Ring();
+void RowRing::wake() {
+  if (bell_ != nullptr) bell_->ring();
 }
 
-void RowRing::AddDropped(uint64_t rows) { shared_->dropped_rows.fetch_add(rows, std::memory_order_relaxed); }
+void RowRing::add_dropped(uint64_t rows) { shared_->dropped_rows.fetch_add(rows, std::memory_order_relaxed); }
 
-const uint8_t* RowRing::Front(uint32_t* rows) {
+const uint8_t* RowRing::front(uint32_t* rows) {
   if (shared_->tail.load(std::memory_order_acquire) == first_) return nullptr;
-  Batch* batch = At(first_);
+  Batch* batch = at(first_);
   *rows = static_cast<uint32_t>(std::min<uint64_t>(batch->rows, shape_.batch_rows));
   return batch->bytes;
 }
 
-void RowRing::Take() { shared_->taken_rows.store(At(first_)->end, std::memory_order_release); }
+void RowRing::take() { shared_->taken_rows.store(at(first_)->end, std::memory_order_release); }
 
-void RowRing::SkipTaken() {
+void RowRing::skip_taken() {
   uint32_t rows = 0;
-  while (Front(&rows) != nullptr && At(first_)->end <= taken()) Pop();
+  while (front(&rows) != nullptr && at(first_)->end <= taken()) pop();
 }
 
-void RowRing::Pop() {
+void RowRing::pop() {
   shared_->popped_rows.store(
-      shared_->popped_rows.load(std::memory_order_relaxed) + std::min<uint64_t>(At(first_)->rows, shape_.batch_rows),
+      shared_->popped_rows.load(std::memory_order_relaxed) + std::min<uint64_t>(at(first_)->rows, shape_.batch_rows),
       std::memory_order_relaxed);
   shared_->head.store(++first_, std::memory_order_release);
 }
 
-bool RowRing::Ended() const {
+bool RowRing::ended() const {
   return shared_->closed.load(std::memory_order_acquire) != 0 &&
          shared_->tail.load(std::memory_order_acquire) == first_;
 }

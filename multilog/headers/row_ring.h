@@ -1,8 +1,8 @@
 // A bounded single-producer, single-consumer queue of row batches. Both threads may belong to one process or to two:
 // the queue lies in memory that both map.
 //
-//   producer   Reserve() → rows written in place → Commit()      tail (release)
-//   consumer   Front() → Take() → Pop()                          tail (acquire), the rows, then head (release)
+//   producer   reserve() → rows written in place → commit()      tail (release)
+//   consumer   front() → take() → pop()                          tail (acquire), the rows, then head (release)
 //
 // Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are not there, and
 // a batch that was taken is not seen a second time.
@@ -31,12 +31,12 @@ class RowRing {
   };
 
   // Makes a ring in memory of this process alone.
-  static Result<std::unique_ptr<RowRing>> Make(const Shape& shape);
+  static Result<std::unique_ptr<RowRing>> make(const Shape& shape);
   // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
   // file exists.
-  static Result<std::unique_ptr<RowRing>> Create(const std::string& path, const Shape& shape);
+  static Result<std::unique_ptr<RowRing>> create(const std::string& path, const Shape& shape);
   // Returns kInvalid if the file is not a ring, or has rows of another length.
-  static Result<std::unique_ptr<RowRing>> Attach(const std::string& path, uint32_t row_bytes);
+  static Result<std::unique_ptr<RowRing>> attach(const std::string& path, uint32_t row_bytes);
   ~RowRing();
   RowRing(const RowRing&) = delete;
   RowRing& operator=(const RowRing&) = delete;
@@ -44,29 +44,29 @@ class RowRing {
   const Shape& shape() const { return shape_; }
 
   // Producer: where the next batch_rows rows go; null if the ring is full.
-  uint8_t* Reserve();
-  // Producer: commits that many rows written there. REQUIRES: Reserve() returned memory, rows <= batch_rows.
-  void Commit(uint32_t rows);
+  uint8_t* reserve();
+  // Producer: commits that many rows written there. REQUIRES: reserve() returned memory, rows <= batch_rows.
+  void commit(uint32_t rows);
   // Producer: no rows follow.
-  void Close();
+  void close();
   // Producer: counts rows that were not put in, for the consumer to report.
-  void AddDropped(uint64_t rows);
+  void add_dropped(uint64_t rows);
 
   // Consumer: the oldest batch; null if there is none.
-  const uint8_t* Front(uint32_t* rows);
-  // Consumer: counts that batch as taken, whatever becomes of it. REQUIRES: Front() returned a batch.
-  void Take();
-  void Pop();
-  // Consumer, once after Attach(): skips what its predecessor had taken and not popped.
-  void SkipTaken();
-  // Consumer: true once Close() was called and everything has been popped.
-  bool Ended() const;
+  const uint8_t* front(uint32_t* rows);
+  // Consumer: counts that batch as taken, whatever becomes of it. REQUIRES: front() returned a batch.
+  void take();
+  void pop();
+  // Consumer, once after attach(): skips what its predecessor had taken and not popped.
+  void skip_taken();
+  // Consumer: true once close() was called and everything has been popped.
+  bool ended() const;
 
-  // Consumer: sleeps until there may be a batch or Wake() is called; if the producer may be in another process, sleeps
+  // Consumer: sleeps until there may be a batch or wake() is called; if the producer may be in another process, sleeps
   // for `elsewhere_ns`.
-  void Await(int64_t elsewhere_ns);
+  void await(int64_t elsewhere_ns);
   // Wakes the consumer. Any thread of this process.
-  void Wake();
+  void wake();
 
   // Any thread: total rows committed, taken, popped, and not put in.
   uint64_t committed() const;
@@ -78,8 +78,8 @@ class RowRing {
   struct Shared;
   struct Batch;
   RowRing(void* memory, size_t bytes, const Shape& shape);
-  static Result<std::unique_ptr<RowRing>> Map(int fd, const Shape& shape);
-  Batch* At(uint64_t number) const;
+  static Result<std::unique_ptr<RowRing>> map(int fd, const Shape& shape);
+  Batch* at(uint64_t number) const;
 
   void* memory_;
   size_t bytes_;

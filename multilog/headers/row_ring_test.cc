@@ -13,8 +13,8 @@ namespace {
 
 constexpr RowRing::Shape kSmall = {.row_bytes = 8, .batch_rows = 4, .batches = 2};
 
-void PutNumber(uint8_t* at, uint64_t number) { std::memcpy(at, &number, sizeof number); }
-uint64_t NumberAt(const uint8_t* at) {
+void put_number(uint8_t* at, uint64_t number) { std::memcpy(at, &number, sizeof number); }
+uint64_t number_at(const uint8_t* at) {
   uint64_t number;
   std::memcpy(&number, at, sizeof number);
   return number;
@@ -31,58 +31,58 @@ class RingFile {
 };
 
 TEST(RowRing, GivesBackWhatWasPutInAndIsFullAtItsBound) {
-  auto ring = std::move(*RowRing::Make(kSmall));
+  auto ring = std::move(*RowRing::make(kSmall));
   for (uint64_t batch = 0; batch < 2; ++batch) {
-    uint8_t* rows = ring->Reserve();
+    uint8_t* rows = ring->reserve();
     ASSERT_NE(rows, nullptr);
-    PutNumber(rows, batch);
-    ring->Commit(1);
+    put_number(rows, batch);
+    ring->commit(1);
   }
-  EXPECT_EQ(ring->Reserve(), nullptr);
+  EXPECT_EQ(ring->reserve(), nullptr);
   uint32_t rows = 0;
-  const uint8_t* batch = ring->Front(&rows);
+  const uint8_t* batch = ring->front(&rows);
   ASSERT_NE(batch, nullptr);
   EXPECT_EQ(rows, 1u);
-  EXPECT_EQ(NumberAt(batch), 0u);
-  ring->Pop();
-  EXPECT_NE(ring->Reserve(), nullptr);
-  EXPECT_EQ(NumberAt(ring->Front(&rows)), 1u);
-  ring->Pop();
-  EXPECT_EQ(ring->Front(&rows), nullptr);
-  EXPECT_FALSE(ring->Ended());
-  ring->Close();
-  EXPECT_TRUE(ring->Ended());
+  EXPECT_EQ(number_at(batch), 0u);
+  ring->pop();
+  EXPECT_NE(ring->reserve(), nullptr);
+  EXPECT_EQ(number_at(ring->front(&rows)), 1u);
+  ring->pop();
+  EXPECT_EQ(ring->front(&rows), nullptr);
+  EXPECT_FALSE(ring->ended());
+  ring->close();
+  EXPECT_TRUE(ring->ended());
   EXPECT_EQ(ring->committed(), 2u);
   EXPECT_EQ(ring->popped(), 2u);
 }
 
 // Passes numbers from one thread to another; the consumer checks the order and every row.
-void Carry(RowRing* producer, RowRing* consumer) {
+void carry(RowRing* producer, RowRing* consumer) {
   constexpr uint64_t kRows = 200'000;
   std::thread thread([&] {
     uint64_t next = 0;
     while (next < kRows) {
-      uint8_t* rows = producer->Reserve();
+      uint8_t* rows = producer->reserve();
       if (rows == nullptr) {
         std::this_thread::yield();
         continue;
       }
       const auto count = static_cast<uint32_t>(std::min<uint64_t>(1 + next % 16, kRows - next));
-      for (uint32_t i = 0; i < count; ++i) PutNumber(rows + i * 8, next++);
-      producer->Commit(count);
+      for (uint32_t i = 0; i < count; ++i) put_number(rows + i * 8, next++);
+      producer->commit(count);
     }
-    producer->Close();
+    producer->close();
   });
   uint64_t expected = 0;
-  while (!consumer->Ended()) {
+  while (!consumer->ended()) {
     uint32_t rows = 0;
-    const uint8_t* batch = consumer->Front(&rows);
+    const uint8_t* batch = consumer->front(&rows);
     if (batch == nullptr) {
-      consumer->Await(1000);
+      consumer->await(1000);
       continue;
     }
-    for (uint32_t i = 0; i < rows; ++i) ASSERT_EQ(NumberAt(batch + i * 8), expected++);
-    consumer->Pop();
+    for (uint32_t i = 0; i < rows; ++i) ASSERT_EQ(number_at(batch + i * 8), expected++);
+    consumer->pop();
   }
   thread.join();
   EXPECT_EQ(expected, kRows);
@@ -91,52 +91,52 @@ void Carry(RowRing* producer, RowRing* consumer) {
 
 // A consumer that missed a batch, or the end, would sleep forever.
 TEST(RowRing, CarriesRowsBetweenThreads) {
-  auto ring = std::move(*RowRing::Make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
-  Carry(ring.get(), ring.get());
+  auto ring = std::move(*RowRing::make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
+  carry(ring.get(), ring.get());
 }
 
 // Two mappings of one file, as two processes have them.
 TEST(RowRing, CarriesRowsBetweenTwoMappings) {
   const RingFile file;
-  auto producer = std::move(*RowRing::Create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));
-  auto consumer = std::move(*RowRing::Attach(file.path(), 8));
-  EXPECT_EQ(RowRing::Create(file.path(), kSmall).status().code(), Code::kExists);
-  Carry(producer.get(), consumer.get());
+  auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));
+  auto consumer = std::move(*RowRing::attach(file.path(), 8));
+  EXPECT_EQ(RowRing::create(file.path(), kSmall).status().code(), Code::kExists);
+  carry(producer.get(), consumer.get());
 }
 
 // After a consumer was killed, the next one starts with the batch that it had not popped.
 TEST(RowRing, AnotherConsumerGoesOnWhereTheFirstLeftOff) {
   const RingFile file;
-  auto producer = std::move(*RowRing::Create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));
+  auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));
   for (uint64_t i = 0; i < 3; ++i) {
-    PutNumber(producer->Reserve(), i);
-    producer->Commit(1);
+    put_number(producer->reserve(), i);
+    producer->commit(1);
   }
   uint32_t rows = 0;
   {
-    auto first = std::move(*RowRing::Attach(file.path(), 8));
-    first->Front(&rows);
-    first->Pop();
-    first->Front(&rows);
+    auto first = std::move(*RowRing::attach(file.path(), 8));
+    first->front(&rows);
+    first->pop();
+    first->front(&rows);
   }
-  auto second = std::move(*RowRing::Attach(file.path(), 8));
-  EXPECT_EQ(NumberAt(second->Front(&rows)), 1u);
+  auto second = std::move(*RowRing::attach(file.path(), 8));
+  EXPECT_EQ(number_at(second->front(&rows)), 1u);
 }
 
 TEST(RowRing, RefusesWhatIsNoRing) {
   const RingFile file;
-  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kNotFound);
+  EXPECT_EQ(RowRing::attach(file.path(), 8).status().code(), Code::kNotFound);
   std::ofstream(file.path()) << "short";
-  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::attach(file.path(), 8).status().code(), Code::kInvalid);
   std::ofstream(file.path()) << std::string(4096, 'x');
-  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::attach(file.path(), 8).status().code(), Code::kInvalid);
   unlink(file.path().c_str());
-  auto ring = std::move(*RowRing::Create(file.path(), kSmall));
-  EXPECT_EQ(RowRing::Attach(file.path(), 16).status().code(), Code::kInvalid);
+  auto ring = std::move(*RowRing::create(file.path(), kSmall));
+  EXPECT_EQ(RowRing::attach(file.path(), 16).status().code(), Code::kInvalid);
   EXPECT_EQ(truncate(file.path().c_str(), 256), 0);
-  EXPECT_EQ(RowRing::Attach(file.path(), 8).status().code(), Code::kInvalid);
-  EXPECT_EQ(RowRing::Make({.row_bytes = 8, .batch_rows = 4, .batches = 3}).status().code(), Code::kInvalid);
-  EXPECT_EQ(RowRing::Make({.row_bytes = 4096, .batch_rows = 4096, .batches = 4096}).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::attach(file.path(), 8).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::make({.row_bytes = 8, .batch_rows = 4, .batches = 3}).status().code(), Code::kInvalid);
+  EXPECT_EQ(RowRing::make({.row_bytes = 4096, .batch_rows = 4096, .batches = 4096}).status().code(), Code::kInvalid);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using testing::Bytes;
 using testing::IntSpec;
 
-Bytes Ip() { return testing::ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, testing::tcp_segment({.seq = 7})); }
+Bytes ip() { return testing::ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, testing::tcp_segment({.seq = 7})); }
 
 struct Written {
   Written(Bytes frame, uint32_t hops, uint32_t frame_bytes = 64) : bytes(std::move(frame)), layout(frame_bytes, hops) {
@@ -25,12 +25,12 @@ struct Written {
                         .wire_bytes = static_cast<uint32_t>(bytes.size())};
     outcome = decode(raw, &packet);
     row.resize(layout.row_bytes());
-    if (outcome == DecodeOutcome::kOk) layout.Write(raw, packet, row.data());
+    if (outcome == DecodeOutcome::kOk) layout.write(raw, packet, row.data());
   }
-  bool Matches(std::string_view expression) const {
-    const auto compiled = Expression::Compile(expression, layout.schema());
-    EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
-    return compiled.ok() && compiled->Matches(row.data(), layout.schema());
+  bool matches(std::string_view expression) const {
+    const auto compiled = Expression::compile(expression, layout.schema());
+    EXPECT_TRUE(compiled.ok()) << compiled.status().to_string();
+    return compiled.ok() && compiled->matches(row.data(), layout.schema());
   }
 
   Bytes bytes;
@@ -45,31 +45,31 @@ const IntSpec kThreeHops = {.hops = {{.switch_id = 11, .queue_depth = 100, .late
                                      {.switch_id = 13, .queue_depth = 300, .latency_ns = 700, .time_ns = 32'000}}};
 
 TEST(TelemetryRow, FieldsOfTheWay) {
-  const Written written(testing::with_telemetry(kThreeHops, 0x0800, Ip(), {42}), 5);
+  const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   for (const char* holds :
        {"path contains 12", "path[0] == 11 && path[1] == 12 && path[2] == 13 && path[3] == 0", "hops == 3",
         "hop_ns[1] - hop_ns[0] == 30us", "queue_depth[2] == 300", "hop_latency_ns[0] == 500", "path_cut == false",
         "vlan == 42", "seq == 7", "src_ip == 10.0.0.1"})
-    EXPECT_TRUE(written.Matches(holds)) << holds;
-  EXPECT_FALSE(written.Matches("path contains 14"));
-  EXPECT_TRUE(written.Matches("path not contains 14"));
+    EXPECT_TRUE(written.matches(holds)) << holds;
+  EXPECT_FALSE(written.matches("path contains 14"));
+  EXPECT_TRUE(written.matches("path not contains 14"));
 }
 
 TEST(TelemetryRow, FramesAreKeptWithoutIt) {
-  const Written with(testing::with_telemetry(kThreeHops, 0x0800, Ip(), {42}), 5);
-  const Written without(testing::ethernet(0x0800, Ip(), {42}), 5);
-  const auto kept = with.layout.FrameOf(with.row.data()), plain = without.layout.FrameOf(without.row.data());
+  const Written with(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
+  const Written without(testing::ethernet(0x0800, ip(), {42}), 5);
+  const auto kept = with.layout.frame_of(with.row.data()), plain = without.layout.frame_of(without.row.data());
   EXPECT_EQ(std::vector<uint8_t>(kept.begin(), kept.end()), std::vector<uint8_t>(plain.begin(), plain.end()));
-  EXPECT_EQ(with.layout.WireBytesOf(with.row.data()), with.bytes.size());
-  EXPECT_FALSE(without.Matches("has(path)"));
-  EXPECT_FALSE(without.Matches("path not contains 12"));
-  EXPECT_FALSE(without.Matches("has(hops)"));
+  EXPECT_EQ(with.layout.wire_bytes_of(with.row.data()), with.bytes.size());
+  EXPECT_FALSE(without.matches("has(path)"));
+  EXPECT_FALSE(without.matches("path not contains 12"));
+  EXPECT_FALSE(without.matches("has(hops)"));
 }
 
 TEST(TelemetryRow, OverVxlanGpe) {
   Bytes inside = testing::telemetry(kThreeHops, 3);
-  const Bytes frame = testing::ethernet(0x0800, Ip());
+  const Bytes frame = testing::ethernet(0x0800, ip());
   inside.insert(inside.end(), frame.begin(), frame.end());
   Bytes gpe = {0x0c, 0, 0, 0x80, 0, 0x12, 0x34, 0};
   gpe.insert(gpe.end(), inside.begin(), inside.end());
@@ -78,48 +78,48 @@ TEST(TelemetryRow, OverVxlanGpe) {
       testing::ip_v4("192.0.2.1", "192.0.2.2", protocol::kUdp, testing::udp_datagram(50000, 4790, payload));
   const Written written(testing::ethernet(0x0800, outer), 8);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
-  EXPECT_TRUE(written.Matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
+  EXPECT_TRUE(written.matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
   // The frame is kept as it came, from the outermost header on.
   EXPECT_TRUE(std::equal(written.bytes.begin(), written.bytes.begin() + 64,
-                         written.layout.FrameOf(written.row.data()).begin()));
+                         written.layout.frame_of(written.row.data()).begin()));
 }
 
 TEST(TelemetryRow, MoreHopsThanFieldsAndHopsThatHadNoRoom) {
   IntSpec many;
   for (uint32_t i = 1; i <= 11; ++i) many.hops.push_back({.switch_id = i, .time_ns = i});
-  const Written written(testing::with_telemetry(many, 0x0800, Ip()), 4);
-  EXPECT_TRUE(written.Matches("hops == 11 && path_cut == true && path[0] == 1 && path[3] == 4"));
-  const Written all(testing::with_telemetry(many, 0x0800, Ip()), 8);
-  EXPECT_TRUE(all.Matches("hops == 11 && path_cut == true && path[7] == 8"));
+  const Written written(testing::with_telemetry(many, 0x0800, ip()), 4);
+  EXPECT_TRUE(written.matches("hops == 11 && path_cut == true && path[0] == 1 && path[3] == 4"));
+  const Written all(testing::with_telemetry(many, 0x0800, ip()), 8);
+  EXPECT_TRUE(all.matches("hops == 11 && path_cut == true && path[7] == 8"));
   IntSpec exceeded = kThreeHops;
   exceeded.flags = 0x04;
-  EXPECT_TRUE(Written(testing::with_telemetry(exceeded, 0x0800, Ip()), 4).Matches("hops == 3 && path_cut == true"));
+  EXPECT_TRUE(Written(testing::with_telemetry(exceeded, 0x0800, ip()), 4).matches("hops == 3 && path_cut == true"));
 }
 
 TEST(TelemetryRow, OnlyWhatWasAskedFor) {
   IntSpec spec = kThreeHops;
   spec.instructions = 0x8000;
-  const Written ids(testing::with_telemetry(spec, 0x0800, Ip()), 4);
-  EXPECT_TRUE(ids.Matches("path[2] == 13 && !has(hop_ns) && !has(queue_depth) && !has(hop_latency_ns)"));
+  const Written ids(testing::with_telemetry(spec, 0x0800, ip()), 4);
+  EXPECT_TRUE(ids.matches("path[2] == 13 && !has(hop_ns) && !has(queue_depth) && !has(hop_latency_ns)"));
   // Ports and unknown instructions are skipped; ingress and egress times give the latency.
   spec.instructions = 0xcc01;
-  const Written times(testing::with_telemetry(spec, 0x0800, Ip()), 4);
-  EXPECT_TRUE(times.Matches("path[1] == 12 && hop_ns[1] == 31000 && hop_latency_ns[1] == 600 && !has(queue_depth)"));
+  const Written times(testing::with_telemetry(spec, 0x0800, ip()), 4);
+  EXPECT_TRUE(times.matches("path[1] == 12 && hop_ns[1] == 31000 && hop_latency_ns[1] == 600 && !has(queue_depth)"));
   spec.hops.clear();
-  EXPECT_TRUE(Written(testing::with_telemetry(spec, 0x0800, Ip()), 4).Matches("hops == 0 && path[0] == 0"));
+  EXPECT_TRUE(Written(testing::with_telemetry(spec, 0x0800, ip()), 4).matches("hops == 0 && path[0] == 0"));
 }
 
 TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreAsBefore) {
-  const Written written(testing::with_telemetry(kThreeHops, 0x0800, Ip()), 0);
+  const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip()), 0);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
-  EXPECT_EQ(written.layout.schema().Find("path"), nullptr);
-  EXPECT_TRUE(written.Matches("seq == 7"));
+  EXPECT_EQ(written.layout.schema().find("path"), nullptr);
+  EXPECT_TRUE(written.matches("seq == 7"));
 }
 
 // Wherever the frame is cut, and whatever a byte of the header says, nothing beyond the frame is read. The address
 // sanitizer would see it, since the frame ends where its memory does.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
-  const Bytes whole = testing::with_telemetry(kThreeHops, 0x0800, Ip());
+  const Bytes whole = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
     const Written written(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(cut)), 5);
     EXPECT_EQ(written.outcome == DecodeOutcome::kOk, cut >= whole.size()) << cut;
@@ -139,10 +139,10 @@ TEST(TelemetryRow, EveryCutAndEveryByte) {
 
 TEST(TelemetryRow, ContradictionsAreNoTelemetry) {
   const auto lacks = [](size_t at, uint8_t value) {
-    Bytes changed = testing::with_telemetry(kThreeHops, 0x0800, Ip());
+    Bytes changed = testing::with_telemetry(kThreeHops, 0x0800, ip());
     changed[at] = value;
     const Written written(changed, 5);
-    return written.outcome == DecodeOutcome::kOk && written.Matches("seq == 7") && !written.Matches("has(hops)");
+    return written.outcome == DecodeOutcome::kOk && written.matches("seq == 7") && !written.matches("has(hops)");
   };
   constexpr size_t kShim = 14, kHeader = 18;
   EXPECT_TRUE(lacks(kShim, 0x30));      // INT-MX: instructions without metadata

@@ -10,13 +10,13 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
 
-size_t RoundedUp(size_t bytes) {
+size_t rounded_up(size_t bytes) {
   const size_t page = bytes >= kHugePage / 2 ? kHugePage : kPage;
   return (bytes + page - 1) / page * page;
 }
 
 // Aligns the memory to its huge pages, and touches it.
-uint8_t* MapTouched(size_t bytes) {
+uint8_t* map_touched(size_t bytes) {
   const size_t extra = bytes % kHugePage == 0 ? kHugePage : 0;
   void* mapped =
       mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -36,7 +36,7 @@ uint8_t* MapTouched(size_t bytes) {
 }  // namespace
 
 ArenaPool::ArenaPool(size_t arena_bytes, size_t max_arenas)
-    : arena_bytes_(RoundedUp(arena_bytes)), max_arenas_(max_arenas), slots_(std::make_unique<Slot[]>(max_arenas)) {}
+    : arena_bytes_(rounded_up(arena_bytes)), max_arenas_(max_arenas), slots_(std::make_unique<Slot[]>(max_arenas)) {}
 
 ArenaPool::~ArenaPool() {
   for (size_t i = 0; i < max_arenas_; ++i) {
@@ -44,12 +44,12 @@ ArenaPool::~ArenaPool() {
   }
 }
 
-bool ArenaPool::Map(Slot* slot) {
-  slot->memory = MapTouched(arena_bytes_);
+bool ArenaPool::map(Slot* slot) {
+  slot->memory = map_touched(arena_bytes_);
   return slot->memory != nullptr;
 }
 
-uint8_t* ArenaPool::TakeIn(State from) {
+uint8_t* ArenaPool::take_in(State from) {
   const size_t begin = hint_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < max_arenas_; ++i) {
     Slot& slot = slots_[(begin + i) % max_arenas_];
@@ -58,7 +58,7 @@ uint8_t* ArenaPool::TakeIn(State from) {
         !slot.state.compare_exchange_strong(expected, from == kFree ? kTaken : kMapping, std::memory_order_acquire))
       continue;
     if (from == kUnmapped) {
-      if (!Map(&slot)) {
+      if (!map(&slot)) {
         slot.state.store(kUnmapped, std::memory_order_release);
         return nullptr;
       }
@@ -71,12 +71,12 @@ uint8_t* ArenaPool::TakeIn(State from) {
   return nullptr;
 }
 
-uint8_t* ArenaPool::Take() {
-  uint8_t* arena = TakeIn(kFree);
-  return arena != nullptr ? arena : TakeIn(kUnmapped);
+uint8_t* ArenaPool::take() {
+  uint8_t* arena = take_in(kFree);
+  return arena != nullptr ? arena : take_in(kUnmapped);
 }
 
-void ArenaPool::Give(uint8_t* arena) {
+void ArenaPool::give(uint8_t* arena) {
   for (size_t i = 0; i < max_arenas_; ++i) {
     if (slots_[i].state.load(std::memory_order_acquire) != kTaken || slots_[i].memory != arena) continue;
     taken_.fetch_sub(1, std::memory_order_relaxed);
@@ -85,14 +85,14 @@ void ArenaPool::Give(uint8_t* arena) {
   }
 }
 
-size_t ArenaPool::Provision(size_t count) {
+size_t ArenaPool::provision(size_t count) {
   size_t free = 0;
   for (size_t i = 0; i < max_arenas_ && free < count; ++i)
     free += slots_[i].state.load(std::memory_order_relaxed) == kFree;
   for (size_t i = 0; i < max_arenas_ && free < count; ++i) {
     uint8_t expected = kUnmapped;
     if (!slots_[i].state.compare_exchange_strong(expected, kMapping, std::memory_order_acquire)) continue;
-    const bool mapped = Map(&slots_[i]);
+    const bool mapped = map(&slots_[i]);
     slots_[i].state.store(mapped ? kFree : kUnmapped, std::memory_order_release);
     if (!mapped) break;
     ++free;

@@ -23,10 +23,10 @@ class ArenaPool {
   ArenaPool(const ArenaPool&) = delete;
 
   // Returns null if all are taken, or the system has no more memory.
-  uint8_t* Take();
-  void Give(uint8_t* arena);
+  uint8_t* take();
+  void give(uint8_t* arena);
   // Makes sure that `count` pieces are free and touched, as far as the limit allows. Returns how many there are.
-  size_t Provision(size_t count);
+  size_t provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }
   size_t max_arenas() const { return max_arenas_; }
@@ -38,8 +38,8 @@ class ArenaPool {
     std::atomic<uint8_t> state{kUnmapped};
     uint8_t* memory = nullptr;  // written before state becomes kFree or kTaken (release), read after (acquire)
   };
-  uint8_t* TakeIn(State from);
-  bool Map(Slot* slot);
+  uint8_t* take_in(State from);
+  bool map(Slot* slot);
 
   const size_t arena_bytes_;
   const size_t max_arenas_;

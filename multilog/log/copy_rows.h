@@ -14,7 +14,7 @@ namespace tapline::multilog {
 inline constexpr size_t kStreamBytes = 2048;
 
 // REQUIRES a release store after it, which orders the streamed lines too (the fence is in here).
-inline void CopyRows(uint8_t* to, const uint8_t* from, size_t bytes) {
+inline void copy_rows(uint8_t* to, const uint8_t* from, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {
     const size_t head = (64 - reinterpret_cast<uintptr_t>(to) % 64) % 64;

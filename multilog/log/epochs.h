@@ -1,7 +1,7 @@
 // Epoch-based reclamation: frees objects once no reader can still see them.
 //
-//   reader     pin = Enter()  … reads pointers, follows them …  ~Pin
-//   remover    unlinks an object, Retire(free it), and now and then Collect()
+//   reader     pin = enter()  … reads pointers, follows them …  ~Pin
+//   remover    unlinks an object, retire(free it), and now and then collect()
 //
 // Publication order: the unlinking store precedes Retire's increment of epoch_, which precedes Collect's look at the
 // slots; Enter writes its slot, then issues a full fence, then reads pointers. So a reader that Collect did not see
@@ -42,7 +42,7 @@ class Epochs {
     std::atomic<uint64_t>* slot_ = nullptr;
   };
 
-  Pin Enter() {
+  Pin enter() {
     static std::atomic<size_t> threads{0};
     thread_local size_t hint = threads.fetch_add(7, std::memory_order_relaxed);
     while (true) {
@@ -59,13 +59,13 @@ class Epochs {
     }
   }
 
-  void Retire(std::function<void()> free) {
+  void retire(std::function<void()> free) {
     const std::lock_guard lock(mutex_);
     retired_.push_back({epoch_.fetch_add(1, std::memory_order_seq_cst), std::move(free)});
   }
 
   // Frees everything that no reader can see any more. Returns how much still waits.
-  size_t Collect() {
+  size_t collect() {
     const std::lock_guard lock(mutex_);
     uint64_t oldest = epoch_.load(std::memory_order_seq_cst);
     for (Slot& slot : slots_) {

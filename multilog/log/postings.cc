@@ -8,7 +8,7 @@ namespace tapline::multilog {
 namespace {
 
 template <typename Visit>
-auto WithKeys(const Postings& postings, Visit&& visit) {
+auto with_keys(const Postings& postings, Visit&& visit) {
   switch (postings.key_bytes) {
     case 1:
       return visit(static_cast<const uint8_t*>(postings.keys));
@@ -23,31 +23,31 @@ auto WithKeys(const Postings& postings, Visit&& visit) {
 
 }  // namespace
 
-uint64_t Postings::Key(uint32_t i) const {
-  return WithKeys(*this, [&](const auto* all) { return static_cast<uint64_t>(all[i]); });
+uint64_t Postings::key(uint32_t i) const {
+  return with_keys(*this, [&](const auto* all) { return static_cast<uint64_t>(all[i]); });
 }
-uint32_t Postings::LowerBound(uint64_t key) const {
+uint32_t Postings::lower_bound(uint64_t key) const {
   if (key <= min_key) return 0;
   if (key > max_key) return distinct;
   if (dense()) return static_cast<uint32_t>(key - min_key);
-  return WithKeys(
+  return with_keys(
       *this, [&](const auto* all) { return static_cast<uint32_t>(std::lower_bound(all, all + distinct, key) - all); });
 }
-uint32_t Postings::UpperBound(uint64_t key) const {
+uint32_t Postings::upper_bound(uint64_t key) const {
   if (key < min_key) return 0;
   if (key >= max_key) return distinct;
   if (dense()) return static_cast<uint32_t>(key - min_key + 1);
-  return WithKeys(
+  return with_keys(
       *this, [&](const auto* all) { return static_cast<uint32_t>(std::upper_bound(all, all + distinct, key) - all); });
 }
-uint32_t Postings::Count(const KeyRanges& ranges) const {
+uint32_t Postings::count(const KeyRanges& ranges) const {
   uint32_t count = 0;
-  for (const KeyRange& range : ranges) count += starts[UpperBound(range.high)] - starts[LowerBound(range.low)];
+  for (const KeyRange& range : ranges) count += starts[upper_bound(range.high)] - starts[lower_bound(range.low)];
   return count;
 }
 
 template <typename Key>
-bool PostingsBuilder::Counted(const Key* keys, uint32_t count, Key min, Key max, Postings* out,
+bool PostingsBuilder::counted(const Key* keys, uint32_t count, Key min, Key max, Postings* out,
                               const Allocate& allocate) {
   const uint32_t values = static_cast<uint32_t>(max - min) + 1;
   counts_.assign(values, 0);
@@ -78,7 +78,7 @@ bool PostingsBuilder::Counted(const Key* keys, uint32_t count, Key min, Key max,
 }
 
 template <typename Key>
-bool PostingsBuilder::Radixed(const Key* keys, uint32_t count, const std::vector<bool>* present, Key min, Key max,
+bool PostingsBuilder::radixed(const Key* keys, uint32_t count, const std::vector<bool>* present, Key min, Key max,
                               Postings* out, const Allocate& allocate) {
   constexpr uint32_t kBits = 11;
   entries_.clear();
@@ -120,8 +120,8 @@ bool PostingsBuilder::Radixed(const Key* keys, uint32_t count, const std::vector
 }
 
 template <typename Key>
-Postings* PostingsBuilder::BuildTyped(const Key* keys, uint32_t count, const std::vector<bool>* present,
-                                      const Allocate& allocate) {
+Postings* PostingsBuilder::build_typed(const Key* keys, uint32_t count, const std::vector<bool>* present,
+                                       const Allocate& allocate) {
   void* place = allocate(sizeof(Postings));
   if (place == nullptr || count == 0) return nullptr;
   auto* postings = new (place) Postings;
@@ -141,22 +141,22 @@ Postings* PostingsBuilder::BuildTyped(const Key* keys, uint32_t count, const std
     return postings;
   }
   const bool narrow = static_cast<uint64_t>(max - min) < 65536;
-  const bool built = narrow && present == nullptr ? Counted(keys, count, min, max, postings, allocate)
-                                                  : Radixed(keys, count, present, min, max, postings, allocate);
+  const bool built = narrow && present == nullptr ? counted(keys, count, min, max, postings, allocate)
+                                                  : radixed(keys, count, present, min, max, postings, allocate);
   return built ? postings : nullptr;
 }
 
-Postings* PostingsBuilder::Build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
+Postings* PostingsBuilder::build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                                  const Allocate& allocate) {
   switch (key_bytes) {
     case 1:
-      return BuildTyped(static_cast<const uint8_t*>(keys), count, present, allocate);
+      return build_typed(static_cast<const uint8_t*>(keys), count, present, allocate);
     case 2:
-      return BuildTyped(static_cast<const uint16_t*>(keys), count, present, allocate);
+      return build_typed(static_cast<const uint16_t*>(keys), count, present, allocate);
     case 4:
-      return BuildTyped(static_cast<const uint32_t*>(keys), count, present, allocate);
+      return build_typed(static_cast<const uint32_t*>(keys), count, present, allocate);
     default:
-      return BuildTyped(static_cast<const uint64_t*>(keys), count, present, allocate);
+      return build_typed(static_cast<const uint64_t*>(keys), count, present, allocate);
   }
 }
 

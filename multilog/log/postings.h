@@ -30,15 +30,15 @@ struct Postings {
   const uint16_t* offsets = nullptr;
   uint64_t min_key = 0, max_key = 0;
 
-  uint64_t Key(uint32_t i) const;
+  uint64_t key(uint32_t i) const;
   // True if all keys from the least to the greatest are present, so that no search is needed. (min_key and max_key may
   // extend beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
   // The first distinct key that is not below, or is above, `key`. REQUIRES !sorted.
-  uint32_t LowerBound(uint64_t key) const;
-  uint32_t UpperBound(uint64_t key) const;
+  uint32_t lower_bound(uint64_t key) const;
+  uint32_t upper_bound(uint64_t key) const;
   // The number of rows with keys in the ranges. REQUIRES !sorted.
-  uint32_t Count(const KeyRanges& ranges) const;
+  uint32_t count(const KeyRanges& ranges) const;
 };
 
 // Reusable memory for one builder.
@@ -47,16 +47,16 @@ class PostingsBuilder {
   using Allocate = std::function<void*(size_t bytes)>;
   // `keys` are those of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field. Returns
   // null if `allocate` gives no memory.
-  Postings* Build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
+  Postings* build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                   const Allocate& allocate);
 
  private:
   template <typename Key>
-  Postings* BuildTyped(const Key* keys, uint32_t count, const std::vector<bool>* present, const Allocate& allocate);
+  Postings* build_typed(const Key* keys, uint32_t count, const std::vector<bool>* present, const Allocate& allocate);
   template <typename Key>
-  bool Counted(const Key* keys, uint32_t count, Key min, Key max, Postings* out, const Allocate& allocate);
+  bool counted(const Key* keys, uint32_t count, Key min, Key max, Postings* out, const Allocate& allocate);
   template <typename Key>
-  bool Radixed(const Key* keys, uint32_t count, const std::vector<bool>* present, Key min, Key max, Postings* out,
+  bool radixed(const Key* keys, uint32_t count, const std::vector<bool>* present, Key min, Key max, Postings* out,
                const Allocate& allocate);
 
   struct Entry {

@@ -22,7 +22,7 @@ Segment::~Segment() {
   if (heap_account_ != nullptr) heap_account_->fetch_sub(heap_bytes_, std::memory_order_relaxed);
 }
 
-void* Segment::Allocate(size_t bytes) {
+void* Segment::allocate(size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   if (arena_ != nullptr && bytes < arena_bytes_ && used_.load(std::memory_order_relaxed) + bytes <= arena_bytes_) {
     const size_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
@@ -37,22 +37,22 @@ void* Segment::Allocate(size_t bytes) {
   return heap_.back().get();
 }
 
-void Segment::WidenZones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest) {
+void Segment::widen_zones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest) {
   for (uint32_t zone = offset / kChunkRows; zone <= (offset + count - 1) / kChunkRows; ++zone) {
-    if (least < ZoneLow(zone)) zones_[zone].low.store(least, std::memory_order_relaxed);
-    if (greatest > ZoneHigh(zone)) zones_[zone].high.store(greatest, std::memory_order_relaxed);
+    if (least < zone_low(zone)) zones_[zone].low.store(least, std::memory_order_relaxed);
+    if (greatest > zone_high(zone)) zones_[zone].high.store(greatest, std::memory_order_relaxed);
   }
   if (least < least_time()) least_.store(least, std::memory_order_relaxed);
   if (greatest > greatest_time()) greatest_.store(greatest, std::memory_order_relaxed);
 }
 
-void Segment::PrefetchTables(uint64_t filter, std::span<const uint64_t> indexes) const {
+void Segment::prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const {
   __builtin_prefetch(&filters_[filter % kMaxFilters]);
   for (const uint64_t index : indexes) __builtin_prefetch(&indexes_[index % kMaxIndexes]);
   __builtin_prefetch(&zones_[0]);
 }
 
-void Segment::PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexes) const {
+void Segment::prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const {
   __builtin_prefetch(filters_[filter % kMaxFilters].load(std::memory_order_acquire));
   for (const uint64_t index : indexes) {
     const Postings* postings = indexes_[index % kMaxIndexes].load(std::memory_order_acquire);
@@ -61,15 +61,15 @@ void Segment::PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexe
   }
 }
 
-void Segment::PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) const {
+void Segment::prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const {
   constexpr uint32_t kLines = 16;
-  if (const FilterPostings* postings = PostingsOf(filter)) {
+  if (const FilterPostings* postings = postings_of(filter)) {
     const auto* offsets = reinterpret_cast<const uint8_t*>(postings->offsets.load(std::memory_order_acquire));
     for (uint32_t at = 0; at < postings->count.load(std::memory_order_relaxed) * 2 && at < kLines * 64; at += 64)
       __builtin_prefetch(offsets + at);
   }
   for (const uint64_t index : indexes) {
-    const Postings* postings = IndexOf(index);
+    const Postings* postings = index_of(index);
     if (postings == nullptr || postings->sorted) continue;
     const uint32_t key_bytes = postings->dense() ? 0 : postings->distinct * postings->key_bytes;
     const uint32_t start_bytes = postings->distinct * 4;
@@ -80,16 +80,16 @@ void Segment::PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) c
   }
 }
 
-const FilterPostings* Segment::PostingsOf(uint64_t filter) const {
+const FilterPostings* Segment::postings_of(uint64_t filter) const {
   const FilterPostings* postings = filters_[filter % kMaxFilters].load(std::memory_order_acquire);
   return postings != nullptr && postings->filter == filter ? postings : nullptr;
 }
 
-FilterPostings* Segment::OpenPostings(uint64_t filter, uint32_t at) {
+FilterPostings* Segment::open_postings(uint64_t filter, uint32_t at) {
   std::atomic<FilterPostings*>& slot = filters_[filter % kMaxFilters];
   FilterPostings* present = slot.load(std::memory_order_relaxed);
   if (present != nullptr && present->filter == filter) return present;
-  void* place = Allocate(sizeof(FilterPostings));
+  void* place = allocate(sizeof(FilterPostings));
   if (place == nullptr) return nullptr;
   auto* postings = new (place) FilterPostings;
   postings->filter = filter;
@@ -98,11 +98,11 @@ FilterPostings* Segment::OpenPostings(uint64_t filter, uint32_t at) {
   return postings;
 }
 
-bool Segment::AppendPostings(FilterPostings* postings, const uint32_t* offsets, uint32_t count) {
+bool Segment::append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count) {
   const uint32_t present = postings->count.load(std::memory_order_relaxed);
   if (present + count > postings->capacity) {
     const uint32_t capacity = std::min(capacity_, std::max<uint32_t>({16, 2 * postings->capacity, present + count}));
-    auto* larger = static_cast<uint16_t*>(Allocate(capacity * sizeof(uint16_t)));
+    auto* larger = static_cast<uint16_t*>(allocate(capacity * sizeof(uint16_t)));
     if (larger == nullptr) return false;
     std::copy_n(postings->writable, present, larger);
     postings->writable = larger;

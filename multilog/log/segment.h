@@ -57,11 +57,11 @@ class Segment {
   const uint8_t* row(uint32_t offset) const { return arena_ + size_t{offset} * row_bytes_; }
 
   // Allocates memory for derived data, which lives as long as the segment. Returns null if there is none.
-  void* Allocate(size_t bytes);
+  void* allocate(size_t bytes);
 
-  void WidenZones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest);
-  uint64_t ZoneLow(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
-  uint64_t ZoneHigh(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
+  void widen_zones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest);
+  uint64_t zone_low(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
+  uint64_t zone_high(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
   uint32_t zones() const { return (capacity_ + kChunkRows - 1) / kChunkRows; }
   // Over all rows so far.
   uint64_t least_time() const { return least_.load(std::memory_order_relaxed); }
@@ -70,23 +70,23 @@ class Segment {
   // Prefetches, step by step, the data that a query will read: a query over many segments calls these for segments
   // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES for each step that the one
   // before was called long enough ago.
-  void PrefetchTables(uint64_t filter, std::span<const uint64_t> indexes) const;
-  void PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexes) const;
-  void PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) const;
+  void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
+  void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
+  void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
   // Returns null if the filter never examined this segment.
-  const FilterPostings* PostingsOf(uint64_t filter) const;
+  const FilterPostings* postings_of(uint64_t filter) const;
   // Writer: the same, created if necessary, from offset `at` on. Returns null if there is no memory.
-  FilterPostings* OpenPostings(uint64_t filter, uint32_t at);
+  FilterPostings* open_postings(uint64_t filter, uint32_t at);
   // Writer. Returns false if there is no memory: the postings then stay as they were and must be abandoned.
-  bool AppendPostings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
+  bool append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 
   // Returns null until the index `id` is built here.
-  const Postings* IndexOf(uint64_t id) const {
+  const Postings* index_of(uint64_t id) const {
     const Postings* postings = indexes_[id % kMaxIndexes].load(std::memory_order_acquire);
     return postings != nullptr && postings->index == id ? postings : nullptr;
   }
-  void SetIndex(const Postings* postings) {
+  void set_index(const Postings* postings) {
     indexes_[postings->index % kMaxIndexes].store(postings, std::memory_order_release);
   }
 
@@ -98,7 +98,7 @@ class Segment {
     virtual ~RowSource() = default;
     // The rows of the zones that `wanted` has bits for, at their positions in a buffer that lives as long as the
     // pointer. Null if they can't be read.
-    virtual std::shared_ptr<const uint8_t> Rows(uint64_t wanted) = 0;
+    virtual std::shared_ptr<const uint8_t> rows(uint64_t wanted) = 0;
   };
   std::unique_ptr<RowSource> source;
 

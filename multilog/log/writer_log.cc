@@ -20,25 +20,25 @@ WriterLog::~WriterLog() {
     Directory* block = directory.load(std::memory_order_relaxed);
     if (block == nullptr) continue;
     for (auto& segment : *block) {
-      if (Segment* present = segment.load(std::memory_order_relaxed)) FreeSegment(present);
+      if (Segment* present = segment.load(std::memory_order_relaxed)) free_segment(present);
     }
     delete block;
   }
 }
 
-void WriterLog::FreeSegment(Segment* segment) {
+void WriterLog::free_segment(Segment* segment) {
   uint8_t* arena = segment->arena();
   delete segment;
-  if (arena != nullptr) shared_.arenas->Give(arena);
+  if (arena != nullptr) shared_.arenas->give(arena);
 }
 
-std::atomic<Segment*>* WriterLog::Place(uint64_t number) const {
+std::atomic<Segment*>* WriterLog::place_of(uint64_t number) const {
   Directory* block = directories_[number / kDirectoryBlock % directories_.size()].load(std::memory_order_acquire);
   return block == nullptr ? nullptr : &(*block)[number % kDirectoryBlock];
 }
 
-Segment* WriterLog::SegmentAt(uint64_t position) const {
-  const std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+Segment* WriterLog::segment_at(uint64_t position) const {
+  const std::atomic<Segment*>* place = place_of(position / shared_.segment_rows);
   Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_acquire);
   // The directory is a ring: the slot may belong to a much later segment.
   return segment != nullptr && position >= segment->first() && position < segment->first() + segment->capacity()
@@ -46,51 +46,51 @@ Segment* WriterLog::SegmentAt(uint64_t position) const {
              : nullptr;
 }
 
-const Segment* WriterLog::PeekAt(uint64_t position) const {
-  const std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+const Segment* WriterLog::peek_at(uint64_t position) const {
+  const std::atomic<Segment*>* place = place_of(position / shared_.segment_rows);
   return place == nullptr ? nullptr : place->load(std::memory_order_acquire);
 }
 
-void WriterLog::Put(uint64_t number, Segment* segment) {
+void WriterLog::put(uint64_t number, Segment* segment) {
   std::atomic<Directory*>& block = directories_[number / kDirectoryBlock % directories_.size()];
   if (block.load(std::memory_order_relaxed) == nullptr) block.store(new Directory{}, std::memory_order_release);
-  Place(number)->store(segment, std::memory_order_release);
+  place_of(number)->store(segment, std::memory_order_release);
 }
 
-void WriterLog::RemoveBefore(uint64_t position) {
+void WriterLog::remove_before(uint64_t position) {
   const uint64_t from = first();
   first_.store(position, std::memory_order_seq_cst);
   for (uint64_t at = from; at < position; at = (at / shared_.segment_rows + 1) * shared_.segment_rows) {
-    std::atomic<Segment*>* place = Place(at / shared_.segment_rows);
+    std::atomic<Segment*>* place = place_of(at / shared_.segment_rows);
     Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
     if (segment == nullptr) continue;
     // Earlier readers can still find it: it leaves the directory only when they are gone.
-    shared_.epochs->Retire([this, place, segment] {
+    shared_.epochs->retire([this, place, segment] {
       Segment* expected = segment;
       place->compare_exchange_strong(expected, nullptr, std::memory_order_release);
-      FreeSegment(segment);
+      free_segment(segment);
     });
   }
 }
 
-void WriterLog::Replace(uint64_t position, std::unique_ptr<Segment> replacement) {
-  std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+void WriterLog::replace(uint64_t position, std::unique_ptr<Segment> replacement) {
+  std::atomic<Segment*>* place = place_of(position / shared_.segment_rows);
   Segment* old = place->exchange(replacement.release(), std::memory_order_seq_cst);
-  if (old != nullptr) shared_.epochs->Retire([this, old] { FreeSegment(old); });
+  if (old != nullptr) shared_.epochs->retire([this, old] { free_segment(old); });
 }
 
-void WriterLog::Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows) {
+void WriterLog::load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows) {
   if (segment) {
     newest_time_.store(std::max(newest_time(), segment->greatest_time()), std::memory_order_relaxed);
-    Put(first / shared_.segment_rows, segment.release());
+    put(first / shared_.segment_rows, segment.release());
   }
   next_ = first + rows;
   tail_.store(next_, std::memory_order_release);
 }
 
-bool WriterLog::OpenSegment() {
-  uint8_t* arena = shared_.arenas->Take();
-  shared_.storage->Ring();
+bool WriterLog::open_segment() {
+  uint8_t* arena = shared_.arenas->take();
+  shared_.storage->ring();
   if (arena == nullptr) return false;
   // A writer that resumes in the middle of a segment's range (after recovery) begins at its position in it.
   const uint64_t first = next_ / shared_.segment_rows * shared_.segment_rows;
@@ -100,15 +100,15 @@ bool WriterLog::OpenSegment() {
   offset_ = static_cast<uint32_t>(next_ - first);
   opened_ = 0;
   for (KeyBuffer& keys : keys_) keys.count = 0;
-  Put(first / shared_.segment_rows, segment);
+  put(first / shared_.segment_rows, segment);
   return true;
 }
 
-AppendResult WriterLog::Append(const uint8_t* rows, uint64_t count) {
-  const Epochs::Pin pin = shared_.epochs->Enter();
+AppendResult WriterLog::append(const uint8_t* rows, uint64_t count) {
+  const Epochs::Pin pin = shared_.epochs->enter();
   AppendResult result;
   while (result.accepted < count) {
-    if (segment_ == nullptr && !OpenSegment()) {
+    if (segment_ == nullptr && !open_segment()) {
       result.dropped = count - result.accepted;
       dropped_.fetch_add(result.dropped, std::memory_order_relaxed);
       return result;
@@ -116,38 +116,38 @@ AppendResult WriterLog::Append(const uint8_t* rows, uint64_t count) {
     const auto piece = static_cast<uint32_t>(
         std::min<uint64_t>({count - result.accepted, kChunkRows, shared_.segment_rows - offset_}));
     const Pipeline& pipeline = *shared_.pipeline->load(std::memory_order_acquire);
-    AppendPiece(pipeline, rows + result.accepted * shared_.schema->row_bytes(), piece);
+    append_piece(pipeline, rows + result.accepted * shared_.schema->row_bytes(), piece);
     result.accepted += piece;
-    SealStep();
-    if (offset_ == shared_.segment_rows) BeginSeal(pipeline);
+    seal_step();
+    if (offset_ == shared_.segment_rows) begin_seal(pipeline);
   }
   return result;
 }
 
-void WriterLog::AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count) {
+void WriterLog::append_piece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count) {
   const uint32_t row_bytes = shared_.schema->row_bytes();
-  CopyRows(segment_->rows() + size_t{offset_} * row_bytes, rows, size_t{count} * row_bytes);
-  scratch_.Begin(pipeline.program, rows, row_bytes, count);
-  const auto* times = static_cast<const uint64_t*>(pipeline.program.Keys(pipeline.time_column, &scratch_));
+  copy_rows(segment_->rows() + size_t{offset_} * row_bytes, rows, size_t{count} * row_bytes);
+  scratch_.begin(pipeline.program, rows, row_bytes, count);
+  const auto* times = static_cast<const uint64_t*>(pipeline.program.keys_of(pipeline.time_column, &scratch_));
   uint64_t least = times[0], greatest = times[0];
   for (uint32_t i = 1; i < count; ++i) {
     least = std::min(least, times[i]);
     greatest = std::max(greatest, times[i]);
   }
-  segment_->WidenZones(offset_, count, least, greatest);
-  if (!pipeline.indexes.empty()) KeepKeys(pipeline, count);
-  if (opened_ != pipeline.serial) OpenStages(pipeline);
+  segment_->widen_zones(offset_, count, least, greatest);
+  if (!pipeline.indexes.empty()) keep_keys(pipeline, count);
+  if (opened_ != pipeline.serial) open_stages(pipeline);
   if (count <= kFewRows && !pipeline.has_dependent)
-    RunFiltersByRow(pipeline, next_ + count);
+    run_filters_by_row(pipeline, next_ + count);
   else
-    RunFilters(pipeline, next_ + count, least, greatest);
+    run_filters(pipeline, next_ + count, least, greatest);
   offset_ += count;
   next_ += count;
   if (greatest > newest_time_.load(std::memory_order_relaxed)) newest_time_.store(greatest, std::memory_order_release);
   tail_.store(next_, std::memory_order_release);
 }
 
-void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
+void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
   keys_.resize(pipeline.indexes.size());
   for (size_t i = 0; i < keys_.size(); ++i) {
     const Pipeline::IndexStage& stage = pipeline.indexes[i];
@@ -160,31 +160,31 @@ void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
-    std::memcpy(buffer.keys.data() + offset_ * key_bytes, pipeline.program.Keys(stage.column, &scratch_),
+    std::memcpy(buffer.keys.data() + offset_ * key_bytes, pipeline.program.keys_of(stage.column, &scratch_),
                 count * key_bytes);
     buffer.count += count;
   }
 }
 
 // Runs once per segment and pipeline: from here on each filter and aggregate covers all rows of this writer.
-void WriterLog::OpenStages(const Pipeline& pipeline) {
+void WriterLog::open_stages(const Pipeline& pipeline) {
   auto begin = [this](std::atomic<uint64_t>& covered_from) {
     if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
   };
   for (const Pipeline::Stage& stage : pipeline.stages) {
     begin(stage.filter->covered_from[number_]);
     // If there is no memory for postings, readers scan.
-    if (!stage.filter->everything) (void)segment_->OpenPostings(stage.filter->id, offset_);
+    if (!stage.filter->everything) (void)segment_->open_postings(stage.filter->id, offset_);
     for (const auto& aggregate : stage.aggregates)
       begin(aggregate->per_writer[number_].load(std::memory_order_acquire)->covered_from);
   }
   opened_ = pipeline.serial;
 }
 
-void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
-  if (pipeline.has_dependent) RunDependent(pipeline);
-  const bool by_key = pipeline.sets.Pays(scratch_.count());
-  if (by_key) FindSets(pipeline);
+void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
+  if (pipeline.has_dependent) run_dependent(pipeline);
+  const bool by_key = pipeline.sets.pays(scratch_.count());
+  if (by_key) find_sets(pipeline);
   const uint8_t* rows[kChunkRows];
   ChunkBits selected;
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
@@ -195,134 +195,134 @@ void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t 
     } else if (stage.dependent) {
       selected = dependent_bits_[i];
     } else {
-      pipeline.program.Select(stage.number, &scratch_, &selected);
+      pipeline.program.select(stage.number, &scratch_, &selected);
     }
-    if (!AnyBit(selected)) continue;
-    if (!stage.filter->everything) KeepPostings(stage, selected);
+    if (!any_bit(selected)) continue;
+    if (!stage.filter->everything) keep_postings(stage, selected);
     if (stage.aggregates.empty()) continue;
     uint32_t count = 0;
-    ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
+    for_each_bit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
     for (const auto& aggregate : stage.aggregates) {
       Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
-      mine.buckets->Fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
+      mine.buckets->fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
     }
   }
 }
 
 // True if this search encounters the stage for the first time.
-bool WriterLog::IsNew(uint32_t stage) {
+bool WriterLog::is_new(uint32_t stage) {
   if (found_in_[stage] == search_) return false;
   found_in_[stage] = search_;
   return true;
 }
 
-void WriterLog::FindSets(const Pipeline& pipeline) {
+void WriterLog::find_sets(const Pipeline& pipeline) {
   set_bits_.resize(pipeline.stages.size());
   found_in_.resize(pipeline.stages.size());
   ++search_;
-  pipeline.sets.ForEachCandidateIn(scratch_.row(0), shared_.schema->row_bytes(), scratch_.count(),
-                                   [this](uint32_t row, uint32_t stage) {
-                                     if (IsNew(stage)) set_bits_[stage].fill(0);
-                                     set_bits_[stage][row / 64] |= uint64_t{1} << row % 64;
-                                   });
+  pipeline.sets.for_each_candidate_in(scratch_.row(0), shared_.schema->row_bytes(), scratch_.count(),
+                                      [this](uint32_t row, uint32_t stage) {
+                                        if (is_new(stage)) set_bits_[stage].fill(0);
+                                        set_bits_[stage][row / 64] |= uint64_t{1} << row % 64;
+                                      });
 }
 
-void WriterLog::RunFiltersByRow(const Pipeline& pipeline, uint64_t version) {
+void WriterLog::run_filters_by_row(const Pipeline& pipeline, uint64_t version) {
   const Schema& schema = *shared_.schema;
   found_in_.resize(pipeline.stages.size());
   for (uint32_t i = 0; i < scratch_.count(); ++i) {
     const uint8_t* row = scratch_.row(i);
     ++search_;
-    pipeline.dispatch.ForEachCandidate(row, [&](uint32_t number) {
-      if (!IsNew(number)) return;
+    pipeline.dispatch.for_each_candidate(row, [&](uint32_t number) {
+      if (!is_new(number)) return;
       const Pipeline::Stage& stage = pipeline.stages[number];
       if (!stage.filter->everything) {
-        if (!stage.filter->expression.Matches(row, schema)) return;
+        if (!stage.filter->expression.matches(row, schema)) return;
         const uint32_t offset = offset_ + i;
-        KeepOffsets(stage, &offset, 1);
+        keep_offsets(stage, &offset, 1);
       }
       for (const auto& aggregate : stage.aggregates) {
         Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
-        const uint64_t time = TimeOf(schema, row);
-        mine.buckets->Fold({&row, 1}, time, time, schema.time().offset, version);
+        const uint64_t time = time_of(schema, row);
+        mine.buckets->fold({&row, 1}, time, time, schema.time().offset, version);
       }
     });
   }
 }
 
-void WriterLog::KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected) {
+void WriterLog::keep_postings(const Pipeline::Stage& stage, const ChunkBits& selected) {
   uint32_t offsets[kChunkRows];
   uint32_t count = 0;
-  ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
-  KeepOffsets(stage, offsets, count);
+  for_each_bit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
+  keep_offsets(stage, offsets, count);
 }
 
-void WriterLog::KeepOffsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
-  FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
-  if (postings == nullptr || segment_->AppendPostings(postings, offsets, count)) return;
+void WriterLog::keep_offsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
+  FilterPostings* postings = segment_->open_postings(stage.filter->id, offset_);
+  if (postings == nullptr || segment_->append_postings(postings, offsets, count)) return;
   // The postings are no longer complete: they are abandoned, and readers scan this segment.
   stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
   postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }
 
 // Processes row by row: filters see the aggregates as they were before the row, then the aggregates take it.
-void WriterLog::RunDependent(const Pipeline& pipeline) {
+void WriterLog::run_dependent(const Pipeline& pipeline) {
   dependent_bits_.resize(pipeline.stages.size());
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
     const Pipeline::Stage& stage = pipeline.stages[i];
-    if (stage.dependent || !stage.live.empty()) pipeline.program.Select(stage.number, &scratch_, &dependent_bits_[i]);
+    if (stage.dependent || !stage.live.empty()) pipeline.program.select(stage.number, &scratch_, &dependent_bits_[i]);
   }
   const uint8_t* bytes = nullptr;
-  const Expression::Values values = [&](const AggregateRef& reference) { return ValueOf(pipeline, reference, bytes); };
+  const Expression::Values values = [&](const AggregateRef& reference) { return value_of(pipeline, reference, bytes); };
   for (uint32_t row = 0; row < scratch_.count(); ++row) {
     const uint64_t bit = uint64_t{1} << row % 64;
     bytes = scratch_.row(row);
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
       const Pipeline::Stage& stage = pipeline.stages[i];
       if (stage.dependent && (dependent_bits_[i][row / 64] & bit) &&
-          !stage.filter->expression.Matches(bytes, *shared_.schema, values))
+          !stage.filter->expression.matches(bytes, *shared_.schema, values))
         dependent_bits_[i][row / 64] &= ~bit;
     }
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
       const Pipeline::Stage& stage = pipeline.stages[i];
       if (stage.live.empty() || !(dependent_bits_[i][row / 64] & bit)) continue;
-      for (const auto& aggregate : stage.live) FoldRunning(*aggregate, bytes);
+      for (const auto& aggregate : stage.live) fold_running(*aggregate, bytes);
     }
   }
 }
 
 // The state over all time, initialised from the buckets when a filter first needs it.
-static std::vector<uint64_t>& RunningOf(const Aggregate& aggregate, Aggregate::PerWriter* mine) {
+static std::vector<uint64_t>& running_of(const Aggregate& aggregate, Aggregate::PerWriter* mine) {
   if (!mine->has_running) {
     mine->running.assign(aggregate.function->words(), 0);
     Buckets::Copy copy;
     for (uint32_t slot = 0; slot <= mine->buckets->slots(); ++slot) {
-      if (mine->buckets->Read(slot, &copy) && copy.used)
-        aggregate.function->Merge(Cells(mine->running.data()), Cells(copy.state.data()));
+      if (mine->buckets->read(slot, &copy) && copy.used)
+        aggregate.function->merge(Cells(mine->running.data()), Cells(copy.state.data()));
     }
     mine->has_running = true;
   }
   return mine->running;
 }
 
-Number WriterLog::ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row) {
+Number WriterLog::value_of(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row) {
   const Aggregate* aggregate =
       reference.aggregate < pipeline.references.size() ? pipeline.references[reference.aggregate].get() : nullptr;
   if (aggregate == nullptr) return {};
   Aggregate::PerWriter* mine = aggregate->per_writer[number_].load(std::memory_order_acquire);
-  const Cells state(RunningOf(*aggregate, mine).data());
+  const Cells state(running_of(*aggregate, mine).data());
   const std::vector<Number> outputs =
-      aggregate->grouped != nullptr ? aggregate->grouped->OutputsFor(state, row) : aggregate->function->Outputs(state);
+      aggregate->grouped != nullptr ? aggregate->grouped->outputs_for(state, row) : aggregate->function->outputs(state);
   return reference.output < outputs.size() ? outputs[reference.output] : Number();
 }
 
-void WriterLog::FoldRunning(const Aggregate& aggregate, const uint8_t* row) {
+void WriterLog::fold_running(const Aggregate& aggregate, const uint8_t* row) {
   Aggregate::PerWriter* mine = aggregate.per_writer[number_].load(std::memory_order_acquire);
-  aggregate.function->Add(Cells(RunningOf(aggregate, mine).data()), RowPointers(&row, 1));
+  aggregate.function->add(Cells(running_of(aggregate, mine).data()), RowPointers(&row, 1));
 }
 
-void WriterLog::BeginSeal(const Pipeline& pipeline) {
-  FinishSeal();
+void WriterLog::begin_seal(const Pipeline& pipeline) {
+  finish_seal();
   seal_.segment = segment_;
   seal_.next = 0;
   seal_.indexes.clear();
@@ -331,11 +331,11 @@ void WriterLog::BeginSeal(const Pipeline& pipeline) {
   keys_.swap(spare_keys_);
   for (KeyBuffer& buffer : keys_) buffer.count = 0;
   segment_ = nullptr;
-  if (seal_.indexes.empty()) SealStep();
+  if (seal_.indexes.empty()) seal_step();
 }
 
 // Builds one index at a time, so that no append waits for all of them.
-void WriterLog::SealStep() {
+void WriterLog::seal_step() {
   if (seal_.segment == nullptr) return;
   if (seal_.next < seal_.indexes.size()) {
     const Index& index = seal_.indexes[seal_.next++];
@@ -343,7 +343,7 @@ void WriterLog::SealStep() {
     for (const KeyBuffer& buffer : seal_.keys) {
       if (buffer.index == index.id && buffer.count == shared_.segment_rows) keys = &buffer;
     }
-    BuildIndex(index, keys, seal_.segment);
+    build_index(index, keys, seal_.segment);
   }
   if (seal_.next < seal_.indexes.size()) return;
   seal_.segment->complete.store(true, std::memory_order_release);
@@ -351,32 +351,32 @@ void WriterLog::SealStep() {
   spare_keys_.swap(seal_.keys);
 }
 
-void WriterLog::FinishSeal() {
-  while (seal_.segment != nullptr) SealStep();
+void WriterLog::finish_seal() {
+  while (seal_.segment != nullptr) seal_step();
 }
 
-void WriterLog::BuildIndex(const Index& index, const KeyBuffer* keys, Segment* segment) {
-  const Postings* postings = BuildPostings(*shared_.schema, index, segment->rows(), segment->capacity(),
-                                           keys != nullptr ? keys->keys.data() : nullptr, &builder_, segment);
-  if (postings != nullptr) segment->SetIndex(postings);
+void WriterLog::build_index(const Index& index, const KeyBuffer* keys, Segment* segment) {
+  const Postings* postings = build_postings(*shared_.schema, index, segment->rows(), segment->capacity(),
+                                            keys != nullptr ? keys->keys.data() : nullptr, &builder_, segment);
+  if (postings != nullptr) segment->set_index(postings);
 }
 
-const Postings* BuildPostings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
-                              const void* keys, PostingsBuilder* builder, Segment* segment) {
+const Postings* build_postings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
+                               const void* keys, PostingsBuilder* builder, Segment* segment) {
   std::vector<uint8_t> extracted;
   if (keys == nullptr) {
     extracted.resize(size_t{count} * index.column.key_bytes());
-    ExtractKeys(index.column, rows, schema.row_bytes(), count, extracted.data());
+    extract_keys(index.column, rows, schema.row_bytes(), count, extracted.data());
     keys = extracted.data();
   }
   std::vector<bool> present;
   if (index.column.presence_bit >= 0) {
     present.resize(count);
     for (uint32_t i = 0; i < count; ++i)
-      present[i] = IsPresent(index.column, rows + size_t{i} * schema.row_bytes(), schema.presence_offset());
+      present[i] = is_present(index.column, rows + size_t{i} * schema.row_bytes(), schema.presence_offset());
   }
-  Postings* postings = builder->Build(keys, index.column.key_bytes(), count, present.empty() ? nullptr : &present,
-                                      [segment](size_t bytes) { return segment->Allocate(bytes); });
+  Postings* postings = builder->build(keys, index.column.key_bytes(), count, present.empty() ? nullptr : &present,
+                                      [segment](size_t bytes) { return segment->allocate(bytes); });
   if (postings != nullptr) postings->index = index.id;
   return postings;
 }

@@ -57,7 +57,7 @@ class WriterLog {
   WriterLog(const WriterLog&) = delete;
 
   // Writer. `rows` are packed one after the other.
-  AppendResult Append(const uint8_t* rows, uint64_t count);
+  AppendResult append(const uint8_t* rows, uint64_t count);
 
   // Positions count from the writer's first row ever.
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
@@ -68,17 +68,17 @@ class WriterLog {
   // The greatest time of any row.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
   // The segment with the row `position`. Null if it was removed, or is unreadable.
-  Segment* SegmentAt(uint64_t position) const;
+  Segment* segment_at(uint64_t position) const;
   // The same without reading the segment, which may be a later one that has taken the slot.
-  const Segment* PeekAt(uint64_t position) const;
+  const Segment* peek_at(uint64_t position) const;
 
   // Storage thread: removes the rows before `position`, the beginning of a segment, for later readers.
-  void RemoveBefore(uint64_t position);
+  void remove_before(uint64_t position);
   // Storage thread: later readers see `replacement` (null: nothing) in place of the current segment, which is freed
   // after its last reader.
-  void Replace(uint64_t position, std::unique_ptr<Segment> replacement);
+  void replace(uint64_t position, std::unique_ptr<Segment> replacement);
   // Before the first Append: appends a segment that was loaded; null for one that can't be read.
-  void Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
+  void load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
 
  private:
   static constexpr size_t kDirectoryBlock = 1024;
@@ -95,26 +95,26 @@ class WriterLog {
     size_t next = 0;
   };
 
-  bool OpenSegment();
-  void Put(uint64_t number, Segment* segment);
-  std::atomic<Segment*>* Place(uint64_t number) const;
-  void AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count);
-  void KeepKeys(const Pipeline& pipeline, uint32_t count);
-  void OpenStages(const Pipeline& pipeline);
-  void RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
-  void RunFiltersByRow(const Pipeline& pipeline, uint64_t version);
-  void FindSets(const Pipeline& pipeline);
-  bool IsNew(uint32_t stage);
-  void RunDependent(const Pipeline& pipeline);
-  Number ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row);
-  void FoldRunning(const Aggregate& aggregate, const uint8_t* row);
-  void KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected);
-  void KeepOffsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count);
-  void BeginSeal(const Pipeline& pipeline);
-  void SealStep();
-  void FinishSeal();
-  void BuildIndex(const Index& index, const KeyBuffer* keys, Segment* segment);
-  void FreeSegment(Segment* segment);
+  bool open_segment();
+  void put(uint64_t number, Segment* segment);
+  std::atomic<Segment*>* place_of(uint64_t number) const;
+  void append_piece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count);
+  void keep_keys(const Pipeline& pipeline, uint32_t count);
+  void open_stages(const Pipeline& pipeline);
+  void run_filters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
+  void run_filters_by_row(const Pipeline& pipeline, uint64_t version);
+  void find_sets(const Pipeline& pipeline);
+  bool is_new(uint32_t stage);
+  void run_dependent(const Pipeline& pipeline);
+  Number value_of(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row);
+  void fold_running(const Aggregate& aggregate, const uint8_t* row);
+  void keep_postings(const Pipeline::Stage& stage, const ChunkBits& selected);
+  void keep_offsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count);
+  void begin_seal(const Pipeline& pipeline);
+  void seal_step();
+  void finish_seal();
+  void build_index(const Index& index, const KeyBuffer* keys, Segment* segment);
+  void free_segment(Segment* segment);
 
   const Shared shared_;
   const uint32_t number_;
@@ -143,7 +143,7 @@ class WriterLog {
 };
 
 // The keys of an index over a whole segment, and its postings; also for indexes that are added later.
-const Postings* BuildPostings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
-                              const void* keys, PostingsBuilder* builder, Segment* segment);
+const Postings* build_postings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
+                               const void* keys, PostingsBuilder* builder, Segment* segment);
 
 }  // namespace tapline::multilog

@@ -11,7 +11,7 @@ namespace tapline::multilog {
 namespace {
 
 // An address as the tables write it: words of four bytes, in this machine's byte order.
-std::string Words(const void* address, size_t words) {
+std::string proc_words(const void* address, size_t words) {
   std::string text;
   for (size_t i = 0; i < words; ++i) {
     char hex[9];
@@ -24,34 +24,34 @@ std::string Words(const void* address, size_t words) {
 // The prefix of an IPv4 address in an IPv6 socket's entry.
 const std::string kMapped = "0000000000000000FFFF0000";
 
-std::string PortInTable(unsigned long port) {
+std::string port_in_table(unsigned long port) {
   char text[6];
   std::snprintf(text, sizeof text, ":%04X", static_cast<unsigned>(port & 0xFFFF));
   return text;
 }
 
 // "0100007F" for "127.0.0.1"; empty if the argument is not an address.
-std::string HostInTable(std::string host) {
+std::string host_in_table(std::string host) {
   if (host.rfind("%5B", 0) == 0 && host.size() > 6) host = host.substr(3, host.size() - 6);
   uint32_t words[4];
-  if (inet_pton(AF_INET, host.c_str(), words) == 1) return Words(words, 1);
-  return inet_pton(AF_INET6, host.c_str(), words) == 1 ? Words(words, 4) : "";
+  if (inet_pton(AF_INET, host.c_str(), words) == 1) return proc_words(words, 1);
+  return inet_pton(AF_INET6, host.c_str(), words) == 1 ? proc_words(words, 4) : "";
 }
 
-bool IsOwn(unsigned user) {
+bool is_own(unsigned user) {
   const char* sudo = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
   return user == 0 || user == geteuid() || (sudo != nullptr && std::to_string(user) == sudo);
 }
 
 }  // namespace
 
-bool IsOwnUser(const std::string& peer, uint16_t port) {
+bool is_own_user(const std::string& peer, uint16_t port) {
   const size_t scheme = peer.find(':'), colon = peer.rfind(':');
   if (scheme == std::string::npos || scheme == colon) return false;
-  const std::string host = HostInTable(peer.substr(scheme + 1, colon - scheme - 1));
+  const std::string host = host_in_table(peer.substr(scheme + 1, colon - scheme - 1));
   if (host.empty()) return false;
-  const std::string local = host + PortInTable(std::strtoul(peer.c_str() + colon + 1, nullptr, 10));
-  const std::string to_port = PortInTable(port);
+  const std::string local = host + port_in_table(std::strtoul(peer.c_str() + colon + 1, nullptr, 10));
+  const std::string to_port = port_in_table(port);
   bool found = false;
   for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
     std::ifstream lines(table);
@@ -62,7 +62,7 @@ bool IsOwnUser(const std::string& peer, uint16_t port) {
       if (std::sscanf(line.c_str(), " %*s %63s %63s %*s %*s %*s %*s %u %*s %lu", at, to, &user, &inode) != 4) continue;
       const bool is_it = (local == at || kMapped + local == at) && std::string(to).ends_with(to_port);
       if (!is_it || inode == 0) continue;
-      if (!IsOwn(user)) return false;
+      if (!is_own(user)) return false;
       found = true;
     }
   }

@@ -10,6 +10,6 @@ namespace tapline::multilog {
 // True for this process's user, root, and the user who started this process with sudo; false for a socket that was
 // closed meanwhile. `peer` is the other end in gRPC's notation ("ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000"), `port`
 // is this end's.
-bool IsOwnUser(const std::string& peer, uint16_t port);
+bool is_own_user(const std::string& peer, uint16_t port);
 
 }  // namespace tapline::multilog

@@ -20,25 +20,25 @@ class LocalPeerTest : public ::testing::Test {
     address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address_;
     listening_ = socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(bind(listening_, Address(&address_), size), 0);
+    ASSERT_EQ(bind(listening_, address(&address_), size), 0);
     ASSERT_EQ(listen(listening_, 4), 0);
-    ASSERT_EQ(getsockname(listening_, Address(&address_), &size), 0);
+    ASSERT_EQ(getsockname(listening_, address(&address_), &size), 0);
   }
   void TearDown() override { close(listening_); }
 
-  static sockaddr* Address(sockaddr_in* address) { return reinterpret_cast<sockaddr*>(address); }
+  static sockaddr* address(sockaddr_in* address) { return reinterpret_cast<sockaddr*>(address); }
   uint16_t port() const { return ntohs(address_.sin_port); }
 
-  int Connect() {
+  int connect() {
     const int client = socket(AF_INET, SOCK_STREAM, 0);
-    EXPECT_EQ(connect(client, Address(&address_), sizeof address_), 0);
+    EXPECT_EQ(::connect(client, address(&address_), sizeof address_), 0);
     return client;
   }
   // The other end of the next connection, in gRPC's notation.
-  std::string Accept(int* accepted) {
+  std::string accept(int* accepted) {
     sockaddr_in peer = {};
     socklen_t size = sizeof peer;
-    *accepted = accept(listening_, Address(&peer), &size);
+    *accepted = ::accept(listening_, address(&peer), &size);
     return "ipv4:127.0.0.1:" + std::to_string(ntohs(peer.sin_port));
   }
 
@@ -47,13 +47,13 @@ class LocalPeerTest : public ::testing::Test {
 };
 
 TEST_F(LocalPeerTest, OnesOwnUntilItIsClosed) {
-  const int client = Connect();
+  const int client = connect();
   int accepted = -1;
-  const std::string peer = Accept(&accepted);
-  EXPECT_TRUE(IsOwnUser(peer, port()));
-  EXPECT_FALSE(IsOwnUser(peer, static_cast<uint16_t>(port() + 1)));
+  const std::string peer = accept(&accepted);
+  EXPECT_TRUE(is_own_user(peer, port()));
+  EXPECT_FALSE(is_own_user(peer, static_cast<uint16_t>(port() + 1)));
   close(client);
-  EXPECT_FALSE(IsOwnUser(peer, port()));
+  EXPECT_FALSE(is_own_user(peer, port()));
   close(accepted);
 }
 
@@ -63,12 +63,12 @@ TEST_F(LocalPeerTest, AnotherUsers) {
     const pid_t child = fork();
     if (child == 0) {
       if (setuid(user) != 0) _exit(1);
-      Connect();
+      connect();
       pause();
     }
     int accepted = -1;
-    const std::string peer = Accept(&accepted);
-    EXPECT_EQ(IsOwnUser(peer, port()), user == 0);
+    const std::string peer = accept(&accepted);
+    EXPECT_EQ(is_own_user(peer, port()), user == 0);
     close(accepted);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -78,7 +78,7 @@ TEST_F(LocalPeerTest, AnotherUsers) {
 TEST_F(LocalPeerTest, WhatIsNoAddressIsNobodys) {
   for (const char* peer :
        {"", "unix:", "ipv4:", "ipv4:127.0.0.1", "ipv4:1.2.3.4.5:80", "ipv6:%5B%5D:80", "ipv6:%5B::1%5D:1"})
-    EXPECT_FALSE(IsOwnUser(peer, port())) << peer;
+    EXPECT_FALSE(is_own_user(peer, port())) << peer;
 }
 
 }  // namespace

@@ -32,31 +32,31 @@ constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether t
 std::atomic<bool> stop_requested{false};
 
 // The first signal ends the run cleanly, the second one immediately.
-void OnSignal(int signal) {
+void on_signal(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
 
-Status Print(const std::string& text) {
+Status print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::Resources("writing to standard output failed");
+  return written ? Status() : Status::resources("writing to standard output failed");
 }
 
-std::string Help() {
+std::string help() {
   NodeConfig defaults;
   return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI | "
          "--headers-from DIR)\n"
          "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
-         HelpOf(TableOf(&defaults), kActions) +
+         help_of(table_of(&defaults), kActions) +
          "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
          "one "
          "at once.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
-std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* reporter) {
+std::unique_ptr<PacketSource> make_source(const NodeConfig& config, Reporter* reporter) {
   if (!config.headers_from.empty()) return nullptr;
-  const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
+  const auto warn = [reporter](const std::string& message) { reporter->warning(message); };
   const int64_t bound_ns = config.merge_bound_us * kNsPerUs;
-  if (const auto files = FilesOf(config); !files.empty())
+  if (const auto files = files_of(config); !files.empty())
     return std::make_unique<FileSource>(FileSourceOptions{files, config.speed == "1x", warn, 0, bound_ns});
   PortOptions options = {.vdev = config.vdev,
                          .pci_address = config.port,
@@ -64,84 +64,84 @@ std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* rep
                          .may_use_hugepages = config.hugepages == "auto",
                          .memory_mib = config.packet_memory_mib,
                          .warn = warn};
-  const auto interfaces = InterfacesOf(config);
-  if (interfaces.size() > 1) return MergeInterfaces(std::move(options), interfaces, bound_ns);
+  const auto interfaces = interfaces_of(config);
+  if (interfaces.size() > 1) return merge_interfaces(std::move(options), interfaces, bound_ns);
   if (!interfaces.empty()) options.interface = interfaces[0];
   return std::make_unique<PortSource>(std::make_shared<Port>(std::move(options)), 0);
 }
 
-Status Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
-  node->Run(source, &stop_requested);
+Status capture(HostNode* node, PacketSource* source, Reporter* reporter) {
+  node->run(source, &stop_requested);
   Status status = source->status();
-  if (!status.ok()) reporter->Error(status);
-  source->Stop();
+  if (!status.ok()) reporter->error(status);
+  source->stop();
   return status;
 }
 
 // Without a source, headers come from a monitor.
-Status Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
+Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
   std::shared_ptr<grpc::ServerCredentials> credentials;
-  const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
-  if (Status status = MakeCredentials(config.access, warn, &credentials); !status.ok()) return status;
+  const auto warn = [reporter](const std::string& message) { reporter->warning(message); };
+  if (Status status = make_credentials(config.access, warn, &credentials); !status.ok()) return status;
   NodeService service(node);
   const bool own_user = config.access.certificate.empty() && config.listen.rfind("unix", 0) != 0;
-  const std::unique_ptr<NodeServer> server = NodeServer::Listen(
+  const std::unique_ptr<NodeServer> server = NodeServer::listen(
       config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
   if (server == nullptr)
-    return Status::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
+    return Status::resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
                              (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
   Status started;
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics.address.empty())
     metrics =
-        MetricsServer::Start(config.metrics, {{"multilog", config.access.certificate}}, MetricsOf(node), &started);
-  if (started.ok() && source != nullptr) started = source->Start();
+        MetricsServer::start(config.metrics, {{"multilog", config.access.certificate}}, metrics_of(node), &started);
+  if (started.ok() && source != nullptr) started = source->start();
   if (!started.ok()) return started;
-  reporter->Ready();
-  const Status status = source == nullptr ? Status() : Capture(node, source, reporter);
+  reporter->ready();
+  const Status status = source == nullptr ? Status() : capture(node, source, reporter);
   while (!stop_requested.load()) usleep(50'000);
-  node->StopWriters();
+  node->stop_writers();
   return status;
 }
 
-Status Run(const NodeConfig& config, Reporter* reporter) {
+Status run(const NodeConfig& config, Reporter* reporter) {
   struct sigaction action = {};
-  action.sa_handler = OnSignal;
+  action.sa_handler = on_signal;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  for (const std::string& service : config.clear) reporter->Warning(ClearWarning(service));
-  auto node = HostNode::Make(OptionsOf(config));
+  for (const std::string& service : config.clear) reporter->warning(clear_warning(service));
+  auto node = HostNode::make(options_of(config));
   if (!node.ok()) return node.status();
-  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(problem.Sentence());
-  const std::unique_ptr<PacketSource> source = MakeSource(config, reporter);
-  if (Status status = Serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
-  return (*node)->log().Close();
+  for (const Status& problem : (*node)->log().recovery().problems) reporter->warning(problem.sentence());
+  const std::unique_ptr<PacketSource> source = make_source(config, reporter);
+  if (Status status = serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
+  return (*node)->log().close();
 }
 
-Status Act(const std::string& action, NodeConfig* config, Reporter* reporter) {
-  if (action == "help") return Print(Help());
-  if (action == "version") return Print("tapline-multilog " TAPLINE_VERSION "\n");
-  if (action == "dump") return Print(DumpYaml(TableOf(config)));
-  Status status = Validate(*config);
-  if (status.ok()) status = ReadHashKeys(config->hash_key_file, &config->hash_keys);
-  return status.ok() && action.empty() ? Run(*config, reporter) : status;
+Status act(const std::string& action, NodeConfig* config, Reporter* reporter) {
+  if (action == "help") return print(help());
+  if (action == "version") return print("tapline-multilog " TAPLINE_VERSION "\n");
+  if (action == "dump") return print(dump_yaml(table_of(config)));
+  Status status = validate(*config);
+  if (status.ok()) status = read_hash_keys(config->hash_key_file, &config->hash_keys);
+  return status.ok() && action.empty() ? run(*config, reporter) : status;
 }
 
-int Main(int argc, char** argv) {
+int main(int argc, char** argv) {
   // Its files and sockets give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;
   std::string action;
-  Status status = ParseArguments(arguments, kActions, TableOf(&config), &action);
+  Status status = parse_arguments(arguments, kActions, table_of(&config), &action);
   Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
-  if (status.ok()) status = Act(action, &config, &reporter);
-  if (!status.ok()) reporter.Error(status);
+  if (status.ok()) status = act(action, &config, &reporter);
+  if (!status.ok()) reporter.error(status);
   return status.exit_code();
 }
 
 }  // namespace
 }  // namespace tapline::multilog
 
-int main(int argc, char** argv) { return tapline::multilog::Main(argc, argv); }
+int main(int argc, char** argv) { return tapline::multilog::main(argc, argv); }

@@ -6,32 +6,32 @@ namespace {
 // A state of zeros is that of no rows.
 enum Word : size_t { kRows, kSeq, kTime };
 
-void Take(Cells state, uint32_t end, uint64_t time_ns) {
-  const auto ahead = static_cast<int32_t>(end - static_cast<uint32_t>(state.Get(kSeq)));
-  if (state.Get(kRows) != 0 && (ahead < 0 || (ahead == 0 && time_ns >= state.Get(kTime)))) return;
-  state.Set(kRows, 1);
-  state.Set(kSeq, end);
-  state.Set(kTime, time_ns);
+void take(Cells state, uint32_t end, uint64_t time_ns) {
+  const auto ahead = static_cast<int32_t>(end - static_cast<uint32_t>(state.get(kSeq)));
+  if (state.get(kRows) != 0 && (ahead < 0 || (ahead == 0 && time_ns >= state.get(kTime)))) return;
+  state.set(kRows, 1);
+  state.set(kSeq, end);
+  state.set(kTime, time_ns);
 }
 
 }  // namespace
 
-UserFunction MaxSeqFunction(const Schema& schema) {
-  const Column time = schema.time(), seq = schema.Find("seq")->column, bytes = schema.Find("payload_bytes")->column;
+UserFunction max_seq_function(const Schema& schema) {
+  const Column time = schema.time(), seq = schema.find("seq")->column, bytes = schema.find("payload_bytes")->column;
   UserFunction function;
   function.words = 3;
   function.outputs = {"SEQ", "TS"};
   function.add = [=](Cells state, const Schema& of, const uint8_t* row) {
-    const auto payload_bytes = LoadAs<uint32_t>(row + bytes.offset);
-    if (payload_bytes == 0 || !IsPresent(seq, row, of.presence_offset())) return;
-    Take(state, LoadAs<uint32_t>(row + seq.offset) + payload_bytes, LoadAs<uint64_t>(row + time.offset));
+    const auto payload_bytes = load_as<uint32_t>(row + bytes.offset);
+    if (payload_bytes == 0 || !is_present(seq, row, of.presence_offset())) return;
+    take(state, load_as<uint32_t>(row + seq.offset) + payload_bytes, load_as<uint64_t>(row + time.offset));
   };
   function.merge = [](Cells into, Cells from) {
-    if (from.Get(kRows) != 0) Take(into, static_cast<uint32_t>(from.Get(kSeq)), from.Get(kTime));
+    if (from.get(kRows) != 0) take(into, static_cast<uint32_t>(from.get(kSeq)), from.get(kTime));
   };
   function.values = [](Cells state) {
-    if (state.Get(kRows) == 0) return std::vector<Number>(2);
-    return std::vector<Number>{Number::Whole(state.Get(kSeq)), Number::Whole(state.Get(kTime))};
+    if (state.get(kRows) == 0) return std::vector<Number>(2);
+    return std::vector<Number>{Number::of_whole(state.get(kSeq)), Number::of_whole(state.get(kTime))};
   };
   return function;
 }

@@ -15,6 +15,6 @@ namespace tapline::multilog {
 inline constexpr std::string_view kMaxSeq = "MAXSEQ";
 
 // REQUIRES: time, seq and payload_bytes are fields of the schema, the last two 4 bytes wide.
-UserFunction MaxSeqFunction(const Schema& schema);
+UserFunction max_seq_function(const Schema& schema);
 
 }  // namespace tapline::multilog

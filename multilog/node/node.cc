@@ -15,58 +15,58 @@ constexpr long kIdleNs = 50'000;
 
 HostNode::HostNode(const NodeOptions& options)
     : name_(options.name),
-      incarnation_(static_cast<uint64_t>(WallNs())),
+      incarnation_(static_cast<uint64_t>(wall_ns())),
       layout_(options.frame_bytes, options.telemetry_hops, options.tap_names, options.taps) {}
 
-HostNode::~HostNode() { StopWriters(); }
+HostNode::~HostNode() { stop_writers(); }
 
-void HostNode::StopWriters() {
+void HostNode::stop_writers() {
   stop_.store(true);
-  for (const auto& ring : rings_) ring->Wake();
+  for (const auto& ring : rings_) ring->wake();
   for (std::thread& writer : writers_) writer.join();
   writers_.clear();
 }
 
-Result<std::unique_ptr<HostNode>> HostNode::Make(const NodeOptions& options) {
+Result<std::unique_ptr<HostNode>> HostNode::make(const NodeOptions& options) {
   auto node = std::unique_ptr<HostNode>(new HostNode(options));
-  if (Status status = node->Start(options); !status.ok()) return status;
+  if (Status status = node->start(options); !status.ok()) return status;
   return node;
 }
 
-Status HostNode::Start(const NodeOptions& options) {
+Status HostNode::start(const NodeOptions& options) {
   Options log(layout_.schema());
   log.memory_bytes = options.memory_bytes;
-  log.user_functions = {{std::string(kMaxSeq), MaxSeqFunction(layout_.schema())}};
+  log.user_functions = {{std::string(kMaxSeq), max_seq_function(layout_.schema())}};
   log.storage = options.storage;
-  auto opened = MultiLog::Open(std::move(log));
+  auto opened = MultiLog::open(std::move(log));
   if (!opened.ok()) return opened.status();
   log_ = std::move(*opened);
   const std::vector<std::string> present = log_->indexes();
   for (const std::string& field : options.indexes) {
     if (std::find(present.begin(), present.end(), field) != present.end()) continue;
-    if (Status status = log_->AddIndex(field); !status.ok()) return status;
+    if (Status status = log_->add_index(field); !status.ok()) return status;
   }
-  auto rings = MakeRings(options);
+  auto rings = make_rings(options);
   if (!rings.ok()) return rings.status();
   for (uint32_t i = 0; i < options.writers; ++i) {
     // Writers of a loaded log come first.
     Writer* writer = log_->writer(i);
     if (writer == nullptr) {
-      auto added = log_->AddWriter();
+      auto added = log_->add_writer();
       if (!added.ok()) return added.status();
       writer = *added;
     }
-    writers_.emplace_back([this, ring = (*rings)[i], writer] { Write(ring, writer); });
+    writers_.emplace_back([this, ring = (*rings)[i], writer] { write(ring, writer); });
   }
   return {};
 }
 
-Result<std::vector<RowRing*>> HostNode::MakeRings(const NodeOptions& options) {
+Result<std::vector<RowRing*>> HostNode::make_rings(const NodeOptions& options) {
   std::vector<RowRing*> rings;
   if (!options.headers_from.empty()) {
     FeedSettings settings = {options.frame_bytes, options.telemetry_hops, options.tap_names, options.writers,
                              options.capture.settings()};
-    auto feed = FeedReader::Open(options.headers_from, std::move(settings));
+    auto feed = FeedReader::open(options.headers_from, std::move(settings));
     if (!feed.ok()) return feed.status();
     feed_ = std::move(*feed);
     const uint64_t loaded = log_->statistics().appended;
@@ -75,25 +75,25 @@ Result<std::vector<RowRing*>> HostNode::MakeRings(const NodeOptions& options) {
     return rings;
   }
   for (uint32_t i = 0; i < options.writers; ++i) {
-    auto ring = RowRing::Make({.row_bytes = layout_.row_bytes()});
+    auto ring = RowRing::make({.row_bytes = layout_.row_bytes()});
     if (!ring.ok()) return ring.status();
     rings.push_back(ring->get());
     rings_.push_back(std::move(*ring));
   }
-  auto capture = HeaderCapture::Make(options.capture, &layout_, rings);
+  auto capture = HeaderCapture::make(options.capture, &layout_, rings);
   if (!capture.ok()) return capture.status();
   capture_ = std::move(*capture);
   return rings;
 }
 
-Status HostNode::SetUpCapture(const CaptureSettings& settings) {
-  return feed_ != nullptr ? feed_->Change(settings) : capture_->Change(settings);
+Status HostNode::set_up_capture(const CaptureSettings& settings) {
+  return feed_ != nullptr ? feed_->change(settings) : capture_->change(settings);
 }
 
 CaptureTotals HostNode::captured() const {
   if (feed_ == nullptr) {
     CaptureTotals totals;
-    totals.Add(capture_->counters());
+    totals.add(capture_->counters());
     return totals;
   }
   CaptureTotals totals = feed_->totals();
@@ -101,24 +101,24 @@ CaptureTotals HostNode::captured() const {
   return totals;
 }
 
-void HostNode::Run(PacketSource* source, const std::atomic<bool>* stop) {
-  capture_->Run(source, stop);
+void HostNode::run(PacketSource* source, const std::atomic<bool>* stop) {
+  capture_->run(source, stop);
   for (std::thread& writer : writers_) writer.join();
   writers_.clear();
   ended_.store(true, std::memory_order_release);
 }
 
-void HostNode::Write(RowRing* ring, Writer* writer) {
+void HostNode::write(RowRing* ring, Writer* writer) {
   while (true) {
     uint32_t rows = 0;
-    if (const uint8_t* batch = ring->Front(&rows); batch != nullptr) {
-      ring->Take();
-      writer->Append(batch, rows);
-      ring->Pop();
+    if (const uint8_t* batch = ring->front(&rows); batch != nullptr) {
+      ring->take();
+      writer->append(batch, rows);
+      ring->pop();
       continue;
     }
-    if (ring->Ended() || stop_.load(std::memory_order_relaxed)) return;
-    ring->Await(kIdleNs);
+    if (ring->ended() || stop_.load(std::memory_order_relaxed)) return;
+    ring->await(kIdleNs);
   }
 }
 

@@ -28,24 +28,24 @@ struct NodeOptions {
   std::vector<std::string> indexes;
   StorageOptions storage;
   CaptureOptions capture;
-  // Where a monitor's process puts headers (header_feed.h); if empty, Run() captures them.
+  // Where a monitor's process puts headers (header_feed.h); if empty, run() captures them.
   std::string headers_from;
 };
 
 class HostNode {
  public:
-  static Result<std::unique_ptr<HostNode>> Make(const NodeOptions& options);
+  static Result<std::unique_ptr<HostNode>> make(const NodeOptions& options);
   ~HostNode();
 
   // Captures until the source ends, or `stop` is set; by then the writers have taken everything captured. The log
   // continues to answer. REQUIRES: called once, and headers don't come from elsewhere.
-  void Run(PacketSource* source, const std::atomic<bool>* stop);
+  void run(PacketSource* source, const std::atomic<bool>* stop);
 
   // Stops the writers, before the log is closed. Rows that wait in a monitor's rings are left for the next node.
-  void StopWriters();
+  void stop_writers();
 
   // Changes what is captured from now on. Returns kInvalid for a filter that makes no sense.
-  Status SetUpCapture(const CaptureSettings& settings);
+  Status set_up_capture(const CaptureSettings& settings);
 
   const std::string& name() const { return name_; }
   const HeaderLayout& layout() const { return layout_; }
@@ -59,9 +59,9 @@ class HostNode {
 
  private:
   explicit HostNode(const NodeOptions& options);
-  Status Start(const NodeOptions& options);
-  Result<std::vector<RowRing*>> MakeRings(const NodeOptions& options);
-  void Write(RowRing* ring, Writer* writer);
+  Status start(const NodeOptions& options);
+  Result<std::vector<RowRing*>> make_rings(const NodeOptions& options);
+  void write(RowRing* ring, Writer* writer);
 
   std::string name_;
   uint64_t incarnation_;

@@ -14,7 +14,7 @@ namespace tapline::multilog {
 namespace {
 
 // Names in the peer's certificate: its subject's common name and DNS alternative names.
-std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
+std::vector<std::string> names_of(const grpc::AuthContext& peer) {
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
     for (const grpc::string_ref& name : peer.FindPropertyValues(property)) names.emplace_back(name.data(), name.size());
@@ -32,33 +32,33 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* peer, OutputMetadata* consumed,
                        OutputMetadata*) override {
-    grpc::Status status = CheckNames(*peer);
-    if (status.ok()) status = CheckToken(metadata, consumed);
-    if (!status.ok()) Report(status.error_message());
+    grpc::Status status = check_names(*peer);
+    if (status.ok()) status = check_token(metadata, consumed);
+    if (!status.ok()) report(status.error_message());
     return status;
   }
 
  private:
-  grpc::Status CheckNames(const grpc::AuthContext& peer) const {
-    const std::vector<std::string> given = NamesOf(peer);
+  grpc::Status check_names(const grpc::AuthContext& peer) const {
+    const std::vector<std::string> given = names_of(peer);
     if (names_.empty() || std::find_first_of(given.begin(), given.end(), names_.begin(), names_.end()) != given.end())
       return grpc::Status::OK;
     return {grpc::StatusCode::PERMISSION_DENIED, "a certificate of '" + (given.empty() ? "" : given.front()) +
                                                      "' may not ask, only one of '" + names_.front() + "'"};
   }
 
-  grpc::Status CheckToken(const InputMetadata& metadata, OutputMetadata* consumed) const {
+  grpc::Status check_token(const InputMetadata& metadata, OutputMetadata* consumed) const {
     if (tokens_.empty()) return grpc::Status::OK;
     const auto header = metadata.find("authorization");
     if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is wanted"};
     const std::string value(header->second.data(), header->second.size());
-    if (!HasToken(tokens_, value)) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
+    if (!has_token(tokens_, value)) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
     consumed->insert({"authorization", value});
     return grpc::Status::OK;
   }
 
   // Logs at most one line a second, however often strangers call.
-  void Report(const std::string& why) {
+  void report(const std::string& why) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     int64_t last_s = reported_s_.load();
@@ -72,39 +72,39 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
 }  // namespace
 
-Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
+Status validate_access(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
-    return Status::Usage("--tls-certificate and --tls-key go together");
+    return Status::usage("--tls-certificate and --tls-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
-    return Status::Usage("--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
+    return Status::usage("--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
   if (!config.client_ca.empty() && config.certificate.empty())
-    return Status::Usage(
+    return Status::usage(
         "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
   if (!config.client_names.empty() && config.client_ca.empty())
-    return Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
-  if (config.tokens.empty() && config.client_ca.empty() && !IsLoopback(listen))
-    return Status::Usage(
+    return Status::usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
+  if (config.tokens.empty() && config.client_ca.empty() && !is_loopback(listen))
+    return Status::usage(
         "--listen " + listen +
         ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
         "without them listen on 127.0.0.1 or unix:PATH");
   return {};
 }
 
-Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials) {
+Status make_credentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
     return {};
   }
   grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-  Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
-  if (status.ok()) status = ReadPem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
+  Status status = read_pem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
+  if (status.ok()) status = read_pem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
   grpc::SslServerCredentialsOptions options;
   if (status.ok() && !config.client_ca.empty()) {
     options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
-    status = ReadPem("--tls-client-ca", config.client_ca, "CERTIFICATE", &options.pem_root_certs);
+    status = read_pem("--tls-client-ca", config.client_ca, "CERTIFICATE", &options.pem_root_certs);
   }
   std::vector<std::string> tokens;
-  if (status.ok() && !config.tokens.empty()) status = ReadTokens("--token-file", config.tokens, &tokens);
+  if (status.ok() && !config.tokens.empty()) status = read_tokens("--token-file", config.tokens, &tokens);
   if (!status.ok()) return status;
   options.pem_key_cert_pairs.push_back(std::move(pair));
   *credentials = grpc::SslServerCredentials(options);

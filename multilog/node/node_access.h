@@ -27,9 +27,9 @@ struct AccessConfig {
 using Warn = std::function<void(const std::string&)>;
 
 // Returns kUsage if files are missing for that address, or if one is set without the others.
-Status ValidateAccess(const AccessConfig& config, const std::string& listen);
+Status validate_access(const AccessConfig& config, const std::string& listen);
 
-// Reads the files; `warn` is called for refused calls. REQUIRES: ValidateAccess() found no error.
-Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
+// Reads the files; `warn` is called for refused calls. REQUIRES: validate_access() found no error.
+Status make_credentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

@@ -10,24 +10,24 @@ namespace {
 
 TEST(NodeAccess, OnlyThisMachineReachesIt) {
   for (const char* listen : {"127.0.0.1:7400", "127.8.9.1:1", "localhost:7400", "[::1]:7400", "unix:/run/h1"})
-    EXPECT_TRUE(IsLoopback(listen)) << listen;
+    EXPECT_TRUE(is_loopback(listen)) << listen;
   for (const char* listen :
        {"0.0.0.0:7400", "[::]:7400", "10.0.0.1:7400", "h1:7400", "1127.0.0.1:1", "localhost.org:1"})
-    EXPECT_FALSE(IsLoopback(listen)) << listen;
+    EXPECT_FALSE(is_loopback(listen)) << listen;
 }
 
 TEST(NodeAccess, WhatGoesTogether) {
   const AccessConfig none, tls{"c", "k"}, all{"c", "k", "t"}, certificates{"c", "k", "", "ca", {"control"}};
-  EXPECT_TRUE(ValidateAccess(none, "unix:/run/h1").ok());
-  EXPECT_TRUE(ValidateAccess(tls, "127.0.0.1:7400").ok());
-  EXPECT_TRUE(ValidateAccess(all, "0.0.0.0:7400").ok());
-  EXPECT_TRUE(ValidateAccess(certificates, "0.0.0.0:7400").ok());
+  EXPECT_TRUE(validate_access(none, "unix:/run/h1").ok());
+  EXPECT_TRUE(validate_access(tls, "127.0.0.1:7400").ok());
+  EXPECT_TRUE(validate_access(all, "0.0.0.0:7400").ok());
+  EXPECT_TRUE(validate_access(certificates, "0.0.0.0:7400").ok());
   for (const AccessConfig& wrong : {AccessConfig{"c"}, AccessConfig{"", "k"}, AccessConfig{"", "", "t"},
                                     AccessConfig{"", "", "", "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
-    EXPECT_EQ(ValidateAccess(wrong, "127.0.0.1:7400").exit_code(), 2);
-  EXPECT_EQ(ValidateAccess(none, "0.0.0.0:7400").exit_code(), 2);
-  EXPECT_EQ(ValidateAccess(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";
-  EXPECT_EQ(ValidateAccess({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
+    EXPECT_EQ(validate_access(wrong, "127.0.0.1:7400").exit_code(), 2);
+  EXPECT_EQ(validate_access(none, "0.0.0.0:7400").exit_code(), 2);
+  EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";
+  EXPECT_EQ(validate_access({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
 }
 
 }  // namespace

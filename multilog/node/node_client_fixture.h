@@ -24,10 +24,10 @@ class NodeClientTest : public ::testing::Test {
     options.name = "h1";
     options.memory_bytes = size_t{64} << 20;
     options.indexes = {"dst_port"};
-    node_ = std::move(*HostNode::Make(options));
+    node_ = std::move(*HostNode::make(options));
     service_ = std::make_unique<NodeService>(node_.get());
     address_ = "unix:/tmp/tapline-node-test-" + std::to_string(getpid());
-    server_ = NodeServer::Listen(address_, grpc::InsecureServerCredentials(), service_.get());
+    server_ = NodeServer::listen(address_, grpc::InsecureServerCredentials(), service_.get());
     ASSERT_NE(server_, nullptr);
     stub_ = v1::MultiLogNode::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
   }
@@ -37,15 +37,15 @@ class NodeClientTest : public ::testing::Test {
   }
 
   // Feeds the whole capture. Returns its number of packets.
-  uint64_t Capture() {
+  uint64_t capture() {
     FileSource source(FileSourceOptions{{kCapture}, false, [](const std::string&) {}, 0});
-    EXPECT_TRUE(source.Start().ok());
+    EXPECT_TRUE(source.start().ok());
     const std::atomic<bool> stop{false};
-    node_->Run(&source, &stop);
+    node_->run(&source, &stop);
     return node_->captured().packets;
   }
 
-  uint64_t CountRows(const v1::QueryRequest& request, grpc::Status* status = nullptr) {
+  uint64_t count_rows(const v1::QueryRequest& request, grpc::Status* status = nullptr) {
     grpc::ClientContext context;
     const auto reader = stub_->Query(&context, request);
     v1::RowBatch batch;
@@ -59,23 +59,23 @@ class NodeClientTest : public ::testing::Test {
     }
     return bytes / node_->layout().row_bytes();
   }
-  static v1::QueryRequest Ask(const std::string& expression) {
+  static v1::QueryRequest ask(const std::string& expression) {
     v1::QueryRequest request;
     request.set_expression(expression);
     return request;
   }
-  grpc::Status Define(const v1::Definition& definition) {
+  grpc::Status define(const v1::Definition& definition) {
     grpc::ClientContext context;
     v1::DefineReply reply;
     return stub_->Define(&context, definition, &reply);
   }
-  v1::NodeDescription Describe() {
+  v1::NodeDescription describe() {
     grpc::ClientContext context;
     v1::NodeDescription description;
     EXPECT_TRUE(stub_->Describe(&context, v1::DescribeRequest(), &description).ok());
     return description;
   }
-  v1::FreezeReply Freeze(uint64_t expiry_ns, grpc::Status* status) {
+  v1::FreezeReply freeze(uint64_t expiry_ns, grpc::Status* status) {
     grpc::ClientContext context;
     v1::FreezeRequest request;
     request.set_expiry_ns(expiry_ns);
@@ -83,7 +83,7 @@ class NodeClientTest : public ::testing::Test {
     *status = stub_->Freeze(&context, request, &reply);
     return reply;
   }
-  bool Unfreeze(uint64_t id) {
+  bool unfreeze(uint64_t id) {
     grpc::ClientContext context;
     v1::UnfreezeRequest request;
     request.set_id(id);

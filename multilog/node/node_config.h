@@ -50,12 +50,12 @@ struct NodeConfig : InputConfig {
   uint32_t packet_memory_mib = 64;
 };
 
-ConfigTable TableOf(NodeConfig* config);
+ConfigTable table_of(NodeConfig* config);
 
 // Checks that involve several keys.
-Status Validate(const NodeConfig& config);
+Status validate(const NodeConfig& config);
 
-// REQUIRES: Validate() found no error.
-NodeOptions OptionsOf(const NodeConfig& config);
+// REQUIRES: validate() found no error.
+NodeOptions options_of(const NodeConfig& config);
 
 }  // namespace tapline::multilog

@@ -10,39 +10,40 @@ constexpr size_t kWideBytes = 16;
 
 using Ranges = google::protobuf::RepeatedPtrField<v1::EndpointsReply::Range>;
 
-std::string NetworkOrder(uint64_t address) {
+std::string network_order(uint64_t address) {
   std::string bytes;
   for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(address >> shift));
   return bytes;
 }
 
-void AddRange(std::string low, std::string high, Ranges* ranges) {
+void add_range(std::string low, std::string high, Ranges* ranges) {
   auto* range = ranges->Add();
   range->set_low(std::move(low));
   range->set_high(std::move(high));
 }
 
-bool IsOf(const Leaf& leaf, const Schema& schema, const char* field) {
-  return leaf.column == schema.Find(field)->column;
+bool is_of(const Leaf& leaf, const Schema& schema, const char* field) {
+  return leaf.column == schema.find(field)->column;
 }
 
 // Adds the leaf's ranges of the address; none if the leaf does not restrict it.
-void AddRanges(const Leaf& leaf, const Schema& schema, const char* v4, const char* v6, Ranges* ranges) {
-  if (leaf.kind == Leaf::Kind::kKeys && leaf.mask == ~uint64_t{0} && IsOf(leaf, schema, v4)) {
-    for (const KeyRange& range : leaf.ranges) AddRange(NetworkOrder(range.low), NetworkOrder(range.high), ranges);
+void add_ranges(const Leaf& leaf, const Schema& schema, const char* v4, const char* v6, Ranges* ranges) {
+  if (leaf.kind == Leaf::Kind::kKeys && leaf.mask == ~uint64_t{0} && is_of(leaf, schema, v4)) {
+    for (const KeyRange& range : leaf.ranges) add_range(network_order(range.low), network_order(range.high), ranges);
   }
-  const bool is_wide = leaf.kind == Leaf::Kind::kWide && !leaf.negated && IsOf(leaf, schema, v6);
-  if (is_wide && leaf.wide_mask == std::string(kWideBytes, '\xff')) AddRange(leaf.low, leaf.high, ranges);
+  const bool is_wide = leaf.kind == Leaf::Kind::kWide && !leaf.negated && is_of(leaf, schema, v6);
+  if (is_wide && leaf.wide_mask == std::string(kWideBytes, '\xff')) add_range(leaf.low, leaf.high, ranges);
 }
 
 }  // namespace
 
-grpc::Status NodeService::Endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply) {
+grpc::Status NodeService::endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply) {
   const Schema& schema = node_->layout().schema();
-  const auto expression = HasTrees(request) ? Expression::Compile(And({request.condition(), request.scope()}), schema)
-                                            : Expression::Compile(request.expression(), schema);
-  if (!expression.ok()) return ToGrpc(expression.status());
-  const auto clauses = expression->Dnf(kMostClauses);
+  const auto expression = has_trees(request)
+                              ? Expression::compile(conjunction({request.condition(), request.scope()}), schema)
+                              : Expression::compile(request.expression(), schema);
+  if (!expression.ok()) return to_grpc(expression.status());
+  const auto clauses = expression->dnf(kMostClauses);
   if (!clauses) {
     reply->add_pairs();
     return grpc::Status::OK;
@@ -50,8 +51,8 @@ grpc::Status NodeService::Endpoints(const v1::EndpointsRequest& request, v1::End
   for (const Clause& clause : *clauses) {
     auto* pair = reply->add_pairs();
     for (const Leaf& leaf : clause) {
-      AddRanges(leaf, schema, "src_ip", "src_ip6", pair->mutable_source());
-      AddRanges(leaf, schema, "dst_ip", "dst_ip6", pair->mutable_destination());
+      add_ranges(leaf, schema, "src_ip", "src_ip6", pair->mutable_source());
+      add_ranges(leaf, schema, "dst_ip", "dst_ip6", pair->mutable_destination());
     }
   }
   return grpc::Status::OK;

@@ -3,7 +3,7 @@
 namespace tapline::multilog {
 namespace {
 
-void Fill(const std::vector<uint64_t>& words, v1::AggregateState* state) {
+void fill(const std::vector<uint64_t>& words, v1::AggregateState* state) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == 0) continue;
     state->add_index(static_cast<uint32_t>(i));
@@ -13,7 +13,7 @@ void Fill(const std::vector<uint64_t>& words, v1::AggregateState* state) {
 
 }  // namespace
 
-grpc::Status ToGrpc(const Status& status) {
+grpc::Status to_grpc(const Status& status) {
   using grpc::StatusCode;
   const auto code = [&] {
     switch (status.code()) {
@@ -47,18 +47,18 @@ grpc::Status ToGrpc(const Status& status) {
   return {code, message};
 }
 
-void Fill(const Number& number, v1::NodeNumber* out) {
+void fill(const Number& number, v1::NodeNumber* out) {
   if (!number.present) return;
   constexpr __int128 kMost = INT64_MAX, kLeast = INT64_MIN;
   // Sums are kept in 128 bits.
   if (number.is_float || number.whole > kMost || number.whole < kLeast) {
-    out->set_real(number.AsDouble());
+    out->set_real(number.as_double());
   } else {
     out->set_whole(static_cast<int64_t>(number.whole));
   }
 }
 
-FunctionSpec SpecOf(const v1::AggregateFunction& function) {
+FunctionSpec spec_of(const v1::AggregateFunction& function) {
   FunctionSpec spec;
   spec.function = function.function();
   spec.field = function.field();
@@ -68,9 +68,9 @@ FunctionSpec SpecOf(const v1::AggregateFunction& function) {
   return spec;
 }
 
-QuerySpec SpecOf(const v1::QueryRequest& request) {
+QuerySpec spec_of(const v1::QueryRequest& request) {
   QuerySpec spec;
-  if (HasTrees(request)) {
+  if (has_trees(request)) {
     spec.condition = request.condition();
     spec.scope = request.scope();
   } else {
@@ -83,32 +83,32 @@ QuerySpec SpecOf(const v1::QueryRequest& request) {
   return spec;
 }
 
-void Fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
+void fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply) {
   for (const std::string& name : value.names) reply->add_names(name);
-  for (const Number& number : value.values) Fill(number, reply->add_values());
-  if (!value.state.empty()) Fill(value.state, reply->mutable_state());
+  for (const Number& number : value.values) fill(number, reply->add_values());
+  if (!value.state.empty()) fill(value.state, reply->mutable_state());
   for (const Group& group : value.groups) {
     auto* out = reply->add_groups();
     out->set_rest(group.is_rest);
-    for (const std::string& text : FormatKeys(schema, group_by, group.keys)) out->add_keys(text);
-    for (const Number& number : group.outputs) Fill(number, out->add_values());
-    if (!group.state.empty()) Fill(group.state, out->mutable_state());
+    for (const std::string& text : format_keys(schema, group_by, group.keys)) out->add_keys(text);
+    for (const Number& number : group.outputs) fill(number, out->add_values());
+    if (!group.state.empty()) fill(group.state, out->mutable_state());
   }
   reply->set_unreadable_segments(value.unreadable);
 }
 
-AggregateSpec SpecOf(const v1::Definition::StoredAggregate& from) {
+AggregateSpec spec_of(const v1::Definition::StoredAggregate& from) {
   AggregateSpec spec;
   spec.name = from.name();
   spec.filter = from.filter();
-  spec.function = SpecOf(from.function());
+  spec.function = spec_of(from.function());
   if (from.bucket_ns() > 0) spec.bucket_ns = from.bucket_ns();
   if (from.buckets() > 0) spec.buckets = from.buckets();
   return spec;
 }
 
-Result<TriggerSpec> SpecOf(const v1::Definition::Trigger& from) {
+Result<TriggerSpec> spec_of(const v1::Definition::Trigger& from) {
   TriggerSpec spec;
   spec.name = from.name();
   spec.aggregate = from.aggregate();
@@ -126,7 +126,7 @@ Result<TriggerSpec> SpecOf(const v1::Definition::Trigger& from) {
   return spec;
 }
 
-std::vector<v1::Definition> DefinitionsOf(const MultiLog::Definitions& definitions) {
+std::vector<v1::Definition> definitions_of(const MultiLog::Definitions& definitions) {
   std::vector<v1::Definition> out;
   for (const auto& [name, expression] : definitions.filters) {
     auto* filter = out.emplace_back().mutable_filter();
@@ -154,7 +154,7 @@ std::vector<v1::Definition> DefinitionsOf(const MultiLog::Definitions& definitio
     trigger->set_window_ns(spec.window_ns);
     trigger->set_period_ns(spec.period_ns);
     trigger->set_cooldown_ns(spec.cooldown_ns);
-    trigger->set_severity(std::string(NameOf(spec.severity)));
+    trigger->set_severity(std::string(name_of(spec.severity)));
   }
   return out;
 }

@@ -13,21 +13,21 @@ namespace tapline::multilog {
 
 // False if the message is of a control plane of the version before, which sends text only.
 template <typename Message>
-bool HasTrees(const Message& message) {
+bool has_trees(const Message& message) {
   return message.has_condition() || message.has_scope();
 }
 
-grpc::Status ToGrpc(const Status& status);
+grpc::Status to_grpc(const Status& status);
 // Sets neither an integer nor a real number if there is none.
-void Fill(const Number& number, v1::NodeNumber* out);
-void Fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
+void fill(const Number& number, v1::NodeNumber* out);
+void fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply);
-FunctionSpec SpecOf(const v1::AggregateFunction& function);
-QuerySpec SpecOf(const v1::QueryRequest& request);
+FunctionSpec spec_of(const v1::AggregateFunction& function);
+QuerySpec spec_of(const v1::QueryRequest& request);
 // Returns kInvalid for an invalid severity.
-Result<TriggerSpec> SpecOf(const v1::Definition::Trigger& trigger);
-AggregateSpec SpecOf(const v1::Definition::StoredAggregate& aggregate);
+Result<TriggerSpec> spec_of(const v1::Definition::Trigger& trigger);
+AggregateSpec spec_of(const v1::Definition::StoredAggregate& aggregate);
 // The definitions of a loaded log.
-std::vector<v1::Definition> DefinitionsOf(const MultiLog::Definitions& definitions);
+std::vector<v1::Definition> definitions_of(const MultiLog::Definitions& definitions);
 
 }  // namespace tapline::multilog

@@ -13,7 +13,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-ClientMetric Metric(double value, std::vector<ClientMetric::Label> labels = {}) {
+ClientMetric metric(double value, std::vector<ClientMetric::Label> labels = {}) {
   ClientMetric metric;
   metric.label = std::move(labels);
   metric.counter.value = metric.gauge.value = value;
@@ -30,31 +30,31 @@ class Collector final : public prometheus::Collectable {
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();
     std::vector<ClientMetric> dropped;
-    for (const auto& [reason, count] : captured.dropped) dropped.push_back(Metric(count, {{"reason", reason}}));
-    if (log.dropped > 0) dropped.push_back(Metric(log.dropped, {{"reason", "memory_full"}}));
+    for (const auto& [reason, count] : captured.dropped) dropped.push_back(metric(count, {{"reason", reason}}));
+    if (log.dropped > 0) dropped.push_back(metric(log.dropped, {{"reason", "memory_full"}}));
     std::vector<MetricFamily> families;
     const auto add = [&](const std::string& name, const char* help, MetricType type,
                          std::vector<ClientMetric> metrics) {
       families.push_back({"tapline_multilog_" + name, help, type, std::move(metrics)});
     };
     add("packets_total", "Packets that came, those that the source lost included", MetricType::Counter,
-        {Metric(captured.packets)});
-    add("rows_total", "Headers appended to the log", MetricType::Counter, {Metric(log.appended)});
+        {metric(captured.packets)});
+    add("rows_total", "Headers appended to the log", MetricType::Counter, {metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
     add("capture_ended", "1 once a capture file is read, and every packet a row or dropped", MetricType::Gauge,
-        {Metric(ended ? 1 : 0)});
+        {metric(ended ? 1 : 0)});
     add("removed_rows_total", "Rows that left for want of memory, or of age", MetricType::Counter,
-        {Metric(log.removed)});
+        {metric(log.removed)});
     add("memory_bytes", "Memory of rows, what is derived from them, and aggregates", MetricType::Gauge,
-        {Metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
+        {metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
     add("freezes_total", "Times a coordinator asked to freeze what readers see", MetricType::Counter,
-        {Metric(log.freezes)});
+        {metric(log.freezes)});
     add("frozen_seconds_total", "How long it was frozen", MetricType::Counter,
-        {Metric(static_cast<double>(log.frozen_ns) / 1e9)});
-    add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {Metric(log.frozen ? 1 : 0)});
+        {metric(static_cast<double>(log.frozen_ns) / 1e9)});
+    add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {metric(log.frozen ? 1 : 0)});
     add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
-        {Metric(triggers.evaluations)});
-    add("alerts_total", "Alerts of triggers", MetricType::Counter, {Metric(triggers.alerts)});
+        {metric(triggers.evaluations)});
+    add("alerts_total", "Alerts of triggers", MetricType::Counter, {metric(triggers.alerts)});
     return families;
   }
 
@@ -64,6 +64,6 @@ class Collector final : public prometheus::Collectable {
 
 }  // namespace
 
-std::unique_ptr<prometheus::Collectable> MetricsOf(HostNode* node) { return std::make_unique<Collector>(node); }
+std::unique_ptr<prometheus::Collectable> metrics_of(HostNode* node) { return std::make_unique<Collector>(node); }
 
 }  // namespace tapline::multilog

@@ -10,6 +10,6 @@
 namespace tapline::multilog {
 
 // The node outlives the result. May be called by any thread.
-std::unique_ptr<prometheus::Collectable> MetricsOf(HostNode* node);
+std::unique_ptr<prometheus::Collectable> metrics_of(HostNode* node);
 
 }  // namespace tapline::multilog

@@ -17,9 +17,9 @@ constexpr uint64_t kMostSorted = 200'000;
 
 // Calls take(row) for each row until it returns false, the limit is reached, or the client has disconnected.
 template <typename Reply, typename Take>
-void ForEachRow(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream, Take take) {
+void for_each_row(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream, Take take) {
   uint64_t left = limit == 0 ? UINT64_MAX : limit;
-  for (auto rows = cursor->Next(); !rows.empty() && !stream.IsCancelled(); rows = cursor->Next()) {
+  for (auto rows = cursor->next(); !rows.empty() && !stream.is_cancelled(); rows = cursor->next()) {
     for (const uint8_t* row : rows) {
       if (left-- == 0 || !take(row)) return;
     }
@@ -31,16 +31,16 @@ class RowSender {
  public:
   RowSender(uint32_t row_bytes, NodeStream<v1::RowBatch>* stream) : row_bytes_(row_bytes), stream_(stream) {}
   // Returns false if the client has disconnected.
-  bool Add(const uint8_t* row) {
+  bool add(const uint8_t* row) {
     batch_.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes_);
     if (batch_.rows().size() < kPieceBytes) return true;
-    const bool taken = stream_->Write(batch_);
+    const bool taken = stream_->write(batch_);
     batch_.Clear();
     return taken;
   }
-  void End(uint64_t unreadable) {
+  void end(uint64_t unreadable) {
     batch_.set_unreadable_segments(unreadable);
-    stream_->WriteLast(std::move(batch_));
+    stream_->write_last(std::move(batch_));
   }
 
  private:
@@ -56,114 +56,114 @@ struct FirstRows {
   uint64_t unreadable = 0;
 };
 
-bool DependsOnAggregates(const v1::QueryRequest& request, const Schema& schema) {
-  if (HasTrees(request) && !AggregatesOf(request.condition()).empty()) return true;
-  bool plain = HasTrees(request) || Expression::Compile(request.expression(), schema).ok();
-  for (const std::string& within : request.within()) plain = plain && Expression::Compile(within, schema).ok();
+bool depends_on_aggregates(const v1::QueryRequest& request, const Schema& schema) {
+  if (has_trees(request) && !aggregates_of(request.condition()).empty()) return true;
+  bool plain = has_trees(request) || Expression::compile(request.expression(), schema).ok();
+  for (const std::string& within : request.within()) plain = plain && Expression::compile(within, schema).ok();
   return !plain;
 }
 
 }  // namespace
 
-Result<Snapshot> NodeService::SnapshotFor(const v1::QueryRequest& request) {
-  Snapshot snapshot = node_->log().TakeSnapshot();
+Result<Snapshot> NodeService::snapshot_for(const v1::QueryRequest& request) {
+  Snapshot snapshot = node_->log().take_snapshot();
   if (!request.has_at()) return snapshot;
   if (request.at().incarnation() != node_->incarnation())
     return Status(Code::kNotFound, "the snapshot is of an earlier start of this node; take a new one");
   const std::vector<uint64_t> tails(request.at().rows().begin(), request.at().rows().end());
-  snapshot.CutTo(tails);
+  snapshot.cut_to(tails);
   return snapshot;
 }
 
-Result<Cursor> NodeService::CursorFor(const v1::QueryRequest& request) {
-  auto snapshot = SnapshotFor(request);
+Result<Cursor> NodeService::cursor_for(const v1::QueryRequest& request) {
+  auto snapshot = snapshot_for(request);
   if (!snapshot.ok()) return snapshot.status();
-  return node_->log().Query(SpecOf(request), std::move(*snapshot));
+  return node_->log().query(spec_of(request), std::move(*snapshot));
 }
 
-grpc::Status NodeService::Query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
+grpc::Status NodeService::query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
   const bool sorted = request.limit() > 0 && request.limit() <= kMostSorted && node_->log().writers() > 1 &&
-                      !DependsOnAggregates(request, node_->layout().schema());
-  if (sorted) return QueryEarliest(request, stream);
-  auto cursor = CursorFor(request);
-  if (!cursor.ok()) return ToGrpc(cursor.status());
+                      !depends_on_aggregates(request, node_->layout().schema());
+  if (sorted) return query_earliest(request, stream);
+  auto cursor = cursor_for(request);
+  if (!cursor.ok()) return to_grpc(cursor.status());
   RowSender sender(node_->layout().row_bytes(), stream);
-  ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) { return sender.Add(row); });
-  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
-  sender.End(cursor->statistics().unreadable);
+  for_each_row(&*cursor, request.limit(), *stream, [&](const uint8_t* row) { return sender.add(row); });
+  if (stream->is_cancelled()) return grpc::Status::CANCELLED;
+  sender.end(cursor->statistics().unreadable);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
+grpc::Status NodeService::query_earliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
   const Schema& schema = node_->layout().schema();
   FirstRows found;
-  auto whole = SnapshotFor(request);
-  if (!whole.ok()) return ToGrpc(whole.status());
+  auto whole = snapshot_for(request);
+  if (!whole.ok()) return to_grpc(whole.status());
   for (uint32_t number = 0; number < node_->log().writers(); ++number) {
     std::vector<uint64_t> tails(number + 1);
     for (const Snapshot::View& view : whole->views()) {
       if (view.log->number() == number) tails[number] = view.tail;
     }
-    Snapshot snapshot = node_->log().TakeSnapshot();
-    snapshot.CutTo(tails);
-    auto cursor = node_->log().Query(SpecOf(request), std::move(snapshot));
-    if (!cursor.ok()) return ToGrpc(cursor.status());
-    ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
-      found.by_time.emplace_back(TimeOf(schema, row), found.bytes.size());
+    Snapshot snapshot = node_->log().take_snapshot();
+    snapshot.cut_to(tails);
+    auto cursor = node_->log().query(spec_of(request), std::move(snapshot));
+    if (!cursor.ok()) return to_grpc(cursor.status());
+    for_each_row(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
+      found.by_time.emplace_back(time_of(schema, row), found.bytes.size());
       found.bytes.insert(found.bytes.end(), row, row + schema.row_bytes());
       return true;
     });
     found.unreadable += cursor->statistics().unreadable;
   }
-  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
+  if (stream->is_cancelled()) return grpc::Status::CANCELLED;
   std::sort(found.by_time.begin(), found.by_time.end());
   if (found.by_time.size() > request.limit()) found.by_time.resize(request.limit());
   RowSender sender(schema.row_bytes(), stream);
   for (const auto& [time, at] : found.by_time) {
-    if (!sender.Add(found.bytes.data() + at)) break;
+    if (!sender.add(found.bytes.data() + at)) break;
   }
-  sender.End(found.unreadable);
+  sender.end(found.unreadable);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream) {
-  auto cursor = CursorFor(request);
-  if (!cursor.ok()) return ToGrpc(cursor.status());
+grpc::Status NodeService::pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream) {
+  auto cursor = cursor_for(request);
+  if (!cursor.ok()) return to_grpc(cursor.status());
   PcapngWriter file(&node_->layout(), node_->name());
   v1::PcapngPiece piece;
   const auto send = [&] {
-    piece.set_bytes(file.Take());
-    const bool taken = stream->Write(piece);
+    piece.set_bytes(file.take());
+    const bool taken = stream->write(piece);
     piece.Clear();
     return taken;
   };
-  ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
-    file.Add(row);
+  for_each_row(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
+    file.add(row);
     piece.set_packets(piece.packets() + 1);
     return file.pending_bytes() < kPieceBytes || send();
   });
-  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
-  piece.set_bytes(file.Take());
-  stream->WriteLast(std::move(piece));
+  if (stream->is_cancelled()) return grpc::Status::CANCELLED;
+  piece.set_bytes(file.take());
+  stream->write_last(std::move(piece));
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply) {
+grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply) {
   const Schema& schema = node_->layout().schema();
   MultiLog& log = node_->log();
-  auto snapshot = SnapshotFor(request.query());
-  if (!snapshot.ok()) return ToGrpc(snapshot.status());
-  const QuerySpec spec = SpecOf(request.query());
+  auto snapshot = snapshot_for(request.query());
+  if (!snapshot.ok()) return to_grpc(snapshot.status());
+  const QuerySpec spec = spec_of(request.query());
   if (request.stored().empty()) {
-    const FunctionSpec function = SpecOf(request.function());
-    auto value = log.Aggregate(spec, function, std::move(*snapshot), request.with_states());
-    if (!value.ok()) return ToGrpc(value.status());
-    Fill(*value, schema, function.group_by, reply);
+    const FunctionSpec function = spec_of(request.function());
+    auto value = log.aggregate(spec, function, std::move(*snapshot), request.with_states());
+    if (!value.ok()) return to_grpc(value.status());
+    fill(*value, schema, function.group_by, reply);
     if (reply->ByteSizeLong() <= kMostReplyBytes) return grpc::Status::OK;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: ask for fewer groups"};
   }
-  auto value = log.ReadAggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
-  if (!value.ok()) return ToGrpc(value.status());
+  auto value = log.read_aggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
+  if (!value.ok()) return to_grpc(value.status());
   std::vector<std::string> group_by;
   {
     const std::lock_guard lock(mutex_);
@@ -173,13 +173,13 @@ grpc::Status NodeService::Aggregate(const v1::AggregateRequest& request, v1::Agg
       group_by.assign(names.begin(), names.end());
     }
   }
-  Fill(*value, schema, group_by, reply);
+  fill(*value, schema, group_by, reply);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Explain(const v1::QueryRequest& request, v1::ExplainReply* reply) {
-  auto text = node_->log().Explain(SpecOf(request));
-  if (!text.ok()) return ToGrpc(text.status());
+grpc::Status NodeService::explain(const v1::QueryRequest& request, v1::ExplainReply* reply) {
+  auto text = node_->log().explain(spec_of(request));
+  if (!text.ok()) return to_grpc(text.status());
   reply->set_text(*text);
   return grpc::Status::OK;
 }

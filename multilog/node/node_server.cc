@@ -24,7 +24,7 @@ constexpr size_t kMostCalls = 256;
 // The time for calls that are active when the node ends.
 constexpr std::chrono::seconds kPatience(1);
 
-grpc::Status TooMany() {
+grpc::Status too_many() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
           "the node answers " + std::to_string(kMostCalls) + " calls already; ask again when one has ended"};
 }
@@ -33,14 +33,14 @@ grpc::Status TooMany() {
 class Step {
  public:
   virtual ~Step() = default;
-  virtual void Done(bool ok) = 0;
+  virtual void on_done(bool ok) = 0;
 };
 
 template <typename Call>
 class StepOf final : public Step {
  public:
   StepOf(Call* call, void (Call::*done)(bool)) : call_(call), done_(done) {}
-  void Done(bool ok) override { (call_->*done_)(ok); }
+  void on_done(bool ok) override { (call_->*done_)(ok); }
 
  private:
   Call* call_;
@@ -60,8 +60,8 @@ struct Calls {
 };
 
 // Empty if the caller is authorised.
-std::optional<grpc::Status> Refusal(const Calls& calls, const ServerContext& context) {
-  if (calls.own_users_port == 0 || IsOwnUser(context.peer(), calls.own_users_port)) return {};
+std::optional<grpc::Status> refusal_of(const Calls& calls, const ServerContext& context) {
+  if (calls.own_users_port == 0 || is_own_user(context.peer(), calls.own_users_port)) return {};
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
                       "without --token-file the node answers its own user's processes and root's alone");
 }
@@ -79,21 +79,21 @@ class UnaryCall {
   }
 
  private:
-  void Asked(bool ok) {
+  void asked(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
     ++calls_->lasting;
     new UnaryCall(calls_, answer_, ask_);
-    if (const auto refusal = Refusal(*calls_, context_)) return writer_.FinishWithError(*refusal, &finished_);
-    const bool runs = calls_->workers.Run([this] {
+    if (const auto refusal = refusal_of(*calls_, context_)) return writer_.FinishWithError(*refusal, &finished_);
+    const bool runs = calls_->workers.run([this] {
       const grpc::Status status = (calls_->node->*answer_)(request_, &reply_);
       writer_.Finish(reply_, status, &finished_);
     });
-    if (!runs) writer_.FinishWithError(TooMany(), &finished_);
+    if (!runs) writer_.FinishWithError(too_many(), &finished_);
   }
-  void Finished(bool) {
+  void finished(bool) {
     --calls_->lasting;
     delete this;
   }
@@ -105,7 +105,7 @@ class UnaryCall {
   Request request_;
   Reply reply_;
   grpc::ServerAsyncResponseWriter<Reply> writer_{&context_};
-  StepOf<UnaryCall> asked_{this, &UnaryCall::Asked}, finished_{this, &UnaryCall::Finished};
+  StepOf<UnaryCall> asked_{this, &UnaryCall::asked}, finished_{this, &UnaryCall::finished};
 };
 
 // A call with a stream of answers. Ends when it is finished and gRPC has reported the end of the call, in either order.
@@ -121,26 +121,26 @@ class StreamingCall final : public NodeStream<Reply> {
     (calls->service.*ask)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &asked_);
   }
 
-  bool Write(const Reply& reply) override {
+  bool write(const Reply& reply) override {
     writer_.Write(reply, &written_);
     has_written_.acquire();
     return taken_;
   }
-  void WriteLast(Reply reply) override { last_ = std::move(reply); }
-  bool IsCancelled() const override { return cancelled_; }
+  void write_last(Reply reply) override { last_ = std::move(reply); }
+  bool is_cancelled() const override { return cancelled_; }
 
  private:
-  void Asked(bool ok) {
+  void asked(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
     ++calls_->lasting;
     new StreamingCall(calls_, answer_, ask_);
-    if (const auto refusal = Refusal(*calls_, context_)) return writer_.Finish(*refusal, &finished_);
-    if (!calls_->workers.Run([this] { Run(); })) writer_.Finish(TooMany(), &finished_);
+    if (const auto refusal = refusal_of(*calls_, context_)) return writer_.Finish(*refusal, &finished_);
+    if (!calls_->workers.run([this] { run(); })) writer_.Finish(too_many(), &finished_);
   }
-  void Run() {
+  void run() {
     const grpc::Status status = (calls_->node->*answer_)(request_, this);
     if (status.ok() && last_) {
       writer_.WriteAndFinish(*last_, grpc::WriteOptions(), status, &finished_);
@@ -148,16 +148,16 @@ class StreamingCall final : public NodeStream<Reply> {
       writer_.Finish(status, &finished_);
     }
   }
-  void Written(bool ok) {
+  void written(bool ok) {
     taken_ = ok;
     has_written_.release();
   }
-  void Over(bool) {
+  void over(bool) {
     cancelled_ = context_.IsCancelled();
-    End();
+    end();
   }
-  void Finished(bool) { End(); }
-  void End() {
+  void finished(bool) { end(); }
+  void end() {
     if (--to_come_ > 0) return;
     --calls_->lasting;
     delete this;
@@ -174,8 +174,8 @@ class StreamingCall final : public NodeStream<Reply> {
   bool taken_ = false;
   std::atomic<bool> cancelled_ = false;
   int to_come_ = 2;
-  StepOf<StreamingCall> asked_{this, &StreamingCall::Asked}, written_{this, &StreamingCall::Written},
-      over_{this, &StreamingCall::Over}, finished_{this, &StreamingCall::Finished};
+  StepOf<StreamingCall> asked_{this, &StreamingCall::asked}, written_{this, &StreamingCall::written},
+      over_{this, &StreamingCall::over}, finished_{this, &StreamingCall::finished};
 };
 
 // One coordinator's stream: reads a command, writes its answer, reads the next.
@@ -186,28 +186,28 @@ class SnapshotsCall {
   }
 
  private:
-  void Asked(bool ok) {
+  void asked(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
     ++calls_->lasting;
     new SnapshotsCall(calls_);
-    if (const auto refusal = Refusal(*calls_, context_)) return stream_.Finish(*refusal, &finished_);
-    Written(true);
+    if (const auto refusal = refusal_of(*calls_, context_)) return stream_.Finish(*refusal, &finished_);
+    written(true);
   }
-  void Written(bool ok) {
-    if (!ok) return Finish();
+  void written(bool ok) {
+    if (!ok) return finish();
     stream_.Read(&command_, &read_);
   }
-  void Read(bool ok) {
-    if (!ok) return Finish();
+  void read(bool ok) {
+    if (!ok) return finish();
     answer_.Clear();
-    session_.Obey(command_, &answer_);
+    session_.execute(command_, &answer_);
     stream_.Write(answer_, &written_);
   }
-  void Finish() { stream_.Finish(grpc::Status::OK, &finished_); }
-  void Finished(bool) {
+  void finish() { stream_.Finish(grpc::Status::OK, &finished_); }
+  void finished(bool) {
     --calls_->lasting;
     delete this;
   }
@@ -218,12 +218,12 @@ class SnapshotsCall {
   v1::SnapshotCommand command_;
   v1::SnapshotAnswer answer_;
   grpc::ServerAsyncReaderWriter<v1::SnapshotAnswer, v1::SnapshotCommand> stream_{&context_};
-  StepOf<SnapshotsCall> asked_{this, &SnapshotsCall::Asked}, read_{this, &SnapshotsCall::Read},
-      written_{this, &SnapshotsCall::Written}, finished_{this, &SnapshotsCall::Finished};
+  StepOf<SnapshotsCall> asked_{this, &SnapshotsCall::asked}, read_{this, &SnapshotsCall::read},
+      written_{this, &SnapshotsCall::written}, finished_{this, &SnapshotsCall::finished};
 };
 
 // Each waits for one call of its kind, and creates the next one when it has come. They end automatically.
-void WaitForCalls(Calls* calls) {
+void wait_for_calls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),
                          typename UnaryCall<Request, Reply>::Ask ask) {
@@ -234,18 +234,18 @@ void WaitForCalls(Calls* calls) {
                              typename StreamingCall<Request, Reply>::Ask ask) {
     new StreamingCall<Request, Reply>(calls, answer, ask);
   };
-  unary(&NodeService::Describe, &AsyncService::RequestDescribe);
-  unary(&NodeService::SetUpCapture, &AsyncService::RequestSetUpCapture);
-  unary(&NodeService::Define, &AsyncService::RequestDefine);
-  unary(&NodeService::Remove, &AsyncService::RequestRemove);
-  unary(&NodeService::Aggregate, &AsyncService::RequestAggregate);
-  unary(&NodeService::Explain, &AsyncService::RequestExplain);
-  unary(&NodeService::Endpoints, &AsyncService::RequestEndpoints);
-  unary(&NodeService::Freeze, &AsyncService::RequestFreeze);
-  unary(&NodeService::Unfreeze, &AsyncService::RequestUnfreeze);
-  streaming(&NodeService::Attach, &AsyncService::RequestAttach);
-  streaming(&NodeService::Query, &AsyncService::RequestQuery);
-  streaming(&NodeService::Pcapng, &AsyncService::RequestPcapng);
+  unary(&NodeService::describe, &AsyncService::RequestDescribe);
+  unary(&NodeService::set_up_capture, &AsyncService::RequestSetUpCapture);
+  unary(&NodeService::define, &AsyncService::RequestDefine);
+  unary(&NodeService::remove, &AsyncService::RequestRemove);
+  unary(&NodeService::aggregate, &AsyncService::RequestAggregate);
+  unary(&NodeService::explain, &AsyncService::RequestExplain);
+  unary(&NodeService::endpoints, &AsyncService::RequestEndpoints);
+  unary(&NodeService::freeze, &AsyncService::RequestFreeze);
+  unary(&NodeService::unfreeze, &AsyncService::RequestUnfreeze);
+  streaming(&NodeService::attach, &AsyncService::RequestAttach);
+  streaming(&NodeService::query, &AsyncService::RequestQuery);
+  streaming(&NodeService::pcapng, &AsyncService::RequestPcapng);
   new SnapshotsCall(calls);
 }
 
@@ -257,7 +257,7 @@ class NodeServer::Network {
   explicit Network(NodeService* service) : calls_(service) {}
 
   // Returns null on failure. The server is destroyed before this object.
-  std::unique_ptr<grpc::Server> Listen(const std::string& address,
+  std::unique_ptr<grpc::Server> listen(const std::string& address,
                                        const std::shared_ptr<grpc::ServerCredentials>& credentials, Callers callers) {
     grpc::ServerBuilder builder;
     int port = 0;
@@ -268,8 +268,8 @@ class NodeServer::Network {
     if (callers == Callers::kOwnUser) calls_.own_users_port = static_cast<uint16_t>(port);
     return server;
   }
-  void Serve() {
-    WaitForCalls(&calls_);
+  void serve() {
+    wait_for_calls(&calls_);
     bool is_last = false;
     void* tag;
     for (bool ok; !is_last || calls_.lasting > 0;) {
@@ -277,20 +277,20 @@ class NodeServer::Network {
       if (tag == this) {
         is_last = true;
       } else {
-        static_cast<Step*>(tag)->Done(ok);
+        static_cast<Step*>(tag)->on_done(ok);
       }
     }
-    Drain();
+    drain();
   }
   // REQUIRES: the server has been shut down, so that later events in the queue belong to active calls.
-  void TakesNoMore() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
+  void takes_no_more() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
 
  private:
   // Ends the objects that wait for calls.
-  void Drain() {
+  void drain() {
     calls_.queue->Shutdown();
     void* tag;
-    for (bool ok; calls_.queue->Next(&tag, &ok);) static_cast<Step*>(tag)->Done(ok);
+    for (bool ok; calls_.queue->Next(&tag, &ok);) static_cast<Step*>(tag)->on_done(ok);
   }
 
   Calls calls_;
@@ -299,21 +299,21 @@ class NodeServer::Network {
 
 NodeServer::NodeServer(NodeService* service) : service_(service), network_(std::make_unique<Network>(service)) {}
 
-std::unique_ptr<NodeServer> NodeServer::Listen(const std::string& address,
+std::unique_ptr<NodeServer> NodeServer::listen(const std::string& address,
                                                const std::shared_ptr<grpc::ServerCredentials>& credentials,
                                                NodeService* service, Callers callers) {
   std::unique_ptr<NodeServer> made(new NodeServer(service));
-  made->server_ = made->network_->Listen(address, credentials, callers);
+  made->server_ = made->network_->listen(address, credentials, callers);
   if (made->server_ == nullptr) return nullptr;
-  made->thread_ = std::thread([network = made->network_.get()] { network->Serve(); });
+  made->thread_ = std::thread([network = made->network_.get()] { network->serve(); });
   return made;
 }
 
 NodeServer::~NodeServer() {
   if (server_ == nullptr) return;
-  service_->Stop();
+  service_->stop();
   server_->Shutdown(std::chrono::system_clock::now() + kPatience);
-  network_->TakesNoMore();
+  network_->takes_no_more();
   thread_.join();
 }
 

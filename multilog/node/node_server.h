@@ -22,7 +22,7 @@ class NodeServer {
   enum class Callers { kAll, kOwnUser };
 
   // Returns null if the node can't listen on that address, or the credentials don't match each other.
-  static std::unique_ptr<NodeServer> Listen(const std::string& address,
+  static std::unique_ptr<NodeServer> listen(const std::string& address,
                                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
                                             NodeService* service, Callers callers = Callers::kAll);
 

@@ -14,7 +14,7 @@ using NodeServerTest = NodeClientTest;
 
 // A coordinator's stream: answers come in order; its freezes end with the stream.
 TEST_F(NodeServerTest, SnapshotsOverOneStream) {
-  Capture();
+  capture();
   grpc::Status status;
   {
     grpc::ClientContext context;
@@ -43,19 +43,19 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   // Its coordinator has disconnected: another one may freeze long before the minute is over.
   v1::FreezeReply frozen;
   for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
-    frozen = Freeze(60'000'000'000, &status);
+    frozen = freeze(60'000'000'000, &status);
     if (frozen.id() == 0) usleep(10'000);
   }
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(Unfreeze(frozen.id()));
+  EXPECT_TRUE(unfreeze(frozen.id()));
 }
 
 // Delivers `packets`, then waits until it is stopped.
 class EndlessSource final : public PacketSource {
  public:
   explicit EndlessSource(int packets) : left_(packets) {}
-  Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> packets) override {
+  Status start() override { return {}; }
+  Burst poll(std::span<RawPacket> packets) override {
     Burst burst;
     const int more = left_.load();
     for (; burst.packets < packets.size() && static_cast<int>(burst.packets) < more; ++burst.packets)
@@ -64,9 +64,9 @@ class EndlessSource final : public PacketSource {
     return burst;
   }
   Status status() const override { return {}; }
-  Losses ReadLosses() override { return {}; }
+  Losses read_losses() override { return {}; }
   bool live() const override { return true; }
-  void Give(int packets) { left_ += packets; }
+  void give(int packets) { left_ += packets; }
 
  private:
   const testing::Frame frame_ = testing::tcp_frame({.src_port = 7}, 5);
@@ -79,22 +79,22 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
   std::atomic<bool> stop{false};
-  std::thread capture([&] { node_->Run(&source, &stop); });
+  std::thread capture([&] { node_->run(&source, &stop); });
   const auto await = [&](uint64_t rows) {
-    for (int i = 0; i < 3000 && Describe().counters().rows() < rows; ++i) usleep(10'000);
-    return Describe().counters().rows();
+    for (int i = 0; i < 3000 && describe().counters().rows() < rows; ++i) usleep(10'000);
+    return describe().counters().rows();
   };
   EXPECT_EQ(await(kRows), kRows);
   grpc::ClientContext context;
-  const auto slow = stub_->Query(&context, Ask(""));
+  const auto slow = stub_->Query(&context, ask(""));
   v1::RowBatch batch;
   ASSERT_TRUE(slow->Read(&batch));
   uint64_t bytes = batch.rows().size();
-  source.Give(1000);
+  source.give(1000);
   EXPECT_EQ(await(kRows + 1000), kRows + 1000);
-  auto few = Ask("");
+  auto few = ask("");
   few.set_limit(5);
-  EXPECT_EQ(CountRows(few), 5u);
+  EXPECT_EQ(count_rows(few), 5u);
   while (slow->Read(&batch)) bytes += batch.rows().size();
   EXPECT_TRUE(slow->Finish().ok());
   EXPECT_EQ(bytes / node_->layout().row_bytes(), kRows);
@@ -104,26 +104,26 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
 
 // A deadline that passes before the answer is an error, and the node continues.
 TEST_F(NodeServerTest, ADeadlineThatIsOver) {
-  Capture();
+  capture();
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
-  const auto reader = stub_->Query(&context, Ask(""));
+  const auto reader = stub_->Query(&context, ask(""));
   v1::RowBatch batch;
   while (reader->Read(&batch)) {
   }
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_GT(CountRows(Ask("")), 0u);
+  EXPECT_GT(count_rows(ask("")), 0u);
 }
 
 // A client reads nothing of a huge answer and disconnects: the node continues.
 TEST_F(NodeServerTest, AClientThatGoesAway) {
-  Capture();
+  capture();
   {
     grpc::ClientContext context;
-    const auto reader = stub_->Query(&context, Ask(""));
+    const auto reader = stub_->Query(&context, ask(""));
     context.TryCancel();
   }
-  EXPECT_GT(CountRows(Ask("")), 0u);
+  EXPECT_GT(count_rows(ask("")), 0u);
 }
 
 // An alert is on its way while its aggregate is being defined, and other calls come: there is no deadlock.
@@ -135,7 +135,7 @@ TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
   count.mutable_aggregate()->mutable_function()->set_function("COUNT");
   count.mutable_aggregate()->mutable_function()->add_group_by("dst_port");
   count.mutable_aggregate()->set_bucket_ns(1'000'000'000);
-  ASSERT_EQ(Define(count).error_message(), "");
+  ASSERT_EQ(define(count).error_message(), "");
   many.mutable_trigger()->set_aggregate("packets");
   many.mutable_trigger()->set_condition("COUNT > 0");
   grpc::ClientContext context;
@@ -146,15 +146,15 @@ TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
   ASSERT_TRUE(events->Read(&event));
   EndlessSource source(0);
   std::atomic<bool> stop{false};
-  std::thread capture([&] { node_->Run(&source, &stop); });
+  std::thread capture([&] { node_->run(&source, &stop); });
   std::thread curious([&] {
-    for (v1::NodeDescription description; !stop; description.Clear()) (void)service_->Describe({}, &description);
+    for (v1::NodeDescription description; !stop; description.Clear()) (void)service_->describe({}, &description);
   });
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kTriggers; ++i) {
       many.mutable_trigger()->set_name("many_" + std::to_string(i));
-      EXPECT_TRUE(service_->Define(many, &defined).ok());
-      if (i == 0 || i == kTriggers - 1) source.Give(1);
+      EXPECT_TRUE(service_->define(many, &defined).ok());
+      if (i == 0 || i == kTriggers - 1) source.give(1);
     }
     for (int i = 0; i < kTriggers; ++i) {
       EXPECT_TRUE(events->Read(&event));
@@ -164,7 +164,7 @@ TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
       v1::RemoveRequest remove;
       v1::RemoveReply removed;
       remove.set_trigger("many_" + std::to_string(i));
-      EXPECT_TRUE(service_->Remove(remove, &removed).ok());
+      EXPECT_TRUE(service_->remove(remove, &removed).ok());
     }
   }
   stop = true;
@@ -186,7 +186,7 @@ TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
     ASSERT_TRUE(readers.back()->Read(&event)) << i;
   }
   grpc::ClientContext streaming, unary, coordinator;
-  const auto refused = stub_->Query(&streaming, Ask(""));
+  const auto refused = stub_->Query(&streaming, ask(""));
   v1::RowBatch batch;
   EXPECT_FALSE(refused->Read(&batch));
   EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -199,7 +199,7 @@ TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
   ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&answer));
   EXPECT_TRUE(answer.has_frozen());
   coordinator.TryCancel();
-  service_->Stop();
+  service_->stop();
   while (readers.back()->Read(&event)) {
   }
   EXPECT_EQ(readers.back()->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -214,7 +214,7 @@ TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
 
 // The node ends during calls: they are ended, and it does not wait for the slow one.
 TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
-  Capture();
+  capture();
   grpc::ClientContext attached, coordinator;
   v1::AttachRequest request;
   request.set_heartbeat_ms(60'000);
@@ -234,11 +234,11 @@ TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
   v1::FreezeReply reply;
   v1::FreezeRequest again;
   again.set_expiry_ns(60'000'000'000);
-  EXPECT_TRUE(service_->Freeze(again, &reply).ok()) << "what the stream froze ended with it";
+  EXPECT_TRUE(service_->freeze(again, &reply).ok()) << "what the stream froze ended with it";
 }
 
 TEST_F(NodeServerTest, AnAddressThatIsInUse) {
-  EXPECT_EQ(NodeServer::Listen("unix:/nowhere/node", grpc::InsecureServerCredentials(), service_.get()), nullptr);
+  EXPECT_EQ(NodeServer::listen("unix:/nowhere/node", grpc::InsecureServerCredentials(), service_.get()), nullptr);
 }
 
 }  // namespace

@@ -16,30 +16,30 @@ constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
 
 }  // namespace
 
-NodeService::NodeService(HostNode* node) : node_(node), definitions_(DefinitionsOf(node->log().definitions())) {
-  node->log().OnAlert([this](const multilog::Alert& alert) { OnAlert(alert); });
+NodeService::NodeService(HostNode* node) : node_(node), definitions_(definitions_of(node->log().definitions())) {
+  node->log().on_alert([this](const multilog::Alert& alert) { on_alert(alert); });
 }
 
 // Once this returns, no alert will arrive here.
-NodeService::~NodeService() { node_->log().OnAlert({}); }
+NodeService::~NodeService() { node_->log().on_alert({}); }
 
-void NodeService::Stop() {
+void NodeService::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
 }
 
-void NodeService::OnAlert(const multilog::Alert& alert) {
+void NodeService::on_alert(const multilog::Alert& alert) {
   v1::NodeAlert out;
   out.set_trigger(alert.trigger);
-  out.set_severity(std::string(NameOf(alert.severity)));
+  out.set_severity(std::string(name_of(alert.severity)));
   out.set_window_begin_ns(alert.window_begin_ns);
   out.set_window_end_ns(alert.window_end_ns);
-  for (const Number& number : alert.values) Fill(number, out.add_values());
+  for (const Number& number : alert.values) fill(number, out.add_values());
   out.set_late(alert.late);
-  out.set_found_ns(static_cast<uint64_t>(WallNs()));
+  out.set_found_ns(static_cast<uint64_t>(wall_ns()));
   const std::lock_guard lock(mutex_);
-  NameGroup(alert, &out);
+  name_group(alert, &out);
   for (Listener& listener : listeners_) {
     if (listener.alerts.size() == kMostAlertsWaiting) {
       listener.alerts.pop_front();
@@ -51,7 +51,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
 }
 
 // Formats its keys for people. Called under the lock.
-void NodeService::NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) const {
+void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named) const {
   const auto is_it = [&](const v1::Definition& each) {
     return each.has_trigger() && each.trigger().name() == alert.trigger;
   };
@@ -60,13 +60,14 @@ void NodeService::NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) 
   for (const v1::Definition& each : definitions_) {
     if (!each.has_aggregate() || each.aggregate().name() != aggregate) continue;
     const auto& group_by = each.aggregate().function().group_by();
-    for (const std::string& key : FormatKeys(node_->layout().schema(), {group_by.begin(), group_by.end()}, alert.group))
+    for (const std::string& key :
+         format_keys(node_->layout().schema(), {group_by.begin(), group_by.end()}, alert.group))
       named->add_group(key);
   }
 }
 
 // Neither this nor its callers may hold the lock.
-void NodeService::FillCounters(v1::NodeCounters* counters) {
+void NodeService::fill_counters(v1::NodeCounters* counters) {
   counters->set_capture_ended(node_->ended());  // first: everything read after it is final
   const CaptureTotals captured = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
@@ -82,35 +83,35 @@ void NodeService::FillCounters(v1::NodeCounters* counters) {
   counters->set_lost_alerts(lost_alerts_);
 }
 
-void NodeService::FillDescription(v1::NodeDescription* description) {
+void NodeService::fill_description(v1::NodeDescription* description) {
   const Schema& schema = node_->layout().schema();
   description->set_node(node_->name());
-  description->set_schema(schema.ToText());
+  description->set_schema(schema.to_text());
   description->set_row_bytes(schema.row_bytes());
   description->set_incarnation(node_->incarnation());
-  FillCounters(description->mutable_counters());
+  fill_counters(description->mutable_counters());
   const std::lock_guard lock(mutex_);
   for (const v1::Definition& definition : definitions_) *description->add_definitions() = definition;
 }
 
-grpc::Status NodeService::Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
+grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
   if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms is 10 to 60000"};
   std::unique_lock lock(mutex_);
   const auto me = listeners_.emplace(listeners_.end());
   lock.unlock();
-  const grpc::Status ended = Heed(me, std::chrono::milliseconds(request.heartbeat_ms()), stream);
+  const grpc::Status ended = heed(me, std::chrono::milliseconds(request.heartbeat_ms()), stream);
   lock.lock();
   listeners_.erase(me);
   return ended;
 }
 
 // Sends alerts to a listener as they come, and in between the counters.
-grpc::Status NodeService::Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
+grpc::Status NodeService::heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
                                NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;
-  FillDescription(event.mutable_description());
-  while (stream->Write(event) && !stream->IsCancelled()) {
+  fill_description(event.mutable_description());
+  while (stream->write(event) && !stream->is_cancelled()) {
     event.Clear();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, beat, [&] { return stopped_ || !me->alerts.empty(); });
@@ -121,13 +122,13 @@ grpc::Status NodeService::Heed(std::list<Listener>::iterator me, std::chrono::mi
       continue;
     }
     lock.unlock();
-    FillCounters(event.mutable_heartbeat());
+    fill_counters(event.mutable_heartbeat());
   }
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Describe(const v1::DescribeRequest&, v1::NodeDescription* description) {
-  FillDescription(description);
+grpc::Status NodeService::describe(const v1::DescribeRequest&, v1::NodeDescription* description) {
+  fill_description(description);
   return grpc::Status::OK;
 }
 

@@ -22,23 +22,23 @@ class NodeService final {
   explicit NodeService(HostNode* node);
   ~NodeService();
 
-  // Makes Attach() end soon.
-  void Stop();
+  // Makes attach() end soon.
+  void stop();
 
-  grpc::Status Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream);
-  grpc::Status Describe(const v1::DescribeRequest& request, v1::NodeDescription* description);
-  grpc::Status SetUpCapture(const v1::CaptureRequest& request, v1::CaptureReply* reply);
-  grpc::Status Define(const v1::Definition& definition, v1::DefineReply* reply);
-  grpc::Status Remove(const v1::RemoveRequest& request, v1::RemoveReply* reply);
-  grpc::Status Query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
-  grpc::Status Aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply);
-  grpc::Status Pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream);
-  grpc::Status Explain(const v1::QueryRequest& request, v1::ExplainReply* reply);
-  grpc::Status Endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply);
+  grpc::Status attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream);
+  grpc::Status describe(const v1::DescribeRequest& request, v1::NodeDescription* description);
+  grpc::Status set_up_capture(const v1::CaptureRequest& request, v1::CaptureReply* reply);
+  grpc::Status define(const v1::Definition& definition, v1::DefineReply* reply);
+  grpc::Status remove(const v1::RemoveRequest& request, v1::RemoveReply* reply);
+  grpc::Status query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
+  grpc::Status aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply);
+  grpc::Status pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream);
+  grpc::Status explain(const v1::QueryRequest& request, v1::ExplainReply* reply);
+  grpc::Status endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply);
 
   // These two never wait.
-  grpc::Status Freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
-  grpc::Status Unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
+  grpc::Status freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
+  grpc::Status unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 
  private:
   // Alerts on their way to an attached client. Bounded: the oldest are dropped and counted.
@@ -46,20 +46,20 @@ class NodeService final {
     std::deque<v1::NodeAlert> alerts;
   };
 
-  void OnAlert(const multilog::Alert& alert);
-  void NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) const;
-  void FillCounters(v1::NodeCounters* counters);
-  void FillDescription(v1::NodeDescription* description);
-  grpc::Status Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
+  void on_alert(const multilog::Alert& alert);
+  void name_group(const multilog::Alert& alert, v1::NodeAlert* named) const;
+  void fill_counters(v1::NodeCounters* counters);
+  void fill_description(v1::NodeDescription* description);
+  grpc::Status heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
                     NodeStream<v1::NodeEvent>* stream);
-  Status DefineIn(const v1::Definition& definition);
-  Status AddFilter(const v1::Definition::Filter& filter);
-  Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
-  grpc::Status QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
-  Result<Cursor> CursorFor(const v1::QueryRequest& request);
+  Status define_in(const v1::Definition& definition);
+  Status add_filter(const v1::Definition::Filter& filter);
+  Result<Snapshot> snapshot_for(const v1::QueryRequest& request);
+  grpc::Status query_earliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
+  Result<Cursor> cursor_for(const v1::QueryRequest& request);
 
   HostNode* node_;
-  // Serialises Define(), Remove() and SetUpCapture(). Taken before `mutex_`.
+  // Serialises define(), remove() and set_up_capture(). Taken before `mutex_`.
   std::mutex changing_;
   // Guards the members below. The log is never called with it held: alerts come from a thread that holds locks of the
   // log.

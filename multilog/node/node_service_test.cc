@@ -14,25 +14,25 @@ namespace {
 using NodeServiceTest = NodeClientTest;
 
 TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
-  const uint64_t packets = Capture();
+  const uint64_t packets = capture();
   ASSERT_GT(packets, 0u);
-  const v1::NodeDescription description = Describe();
+  const v1::NodeDescription description = describe();
   EXPECT_EQ(description.node(), "h1");
   EXPECT_EQ(description.counters().packets(), packets);
   uint64_t sum = description.counters().rows();
   for (const auto& [reason, count] : description.counters().dropped()) sum += count;
   EXPECT_EQ(sum, packets);
-  EXPECT_EQ(CountRows(Ask("")), description.counters().rows());
-  const uint64_t tcp = CountRows(Ask("protocol == TCP"));
-  EXPECT_EQ(tcp + CountRows(Ask("protocol != TCP")), description.counters().rows());
-  auto limited = Ask("protocol == TCP");
+  EXPECT_EQ(count_rows(ask("")), description.counters().rows());
+  const uint64_t tcp = count_rows(ask("protocol == TCP"));
+  EXPECT_EQ(tcp + count_rows(ask("protocol != TCP")), description.counters().rows());
+  auto limited = ask("protocol == TCP");
   limited.set_limit(3);
-  EXPECT_EQ(CountRows(limited), 3u);
+  EXPECT_EQ(count_rows(limited), 3u);
 }
 
 // Two writers have the capture's rows in batches by turns.
 TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
-  Capture();
+  capture();
   const auto times = [&](const v1::QueryRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Query(&context, request);
@@ -40,14 +40,14 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
     const uint32_t row_bytes = node_->layout().row_bytes();
     for (v1::RowBatch batch; reader->Read(&batch);) {
       for (size_t at = 0; at < batch.rows().size(); at += row_bytes)
-        found.push_back(TimeOf(node_->layout().schema(), reinterpret_cast<const uint8_t*>(batch.rows().data()) + at));
+        found.push_back(time_of(node_->layout().schema(), reinterpret_cast<const uint8_t*>(batch.rows().data()) + at));
     }
     return found;
   };
-  auto all = times(Ask("protocol == TCP"));
+  auto all = times(ask("protocol == TCP"));
   EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "or this shows nothing";
   std::sort(all.begin(), all.end());
-  auto limited = Ask("protocol == TCP");
+  auto limited = ask("protocol == TCP");
   for (const uint64_t limit : {1u, 300u, 700u}) {
     limited.set_limit(limit);
     all.resize(std::max<size_t>(all.size(), limit));
@@ -59,15 +59,15 @@ TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
   v1::Definition definition;
   definition.mutable_filter()->set_name("tcp");
   definition.mutable_filter()->set_expression("protocol == TCP");
-  ASSERT_EQ(Define(definition).error_message(), "");
+  ASSERT_EQ(define(definition).error_message(), "");
   auto* aggregate = definition.mutable_aggregate();
   aggregate->set_name("volume");
   aggregate->set_filter("tcp");
   aggregate->mutable_function()->set_function("SUM");
   aggregate->mutable_function()->set_field("bytes");
   aggregate->mutable_function()->add_group_by("src_ip");
-  ASSERT_EQ(Define(definition).error_message(), "");
-  Capture();
+  ASSERT_EQ(define(definition).error_message(), "");
+  capture();
   grpc::ClientContext first, second;
   v1::AggregateRequest request;
   v1::AggregateReply stored, asked;
@@ -75,7 +75,7 @@ TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
   ASSERT_TRUE(stub_->Aggregate(&first, request, &stored).ok());
   request.clear_stored();
   *request.mutable_function() = definition.aggregate().function();
-  *request.mutable_query() = Ask("protocol == TCP");
+  *request.mutable_query() = ask("protocol == TCP");
   ASSERT_TRUE(stub_->Aggregate(&second, request, &asked).ok());
   ASSERT_EQ(stored.values_size(), 1);
   EXPECT_GT(stored.values(0).whole(), 0);
@@ -83,17 +83,17 @@ TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
   ASSERT_GT(stored.groups_size(), 1);
   EXPECT_EQ(stored.groups_size(), asked.groups_size());
   EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address as people write it";
-  EXPECT_EQ(Describe().definitions_size(), 2);
+  EXPECT_EQ(describe().definitions_size(), 2);
 }
 
-Tree TreeOf(const HostNode& node, const std::string& text) {
+Tree tree_of(const HostNode& node, const std::string& text) {
   const auto resolve = [](std::string_view name) {
     return name[0] <= '9' ? std::nullopt : std::optional(AggregateRef{});
   };
-  return Expression::Compile(text, node.layout().schema(), resolve)->tree();
+  return Expression::compile(text, node.layout().schema(), resolve)->tree();
 }
 
-v1::Definition StoredSum(const std::string& name) {
+v1::Definition stored_sum(const std::string& name) {
   v1::Definition definition;
   auto* aggregate = definition.mutable_aggregate();
   aggregate->set_name(name);
@@ -103,18 +103,18 @@ v1::Definition StoredSum(const std::string& name) {
 }
 
 TEST_F(NodeServiceTest, AScopeIsAndedWhereTheDataIs) {
-  Capture();
-  const uint64_t within = CountRows(Ask("dst_port == 7000"));
+  capture();
+  const uint64_t within = count_rows(ask("dst_port == 7000"));
   ASSERT_GT(within, 0u);
-  ASSERT_LT(within, CountRows(Ask("")));
+  ASSERT_LT(within, count_rows(ask("")));
   // The text is for nodes that take no trees.
-  v1::QueryRequest request = Ask("true");
-  *request.mutable_scope() = TreeOf(*node_, "dst_port == 7000");
-  EXPECT_EQ(CountRows(request), within);
+  v1::QueryRequest request = ask("true");
+  *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
+  EXPECT_EQ(count_rows(request), within);
   for (const char* condition :
        {"true", "not (dst_port = 7000) or true", "has(bytes)", "!has(src_ip6) || has(src_ip6)"}) {
-    *request.mutable_condition() = TreeOf(*node_, condition);
-    EXPECT_EQ(CountRows(request), within) << condition;
+    *request.mutable_condition() = tree_of(*node_, condition);
+    EXPECT_EQ(count_rows(request), within) << condition;
     grpc::ClientContext context;
     v1::AggregateRequest asked;
     v1::AggregateReply reply;
@@ -125,26 +125,26 @@ TEST_F(NodeServiceTest, AScopeIsAndedWhereTheDataIs) {
     ASSERT_EQ(reply.groups_size(), 1);
     EXPECT_EQ(reply.groups(0).keys(0), "7000");
   }
-  *request.mutable_condition() = TreeOf(*node_, "dst_port != 7000");
-  EXPECT_EQ(CountRows(request), 0u);
+  *request.mutable_condition() = tree_of(*node_, "dst_port != 7000");
+  EXPECT_EQ(count_rows(request), 0u);
   request.mutable_scope()->add_nodes();
   grpc::Status status;
-  CountRows(request, &status);
+  count_rows(request, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 // Neither a value of an aggregate nor its existence can be learnt: by its name, by the name of its output, or by an
 // error.
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
-  ASSERT_EQ(Define(StoredSum("theirs")).error_message(), "");
-  Capture();
-  ASSERT_GT(CountRows(Ask("bytes < theirs.SUM")), 0u) << "or this shows nothing";
+  ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
+  capture();
+  ASSERT_GT(count_rows(ask("bytes < theirs.SUM")), 0u) << "or this shows nothing";
   v1::QueryRequest request;
-  *request.mutable_scope() = TreeOf(*node_, "dst_port == 7000");
+  *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   for (const char* name : {"theirs", "theirs.SUM", "SUM", "nobodys.SUM"}) {
-    *request.mutable_condition() = TreeOf(*node_, std::string("bytes < ") + name);
+    *request.mutable_condition() = tree_of(*node_, std::string("bytes < ") + name);
     grpc::Status status;
-    CountRows(request, &status);
+    count_rows(request, &status);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_EQ(status.error_message(), "unknown field '" + std::string(name) + "' (at byte 8 of the expression)");
     v1::Definition definition;
@@ -152,49 +152,49 @@ TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
     *definition.mutable_filter()->mutable_condition() = request.condition();
     *definition.mutable_filter()->mutable_scope() = request.scope();
     definition.mutable_filter()->add_aggregates("own");
-    EXPECT_EQ(Define(definition).error_message(), status.error_message());
+    EXPECT_EQ(define(definition).error_message(), status.error_message());
   }
 }
 
 TEST_F(NodeServiceTest, AScopedFilterMayNameItsOwnAggregate) {
-  ASSERT_EQ(Define(StoredSum("own")).error_message(), "");
+  ASSERT_EQ(define(stored_sum("own")).error_message(), "");
   v1::Definition definition;
   auto* filter = definition.mutable_filter();
   filter->set_name("large");
-  *filter->mutable_condition() = TreeOf(*node_, "bytes < own.SUM");
-  *filter->mutable_scope() = TreeOf(*node_, "dst_port == 7000");
+  *filter->mutable_condition() = tree_of(*node_, "bytes < own.SUM");
+  *filter->mutable_scope() = tree_of(*node_, "dst_port == 7000");
   filter->add_aggregates("own");
-  ASSERT_EQ(Define(definition).error_message(), "");
-  Capture();
+  ASSERT_EQ(define(definition).error_message(), "");
+  capture();
   v1::QueryRequest stored;
   stored.set_filter("large");
-  const uint64_t found = CountRows(stored);
+  const uint64_t found = count_rows(stored);
   EXPECT_GT(found, 0u);
   stored.set_expression("dst_port == 7000");
-  EXPECT_EQ(CountRows(stored), found);
+  EXPECT_EQ(count_rows(stored), found);
 }
 
 TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   grpc::Status status;
-  const v1::FreezeReply frozen = Freeze(10'000'000'000, &status);
+  const v1::FreezeReply frozen = freeze(10'000'000'000, &status);
   ASSERT_TRUE(status.ok());
-  const uint64_t packets = Capture();
-  EXPECT_EQ(CountRows(Ask("")), 0u) << "frozen";
-  Freeze(10'000'000'000, &status);
+  const uint64_t packets = capture();
+  EXPECT_EQ(count_rows(ask("")), 0u) << "frozen";
+  freeze(10'000'000'000, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "somebody else's";
-  EXPECT_TRUE(Unfreeze(frozen.id()));
-  EXPECT_GT(CountRows(Ask("")), 0u);
-  EXPECT_LE(CountRows(Ask("")), packets);
-  auto before = Ask("");
+  EXPECT_TRUE(unfreeze(frozen.id()));
+  EXPECT_GT(count_rows(ask("")), 0u);
+  EXPECT_LE(count_rows(ask("")), packets);
+  auto before = ask("");
   *before.mutable_at() = frozen.tails();
-  EXPECT_EQ(CountRows(before), 0u);
+  EXPECT_EQ(count_rows(before), 0u);
   before.mutable_at()->set_incarnation(1);
-  CountRows(before, &status);
+  count_rows(before, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  const v1::FreezeReply short_one = Freeze(1'000'000, &status);
+  const v1::FreezeReply short_one = freeze(1'000'000, &status);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_FALSE(Unfreeze(short_one.id())) << "nobody unfroze in time";
-  const v1::NodeCounters counters = Describe().counters();
+  EXPECT_FALSE(unfreeze(short_one.id())) << "nobody unfroze in time";
+  const v1::NodeCounters counters = describe().counters();
   EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
   EXPECT_GT(counters.frozen_ns(), 1'000'000u)
       << "the short one lasted until it expired, the first one longer than nothing";
@@ -217,14 +217,14 @@ TEST_F(NodeServiceTest, AlertsComeToWhoIsAttached) {
   aggregate->mutable_function()->set_function("COUNT");
   aggregate->mutable_function()->add_group_by("dst_port");
   aggregate->set_bucket_ns(1'000'000'000);
-  ASSERT_EQ(Define(definition).error_message(), "");
+  ASSERT_EQ(define(definition).error_message(), "");
   auto* trigger = definition.mutable_trigger();
   trigger->set_name("many");
   trigger->set_aggregate("packets");
   trigger->set_condition("COUNT > 3");
   trigger->set_severity("critical");
-  ASSERT_EQ(Define(definition).error_message(), "");
-  Capture();
+  ASSERT_EQ(define(definition).error_message(), "");
+  capture();
   while (reader->Read(&event) && !event.has_alert()) {
   }
   EXPECT_EQ(event.alert().trigger(), "many");
@@ -235,9 +235,9 @@ TEST_F(NodeServiceTest, AlertsComeToWhoIsAttached) {
 }
 
 TEST_F(NodeServiceTest, PcapngHasEveryRow) {
-  Capture();
+  capture();
   grpc::ClientContext context;
-  const auto reader = stub_->Pcapng(&context, Ask("protocol == TCP"));
+  const auto reader = stub_->Pcapng(&context, ask("protocol == TCP"));
   v1::PcapngPiece piece;
   uint64_t packets = 0;
   std::string file;
@@ -246,41 +246,41 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
     file += piece.bytes();
   }
   EXPECT_TRUE(reader->Finish().ok());
-  EXPECT_EQ(packets, CountRows(Ask("protocol == TCP")));
+  EXPECT_EQ(packets, count_rows(ask("protocol == TCP")));
   // An independent reader, which shares nothing with the writer.
   const std::string path = address_.substr(5) + ".pcapng";
   FILE* out = std::fopen(path.c_str(), "w");
   ASSERT_EQ(std::fwrite(file.data(), 1, file.size(), out), file.size());
   std::fclose(out);
   CaptureError error;
-  const auto capture = CaptureReader::Open(path, &error);
+  const auto capture = CaptureReader::open(path, &error);
   unlink(path.c_str());
   ASSERT_NE(capture, nullptr);
   std::vector<CapturedPacket> read(64);
   size_t count = 0;
-  while (capture->Read(read, &count) != CaptureReader::Outcome::kEnd) capture->Refill();
+  while (capture->read(read, &count) != CaptureReader::Outcome::kEnd) capture->refill();
   EXPECT_EQ(capture->packets(), packets);
 }
 
 TEST_F(NodeServiceTest, MistakesAreNamed) {
   grpc::Status status;
-  CountRows(Ask("dst_prt == 80"), &status);
+  count_rows(ask("dst_prt == 80"), &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("dst_prt"), std::string::npos) << status.error_message();
   EXPECT_NE(status.error_message().find("at byte 0"), std::string::npos) << status.error_message();
-  EXPECT_EQ(Define(v1::Definition()).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(define(v1::Definition()).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   v1::Definition definition;
   definition.mutable_trigger()->set_name("t");
   definition.mutable_trigger()->set_aggregate("nothing");
-  EXPECT_EQ(Define(definition).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(define(definition).error_code(), grpc::StatusCode::NOT_FOUND);
   definition.mutable_index()->set_field("dst_port");
-  EXPECT_EQ(Define(definition).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(define(definition).error_code(), grpc::StatusCode::ALREADY_EXISTS);
   grpc::ClientContext context;
   v1::RemoveReply reply;
   v1::RemoveRequest remove;
   remove.set_filter("nothing");
   EXPECT_EQ(stub_->Remove(&context, remove, &reply).error_code(), grpc::StatusCode::NOT_FOUND);
-  Freeze(1, &status);
+  freeze(1, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
@@ -289,14 +289,14 @@ TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
   options.memory_bytes = size_t{64} << 20;
   options.storage.directory = ::testing::TempDir() + "tapline-definitions-" + std::to_string(getpid());
   for (const bool first : {true, false}) {
-    auto node = std::move(*HostNode::Make(options));
+    auto node = std::move(*HostNode::make(options));
     NodeService service(node.get());
     v1::Definition definition;
     v1::DefineReply defined;
     definition.mutable_filter()->set_name("web");
     definition.mutable_filter()->set_expression("dst_port == 80");
     if (first) {
-      EXPECT_TRUE(service.Define(definition, &defined).ok());
+      EXPECT_TRUE(service.define(definition, &defined).ok());
     }
     auto* aggregate = definition.mutable_aggregate();
     aggregate->set_name("volume");
@@ -304,15 +304,15 @@ TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
     aggregate->mutable_function()->set_function("SUM");
     aggregate->mutable_function()->set_field("bytes");
     if (first) {
-      EXPECT_TRUE(service.Define(definition, &defined).ok());
+      EXPECT_TRUE(service.define(definition, &defined).ok());
     }
     v1::NodeDescription description;
-    ASSERT_TRUE(service.Describe({}, &description).ok());
+    ASSERT_TRUE(service.describe({}, &description).ok());
     ASSERT_EQ(description.definitions_size(), 2);
     EXPECT_EQ(description.definitions(0).filter().expression(), "dst_port == 80");
     EXPECT_EQ(description.definitions(1).aggregate().name(), "volume");
     EXPECT_EQ(description.definitions(1).aggregate().function().field(), "bytes");
-    EXPECT_TRUE(node->log().Close().ok());
+    EXPECT_TRUE(node->log().close().ok());
   }
   std::filesystem::remove_all(options.storage.directory);
 }
@@ -371,13 +371,13 @@ TEST_F(NodeServiceTest, WhatIsCapturedCanBeChanged) {
   EXPECT_EQ(set_up(0, ""), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(set_up(1, "dst_prt == 80"), grpc::StatusCode::INVALID_ARGUMENT);
   ASSERT_EQ(set_up(1, "protocol == UDP && dst_port == 1"), grpc::StatusCode::OK);
-  Capture();
-  EXPECT_EQ(CountRows(Ask("")), 0u);
-  EXPECT_GT(Describe().counters().dropped().at("filtered"), 0u);
+  capture();
+  EXPECT_EQ(count_rows(ask("")), 0u);
+  EXPECT_GT(describe().counters().dropped().at("filtered"), 0u);
 }
 
 TEST_F(NodeServiceTest, StatesOfAggregatesAreOnlyWhatIsNotZero) {
-  Capture();
+  capture();
   v1::AggregateRequest request;
   request.mutable_function()->set_function("DISTINCT");
   request.mutable_function()->set_field("src_port");

@@ -10,20 +10,20 @@ constexpr uint64_t kLeastFreezeNs = kNsPerMs, kMostFreezeNs = 60 * kNsPerSecond;
 
 }  // namespace
 
-grpc::Status NodeService::Freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply) {
+grpc::Status NodeService::freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply) {
   if (request.expiry_ns() < kLeastFreezeNs || request.expiry_ns() > kMostFreezeNs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "expiry_ns is 1 ms to 60 s"};
-  auto token = node_->log().Freeze(request.expiry_ns());
-  if (!token.ok()) return ToGrpc(token.status());
+  auto token = node_->log().freeze(request.expiry_ns());
+  if (!token.ok()) return to_grpc(token.status());
   reply->set_id(token->id);
   reply->mutable_tails()->set_incarnation(node_->incarnation());
   for (const uint64_t tail : token->tails) reply->mutable_tails()->add_rows(tail);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply) {
-  auto kept = node_->log().Unfreeze(request.id());
-  if (!kept.ok()) return ToGrpc(kept.status());
+grpc::Status NodeService::unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply) {
+  auto kept = node_->log().unfreeze(request.id());
+  if (!kept.ok()) return to_grpc(kept.status());
   reply->set_was_frozen(*kept);
   return grpc::Status::OK;
 }

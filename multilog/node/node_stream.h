@@ -10,13 +10,13 @@ class NodeStream {
   virtual ~NodeStream() = default;
 
   // Waits until the client can be sent more. Returns false if it has disconnected.
-  virtual bool Write(const Reply& reply) = 0;
+  virtual bool write(const Reply& reply) = 0;
 
   // Sent with the status of the call, in one piece; nothing is written after it.
-  virtual void WriteLast(Reply reply) = 0;
+  virtual void write_last(Reply reply) = 0;
 
   // The client has disconnected, or its deadline has passed.
-  virtual bool IsCancelled() const = 0;
+  virtual bool is_cancelled() const = 0;
 };
 
 }  // namespace tapline::multilog

@@ -18,7 +18,7 @@ NodeWorkers::~NodeWorkers() {
   changed_.wait(lock, [this] { return threads_ == 0; });
 }
 
-bool NodeWorkers::Run(std::function<void()> call) {
+bool NodeWorkers::run(std::function<void()> call) {
   const std::lock_guard lock(mutex_);
   if (idle_ > waiting_.size()) {
     waiting_.push_back(std::move(call));
@@ -29,11 +29,11 @@ bool NodeWorkers::Run(std::function<void()> call) {
   waiting_.push_back(std::move(call));
   ++threads_;
   ++idle_;  // it takes this call
-  std::thread(&NodeWorkers::Work, this).detach();
+  std::thread(&NodeWorkers::work, this).detach();
   return true;
 }
 
-void NodeWorkers::Work() {
+void NodeWorkers::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });

@@ -17,10 +17,10 @@ class NodeWorkers {
 
   // Runs the call on an idle thread, or a new one. Returns false, without running it, if `most` calls are active
   // already.
-  bool Run(std::function<void()> call);
+  bool run(std::function<void()> call);
 
  private:
-  void Work();
+  void work();
 
   const size_t most_;
   std::mutex mutex_;

@@ -3,7 +3,7 @@
 namespace tapline::multilog {
 namespace {
 
-void Refuse(const grpc::Status& status, v1::SnapshotAnswer* answer) {
+void refuse(const grpc::Status& status, v1::SnapshotAnswer* answer) {
   answer->mutable_refused()->set_code(status.error_code());
   answer->mutable_refused()->set_message(status.error_message());
 }
@@ -15,20 +15,20 @@ SnapshotSession::~SnapshotSession() {
   v1::UnfreezeRequest request;
   v1::UnfreezeReply reply;
   request.set_id(frozen_);
-  (void)service_->Unfreeze(request, &reply);
+  (void)service_->unfreeze(request, &reply);
 }
 
-void SnapshotSession::Obey(const v1::SnapshotCommand& command, v1::SnapshotAnswer* answer) {
+void SnapshotSession::execute(const v1::SnapshotCommand& command, v1::SnapshotAnswer* answer) {
   if (command.has_freeze()) {
-    const grpc::Status status = service_->Freeze(command.freeze(), answer->mutable_frozen());
-    if (!status.ok()) return Refuse(status, answer);
+    const grpc::Status status = service_->freeze(command.freeze(), answer->mutable_frozen());
+    if (!status.ok()) return refuse(status, answer);
     frozen_ = answer->frozen().id();
   } else if (command.has_unfreeze()) {
-    const grpc::Status status = service_->Unfreeze(command.unfreeze(), answer->mutable_unfrozen());
+    const grpc::Status status = service_->unfreeze(command.unfreeze(), answer->mutable_unfrozen());
     if (command.unfreeze().id() == frozen_) frozen_ = 0;
-    if (!status.ok()) Refuse(status, answer);
+    if (!status.ok()) refuse(status, answer);
   } else {
-    Refuse({grpc::StatusCode::INVALID_ARGUMENT, "no command: freeze or unfreeze"}, answer);
+    refuse({grpc::StatusCode::INVALID_ARGUMENT, "no command: freeze or unfreeze"}, answer);
   }
 }
 

@@ -8,19 +8,19 @@
 namespace tapline::multilog {
 namespace {
 
-Clause LookupOf(const Clause& clause, const std::vector<Index>& indexes) {
+Clause lookup_of(const Clause& clause, const std::vector<Index>& indexes) {
   Clause lookup;
   for (const Leaf& leaf : clause) {
     const bool indexed =
         leaf.kind == Leaf::Kind::kWide && !leaf.negated &&
         std::any_of(indexes.begin(), indexes.end(), [&](const Index& i) { return i.column == leaf.column.part(0); });
-    if (!indexed || !AddParts(leaf, &lookup)) lookup.push_back(leaf);
+    if (!indexed || !add_parts(leaf, &lookup)) lookup.push_back(leaf);
   }
   return lookup;
 }
 
 // If every clause limits the time, so does the plan, and zone maps can be used.
-void NarrowTime(QueryPlan* plan) {
+void narrow_time(QueryPlan* plan) {
   if (!plan->clauses) return;
   uint64_t low = ~uint64_t{0}, high = 0;
   for (const Clause& clause : *plan->clauses) {
@@ -37,10 +37,10 @@ void NarrowTime(QueryPlan* plan) {
 
 }  // namespace
 
-bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
+bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
   auto same = [](const Clause& x, const Clause& y) {
     return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Leaf& leaf) {
-             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
+             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.same_as(other); });
            });
   };
   return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Clause& x) {
@@ -48,21 +48,21 @@ bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
          });
 }
 
-Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
-                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
-                                            Expression::Values values) {
+Result<std::shared_ptr<QueryPlan>> make_plan(const Schema& schema, std::shared_ptr<const Expression> expression,
+                                             uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
+                                             Expression::Values values) {
   if (time_low > time_high) return Status(Code::kInvalid, "the time ends before it begins");
   auto plan = std::make_shared<QueryPlan>(schema);
   plan->expression = std::move(expression);
-  plan->clauses = plan->expression->Dnf();
+  plan->clauses = plan->expression->dnf();
   plan->time_low = time_low;
   plan->time_high = time_high;
   plan->indexes = std::move(indexes);
   plan->values = std::move(values);
-  plan->program.Add(*plan->expression);
-  NarrowTime(plan.get());
+  plan->program.add(*plan->expression);
+  narrow_time(plan.get());
   if (plan->clauses) {
-    for (const Clause& clause : *plan->clauses) plan->lookups.push_back(LookupOf(clause, plan->indexes));
+    for (const Clause& clause : *plan->clauses) plan->lookups.push_back(lookup_of(clause, plan->indexes));
   }
   return plan;
 }

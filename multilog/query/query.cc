@@ -15,12 +15,12 @@ constexpr uint32_t kLineOffsets = 32;
 constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
 
-void PrefetchRow(const uint8_t* row, uint32_t row_bytes) {
+void prefetch_row(const uint8_t* row, uint32_t row_bytes) {
   for (uint32_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(row + at);
   __builtin_prefetch(row + row_bytes - 1);
 }
 
-bool MayHold(const Leaf& leaf, const Postings& postings) {
+bool may_hold(const Leaf& leaf, const Postings& postings) {
   return leaf.mask != ~uint64_t{0} || std::any_of(leaf.ranges.begin(), leaf.ranges.end(), [&](const KeyRange& range) {
            return range.low <= postings.max_key && range.high >= postings.min_key;
          });
@@ -28,38 +28,38 @@ bool MayHold(const Leaf& leaf, const Postings& postings) {
 
 // Runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
 template <typename Visit>
-void ForEachRun(const Leaf& leaf, const Postings& postings, Visit&& visit) {
+void for_each_run(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   if (leaf.mask == ~uint64_t{0}) {
     for (const KeyRange& range : leaf.ranges) {
       if (range.high < postings.min_key || range.low > postings.max_key) continue;
-      const uint32_t begin = postings.starts[postings.LowerBound(range.low)],
-                     end = postings.starts[postings.UpperBound(range.high)];
+      const uint32_t begin = postings.starts[postings.lower_bound(range.low)],
+                     end = postings.starts[postings.upper_bound(range.high)];
       if (begin < end) visit(begin, end);
     }
     return;
   }
   for (uint32_t i = 0; i < postings.distinct; ++i) {
-    if (Contains(leaf.ranges, postings.Key(i) & leaf.mask)) visit(postings.starts[i], postings.starts[i + 1]);
+    if (contains(leaf.ranges, postings.key(i) & leaf.mask)) visit(postings.starts[i], postings.starts[i + 1]);
   }
 }
 
 // True if the run spans several keys, so that its offsets don't ascend throughout.
-bool Ascends(const Postings& postings, uint32_t begin, uint32_t end) {
+bool ascends(const Postings& postings, uint32_t begin, uint32_t end) {
   const uint32_t* after = std::upper_bound(postings.starts, postings.starts + postings.distinct + 1, begin);
   return *after >= end;
 }
 
-void Set(std::vector<uint64_t>* bits, uint16_t offset) { (*bits)[offset / 64] |= uint64_t{1} << offset % 64; }
-bool Get(const std::vector<uint64_t>& bits, uint16_t offset) { return bits[offset / 64] >> offset % 64 & 1; }
+void set(std::vector<uint64_t>* bits, uint16_t offset) { (*bits)[offset / 64] |= uint64_t{1} << offset % 64; }
+bool get(const std::vector<uint64_t>& bits, uint16_t offset) { return bits[offset / 64] >> offset % 64 & 1; }
 
-void BitsOf(const Leaf& leaf, const Postings& postings, std::vector<uint64_t>* bits) {
+void bits_of(const Leaf& leaf, const Postings& postings, std::vector<uint64_t>* bits) {
   bits->assign(kBitWords, 0);
-  ForEachRun(leaf, postings, [&](uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; ++i) Set(bits, postings.offsets[i]);
+  for_each_run(leaf, postings, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i) set(bits, postings.offsets[i]);
   });
 }
 
-void OffsetsOf(const std::vector<uint64_t>& bits, std::vector<uint16_t>* offsets) {
+void offsets_of(const std::vector<uint64_t>& bits, std::vector<uint16_t>* offsets) {
   offsets->clear();
   for (uint32_t word = 0; word < bits.size(); ++word) {
     for (uint64_t rest = bits[word]; rest != 0; rest &= rest - 1)
@@ -69,11 +69,11 @@ void OffsetsOf(const std::vector<uint64_t>& bits, std::vector<uint16_t>* offsets
 
 }  // namespace
 
-const Postings* SegmentMatcher::Usable(const Leaf& leaf, const Segment& segment) const {
+const Postings* SegmentMatcher::usable(const Leaf& leaf, const Segment& segment) const {
   if (leaf.kind != Leaf::Kind::kKeys) return nullptr;
   for (const Index& index : plan_->indexes) {
     if (index.column != leaf.column) continue;
-    const Postings* postings = segment.IndexOf(index.id);
+    const Postings* postings = segment.index_of(index.id);
     if (postings != nullptr) return postings;
   }
   return nullptr;
@@ -82,15 +82,15 @@ const Postings* SegmentMatcher::Usable(const Leaf& leaf, const Segment& segment)
 SegmentMatcher::SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)), marks_(kBitWords, 0) {}
 
 // Puts the clause's indexed leaves into choices_, fewest rows first. Returns false if it has none.
-bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment) {
+bool SegmentMatcher::choose(const Clause& clause, const Segment& segment) {
   choices_.clear();
   for (const Leaf& leaf : clause) {
-    const Postings* postings = Usable(leaf, segment);
+    const Postings* postings = usable(leaf, segment);
     if (postings == nullptr) continue;
     // Ascending keys have no postings, but show where there are no matches.
-    if (postings->sorted && MayHold(leaf, *postings)) continue;
+    if (postings->sorted && may_hold(leaf, *postings)) continue;
     uint64_t count = 0;
-    if (!postings->sorted) ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
+    if (!postings->sorted) for_each_run(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
     choices_.push_back({&leaf, postings, count});
   }
   std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
@@ -98,15 +98,15 @@ bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment) {
   return !choices_.empty() && (choices_.size() == clause.size() || choices_.front().count <= segment.capacity() / 4);
 }
 
-void SegmentMatcher::PrefetchOffsets(const Segment& segment) const {
+void SegmentMatcher::prefetch_offsets(const Segment& segment) const {
   // A few lines; the CPU's prefetcher continues from there.
   constexpr uint32_t kLines = 4;
   if (plan_->stored != nullptr) return;
   for (const Clause& clause : plan_->lookups) {
     for (const Leaf& leaf : clause) {
-      const Postings* postings = Usable(leaf, segment);
+      const Postings* postings = usable(leaf, segment);
       if (postings == nullptr || !postings->dense() || leaf.mask != ~uint64_t{0} || leaf.ranges.size() != 1) continue;
-      ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) {
+      for_each_run(leaf, *postings, [&](uint32_t begin, uint32_t end) {
         for (uint32_t at = begin; at < end && at < begin + kLines * 32; at += 32)
           __builtin_prefetch(postings->offsets + at);
       });
@@ -114,11 +114,11 @@ void SegmentMatcher::PrefetchOffsets(const Segment& segment) const {
   }
 }
 
-SegmentMatcher::Way SegmentMatcher::Estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) {
+SegmentMatcher::Way SegmentMatcher::estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) {
   *rows = 0;
   if (segment->greatest_time() < plan_->time_low || segment->least_time() > plan_->time_high) return Way::kSkip;
   if (plan_->stored != nullptr) {
-    const FilterPostings* postings = segment->PostingsOf(plan_->stored->id);
+    const FilterPostings* postings = segment->postings_of(plan_->stored->id);
     if (postings != nullptr && postings->covered_from.load(std::memory_order_acquire) <= begin) {
       *rows = postings->count.load(std::memory_order_acquire);
       return Way::kStored;
@@ -126,7 +126,7 @@ SegmentMatcher::Way SegmentMatcher::Estimate(const Segment* segment, uint32_t be
   }
   bool indexed = plan_->clauses.has_value() && plan_->stored == nullptr;
   for (size_t i = 0; indexed && i < plan_->lookups.size(); ++i) {
-    indexed = Choose(plan_->lookups[i], *segment);
+    indexed = choose(plan_->lookups[i], *segment);
     if (indexed) *rows += choices_[0].count;
   }
   if (indexed) return *rows == 0 ? Way::kSkip : Way::kIndex;
@@ -134,39 +134,39 @@ SegmentMatcher::Way SegmentMatcher::Estimate(const Segment* segment, uint32_t be
   return Way::kScan;
 }
 
-SegmentMatcher::Way SegmentMatcher::Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+SegmentMatcher::Way SegmentMatcher::match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
                                           const uint8_t** rows, std::shared_ptr<const uint8_t>* keep) {
   out->clear();
   uint64_t expected;
-  const Way way = Estimate(segment, begin, end, &expected);
+  const Way way = estimate(segment, begin, end, &expected);
   if (way == Way::kSkip) return way;
   *rows = segment->rows();
   const bool archived = segment->source != nullptr;
   if (way == Way::kIndex) {
     if (!archived)
-      ByIndex(*segment, out);
-    else if (!CandidatesOfArchived(segment, begin, end, out, keep))
+      by_index(*segment, out);
+    else if (!candidates_of_archived(segment, begin, end, out, keep))
       return Way::kUnreadable;
     else
       *rows = keep->get();
     std::erase_if(*out, [&](uint16_t offset) { return offset < begin || offset >= end; });
   } else {
     if (archived) {
-      *keep = segment->source->Rows(WantedZones(*segment, nullptr, begin, end));
+      *keep = segment->source->rows(wanted_zones(*segment, nullptr, begin, end));
       if (*keep == nullptr) return Way::kUnreadable;
       *rows = keep->get();
     }
     if (way == Way::kStored)
-      ByStored(segment, begin, end, out);
+      by_stored(segment, begin, end, out);
     else
-      Scan(*segment, *rows, begin, end, out);
+      scan(*segment, *rows, begin, end, out);
   }
-  KeepWithinTime(*segment, *rows, out);
+  keep_within_time(*segment, *rows, out);
   return way;
 }
 
-uint64_t SegmentMatcher::WantedZones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
-                                     uint32_t end) const {
+uint64_t SegmentMatcher::wanted_zones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
+                                      uint32_t end) const {
   uint64_t wanted = 0;
   if (offsets != nullptr) {
     for (const uint16_t offset : *offsets) wanted |= uint64_t{1} << offset / kChunkRows;
@@ -175,14 +175,14 @@ uint64_t SegmentMatcher::WantedZones(const Segment& segment, const std::vector<u
       wanted |= uint64_t{1} << zone;
   }
   for (uint32_t zone = 0; zone < segment.zones(); ++zone) {
-    if (segment.ZoneHigh(zone) < plan_->time_low || segment.ZoneLow(zone) > plan_->time_high)
+    if (segment.zone_high(zone) < plan_->time_low || segment.zone_low(zone) > plan_->time_high)
       wanted &= ~(uint64_t{1} << zone);
   }
   return wanted;
 }
 
-bool SegmentMatcher::ByStored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out) {
-  const FilterPostings* postings = segment->PostingsOf(plan_->stored->id);
+bool SegmentMatcher::by_stored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out) {
+  const FilterPostings* postings = segment->postings_of(plan_->stored->id);
   const uint32_t count = postings->count.load(std::memory_order_acquire);
   const uint16_t* offsets = postings->offsets.load(std::memory_order_acquire);
   const uint16_t* from = std::lower_bound(offsets, offsets + count, begin);
@@ -190,77 +190,78 @@ bool SegmentMatcher::ByStored(Segment* segment, uint32_t begin, uint32_t end, st
   out->assign(from, to);
   if (plan_->residual == nullptr) return true;
   std::erase_if(*out, [&](uint16_t offset) {
-    return !plan_->residual->Matches(segment->row(offset), plan_->schema, plan_->values);
+    return !plan_->residual->matches(segment->row(offset), plan_->schema, plan_->values);
   });
   return true;
 }
 
 // Finds candidates first, then fetches only the zones with their rows.
-bool SegmentMatcher::CandidatesOfArchived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
-                                          std::shared_ptr<const uint8_t>* keep) {
+bool SegmentMatcher::candidates_of_archived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+                                            std::shared_ptr<const uint8_t>* keep) {
   bits_.assign(kBitWords, 0);
   for (const Clause& clause : plan_->lookups) {
-    Choose(clause, *segment);
+    choose(clause, *segment);
     const Choice& driver = choices_[0];
-    ForEachRun(*driver.leaf, *driver.postings, [&](uint32_t first, uint32_t last) {
-      for (uint32_t i = first; i < last; ++i) Set(&bits_, driver.postings->offsets[i]);
+    for_each_run(*driver.leaf, *driver.postings, [&](uint32_t first, uint32_t last) {
+      for (uint32_t i = first; i < last; ++i) set(&bits_, driver.postings->offsets[i]);
     });
   }
-  OffsetsOf(bits_, out);
-  const uint64_t wanted = WantedZones(*segment, out, begin, end);
+  offsets_of(bits_, out);
+  const uint64_t wanted = wanted_zones(*segment, out, begin, end);
   std::erase_if(*out, [&](uint16_t offset) { return (wanted >> offset / kChunkRows & 1) == 0; });
-  *keep = segment->source->Rows(wanted);
+  *keep = segment->source->rows(wanted);
   if (*keep == nullptr) return out->clear(), false;
   std::erase_if(*out, [&](uint16_t offset) {
-    return !plan_->expression->Matches(keep->get() + size_t{offset} * segment->row_bytes(), plan_->schema,
+    return !plan_->expression->matches(keep->get() + size_t{offset} * segment->row_bytes(), plan_->schema,
                                        plan_->values);
   });
   return true;
 }
 
-void SegmentMatcher::ByIndex(const Segment& segment, std::vector<uint16_t>* out) {
+void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out) {
   const std::vector<Clause>& clauses = plan_->lookups;
-  if (clauses.size() == 1) return ClauseOffsets(segment, clauses[0], out);  // Estimate has chosen
+  if (clauses.size() == 1) return clause_offsets(segment, clauses[0], out);  // Estimate has chosen
   Bits all(kBitWords, 0);
   for (const Clause& clause : clauses) {
-    Choose(clause, segment);
-    ClauseOffsets(segment, clause, &part_);
-    for (const uint16_t offset : part_) Set(&all, offset);
+    choose(clause, segment);
+    clause_offsets(segment, clause, &part_);
+    for (const uint16_t offset : part_) set(&all, offset);
   }
-  OffsetsOf(all, out);
+  offsets_of(all, out);
 }
 
 // REQUIRES: choices_ are those of the clause.
-void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
+void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
   const Choice& driver = choices_[0];
   if (driver.count == 0) return;
   uint32_t runs = 0, first = 0, last = 0;
-  ForEachRun(*driver.leaf, *driver.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
-  if (runs == 1 && Ascends(*driver.postings, first, last)) {
+  for_each_run(*driver.leaf, *driver.postings,
+               [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
+  if (runs == 1 && ascends(*driver.postings, first, last)) {
     out->assign(driver.postings->offsets + first, driver.postings->offsets + last);
   } else {
-    BitsOf(*driver.leaf, *driver.postings, &bits_);
-    OffsetsOf(bits_, out);
+    bits_of(*driver.leaf, *driver.postings, &bits_);
+    offsets_of(bits_, out);
   }
   size_t done = 1;
   // A list far longer than the remaining offsets costs more than checking their rows.
   while (done < choices_.size() && !out->empty() && choices_[done].count <= kLongerList * out->size())
-    IntersectWith(choices_[done++], out);
-  if (done < clause.size()) Verify(clause, done, segment.rows(), out);
+    intersect_with(choices_[done++], out);
+  if (done < clause.size()) verify(clause, done, segment.rows(), out);
 }
 
 // The remaining offsets are marked, and the other list is checked against the marks: the time depends on the two
 // lengths alone.
-void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* offsets) {
+void SegmentMatcher::intersect_with(const Choice& other, std::vector<uint16_t>* offsets) {
   uint32_t runs = 0, first = 0, last = 0;
-  ForEachRun(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
-  if (runs != 1 || !Ascends(*other.postings, first, last)) {
-    BitsOf(*other.leaf, *other.postings, &other_bits_);
-    std::erase_if(*offsets, [&](uint16_t offset) { return !Get(other_bits_, offset); });
+  for_each_run(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
+  if (runs != 1 || !ascends(*other.postings, first, last)) {
+    bits_of(*other.leaf, *other.postings, &other_bits_);
+    std::erase_if(*offsets, [&](uint16_t offset) { return !get(other_bits_, offset); });
     return;
   }
-  for (const uint16_t offset : *offsets) Set(&marks_, offset);
+  for (const uint16_t offset : *offsets) set(&marks_, offset);
   both_.resize(offsets->size() + 1);
   size_t kept = 0;
   for (uint32_t i = first; i < last; ++i) {
@@ -268,7 +269,7 @@ void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* o
     if (i % kLineOffsets == 0) __builtin_prefetch(other.postings->offsets + i + kOffsetsAhead);
     const uint16_t offset = other.postings->offsets[i];
     both_[kept] = offset;
-    kept += Get(marks_, offset);
+    kept += get(marks_, offset);
   }
   for (const uint16_t offset : *offsets) marks_[offset / 64] = 0;
   both_.resize(kept);
@@ -276,7 +277,7 @@ void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* o
 }
 
 // Keeps those `offsets` whose rows satisfy the leaves not covered by the first `done` choices.
-void SegmentMatcher::Verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets) {
+void SegmentMatcher::verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets) {
   const auto shown = choices_.begin() + static_cast<ptrdiff_t>(done);
   rest_.clear();
   for (const Leaf& leaf : clause) {
@@ -287,10 +288,10 @@ void SegmentMatcher::Verify(const Clause& clause, size_t done, const uint8_t* ro
   size_t kept = 0;
   for (size_t i = 0; i < offsets->size(); ++i) {
     if (i + kPrefetchAhead < offsets->size())
-      PrefetchRow(rows + size_t{(*offsets)[i + kPrefetchAhead]} * row_bytes, row_bytes);
+      prefetch_row(rows + size_t{(*offsets)[i + kPrefetchAhead]} * row_bytes, row_bytes);
     const uint8_t* row = rows + size_t{(*offsets)[i]} * row_bytes;
     const bool all = std::all_of(rest_.begin(), rest_.end(), [&](const Leaf* leaf) {
-      return Evaluate(*leaf, row, plan_->schema, plan_->values) == Truth::kTrue;
+      return evaluate(*leaf, row, plan_->schema, plan_->values) == Truth::kTrue;
     });
     (*offsets)[kept] = (*offsets)[i];
     kept += all;
@@ -298,18 +299,18 @@ void SegmentMatcher::Verify(const Clause& clause, size_t done, const uint8_t* ro
   offsets->resize(kept);
 }
 
-void SegmentMatcher::Scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end,
+void SegmentMatcher::scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end,
                           std::vector<uint16_t>* out) {
   const uint32_t row_bytes = plan_->schema.row_bytes();
   const bool verify = plan_->expression->depends_on_aggregate();
   for (uint32_t at = begin; at < end;) {
     const uint32_t zone = at / kChunkRows, next = std::min(end, (zone + 1) * kChunkRows);
-    if (segment.ZoneHigh(zone) >= plan_->time_low && segment.ZoneLow(zone) <= plan_->time_high) {
-      scratch_.Begin(plan_->program, rows + size_t{at} * row_bytes, row_bytes, next - at);
+    if (segment.zone_high(zone) >= plan_->time_low && segment.zone_low(zone) <= plan_->time_high) {
+      scratch_.begin(plan_->program, rows + size_t{at} * row_bytes, row_bytes, next - at);
       ChunkBits selected;
-      plan_->program.Select(0, &scratch_, &selected);
-      ForEachBit(selected, [&](uint32_t row) {
-        if (!verify || plan_->expression->Matches(scratch_.row(row), plan_->schema, plan_->values))
+      plan_->program.select(0, &scratch_, &selected);
+      for_each_bit(selected, [&](uint32_t row) {
+        if (!verify || plan_->expression->matches(scratch_.row(row), plan_->schema, plan_->values))
           out->push_back(static_cast<uint16_t>(at + row));
       });
     }
@@ -317,14 +318,15 @@ void SegmentMatcher::Scan(const Segment& segment, const uint8_t* rows, uint32_t 
   }
 }
 
-void SegmentMatcher::KeepWithinTime(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const {
+void SegmentMatcher::keep_within_time(const Segment& segment, const uint8_t* rows,
+                                      std::vector<uint16_t>* offsets) const {
   const uint64_t low = plan_->time_low, high = plan_->time_high;
   if (segment.least_time() >= low && segment.greatest_time() <= high) return;
   std::erase_if(*offsets, [&](uint16_t offset) {
     const uint32_t zone = offset / kChunkRows;
-    if (segment.ZoneLow(zone) > high || segment.ZoneHigh(zone) < low) return true;
-    if (segment.ZoneLow(zone) >= low && segment.ZoneHigh(zone) <= high) return false;
-    const uint64_t time = TimeOf(plan_->schema, rows + size_t{offset} * segment.row_bytes());
+    if (segment.zone_low(zone) > high || segment.zone_high(zone) < low) return true;
+    if (segment.zone_low(zone) >= low && segment.zone_high(zone) <= high) return false;
+    const uint64_t time = time_of(plan_->schema, rows + size_t{offset} * segment.row_bytes());
     return time < low || time > high;
   });
 }
@@ -341,7 +343,7 @@ Cursor::Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan)
   }
 }
 
-void Cursor::Count(SegmentMatcher::Way way) {
+void Cursor::count(SegmentMatcher::Way way) {
   ++statistics_.segments;
   statistics_.skipped += way == SegmentMatcher::Way::kSkip;
   statistics_.by_filter += way == SegmentMatcher::Way::kStored;
@@ -352,23 +354,23 @@ void Cursor::Count(SegmentMatcher::Way way) {
 
 // Half a dozen misses in a row per segment would take longer than its rows, so they are spread over the segments
 // before.
-void Cursor::PrefetchSegments(const Snapshot::View& view) const {
+void Cursor::prefetch_segments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;
   auto ahead = [&](uint64_t segments) {
-    return position_ + segments * size < view.tail ? view.log->PeekAt(position_ + segments * size) : nullptr;
+    return position_ + segments * size < view.tail ? view.log->peek_at(position_ + segments * size) : nullptr;
   };
   if (const Segment* segment = ahead(8)) {
     for (size_t at = 0; at < sizeof(Segment); at += 64)
       __builtin_prefetch(reinterpret_cast<const uint8_t*>(segment) + at);
   }
-  if (const Segment* segment = ahead(6)) segment->PrefetchTables(filter, index_ids_);
-  if (const Segment* segment = ahead(4)) segment->PrefetchPostings(filter, index_ids_);
-  if (const Segment* segment = ahead(2)) segment->PrefetchKeys(filter, index_ids_);
-  if (const Segment* segment = ahead(1)) matcher_.PrefetchOffsets(*segment);
+  if (const Segment* segment = ahead(6)) segment->prefetch_tables(filter, index_ids_);
+  if (const Segment* segment = ahead(4)) segment->prefetch_postings(filter, index_ids_);
+  if (const Segment* segment = ahead(2)) segment->prefetch_keys(filter, index_ids_);
+  if (const Segment* segment = ahead(1)) matcher_.prefetch_offsets(*segment);
 }
 
-bool Cursor::NextSegment(bool may_change) {
+bool Cursor::next_segment(bool may_change) {
   for (; view_ < snapshot_.views().size(); ++view_, in_view_ = false) {
     const Snapshot::View& view = snapshot_.views()[view_];
     if (!in_view_) {
@@ -381,8 +383,8 @@ bool Cursor::NextSegment(bool may_change) {
       continue;
     }
     writer_ = view.log->number();
-    PrefetchSegments(view);
-    Segment* segment = view.log->SegmentAt(position_);
+    prefetch_segments(view);
+    Segment* segment = view.log->segment_at(position_);
     const uint32_t size = view.log->segment_rows();
     segment_first_ = position_ / size * size;
     const auto begin = static_cast<uint32_t>(position_ - segment_first_);
@@ -391,14 +393,14 @@ bool Cursor::NextSegment(bool may_change) {
     next_ = 0;
     offsets_.clear();
     keep_.reset();
-    Count(segment == nullptr ? SegmentMatcher::Way::kUnreadable
-                             : matcher_.Match(segment, begin, end, &offsets_, &rows_, &keep_));
+    count(segment == nullptr ? SegmentMatcher::Way::kUnreadable
+                             : matcher_.match(segment, begin, end, &offsets_, &rows_, &keep_));
     return true;
   }
   return false;
 }
 
-std::span<const uint8_t* const> Cursor::Next() {
+std::span<const uint8_t* const> Cursor::next() {
   batch_.clear();
   positions_.clear();
   const uint32_t row_bytes = plan_->schema.row_bytes();
@@ -406,14 +408,14 @@ std::span<const uint8_t* const> Cursor::Next() {
     if (next_ >= offsets_.size()) {
       // Rows of an archived segment are gone when the next one is fetched.
       if (!batch_.empty() && keep_ != nullptr) break;
-      if (!NextSegment(batch_.empty())) break;
+      if (!next_segment(batch_.empty())) break;
       continue;
     }
     const size_t count = std::min(kBatchRows - batch_.size(), offsets_.size() - next_);
     for (size_t i = 0; i < count; ++i) {
       const uint16_t offset = offsets_[next_ + i];
       const uint8_t* row = rows_ + size_t{offset} * row_bytes;
-      PrefetchRow(row, row_bytes);
+      prefetch_row(row, row_bytes);
       batch_.push_back(row);
       positions_.push_back(segment_first_ + offset);
     }
@@ -423,7 +425,7 @@ std::span<const uint8_t* const> Cursor::Next() {
   return batch_;
 }
 
-std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan) {
+std::string explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan) {
   std::ostringstream out;
   if (plan->stored != nullptr)
     out << "stored filter " << plan->stored->name
@@ -439,7 +441,7 @@ std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> p
         const bool indexed = (clause[i].kind == Leaf::Kind::kKeys || wide) &&
                              std::any_of(plan->indexes.begin(), plan->indexes.end(),
                                          [&](const Index& index) { return index.column == clause[i].column.part(0); });
-        out << (i > 0 ? " && " : "") << Describe(clause[i], plan->schema) << (indexed ? " [indexed]" : "");
+        out << (i > 0 ? " && " : "") << describe(clause[i], plan->schema) << (indexed ? " [indexed]" : "");
       }
       out << '\n';
     }
@@ -449,11 +451,11 @@ std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> p
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
     for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
-      Segment* segment = view.log->SegmentAt(at);
+      Segment* segment = view.log->segment_at(at);
       const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - at / size * size));
       uint64_t estimate = 0;
       const auto way = segment == nullptr ? SegmentMatcher::Way::kUnreadable
-                                          : matcher.Estimate(segment, static_cast<uint32_t>(at % size), end, &estimate);
+                                          : matcher.estimate(segment, static_cast<uint32_t>(at % size), end, &estimate);
       ++counts[static_cast<size_t>(way)];
       rows[static_cast<size_t>(way)] += estimate;
       ++total;

@@ -45,11 +45,11 @@ struct QueryPlan {
   explicit QueryPlan(const Schema& s) : schema(s), program(schema) {}
 };
 
-Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
-                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
-                                            Expression::Values values);
+Result<std::shared_ptr<QueryPlan>> make_plan(const Schema& schema, std::shared_ptr<const Expression> expression,
+                                             uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
+                                             Expression::Values values);
 // True if two normal forms are the same.
-bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
+bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 
 struct QueryStatistics {
   uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
@@ -66,12 +66,12 @@ class SegmentMatcher {
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
   // Puts the offsets of matching rows among [begin, end) of the segment into `out` (cleared first), ascending; `rows`
   // is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
-  Way Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
+  Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
   // The way that Match would choose, and roughly how many rows it would check.
-  Way Estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
+  Way estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
   // Prefetches the offsets that Match will read of this segment.
-  void PrefetchOffsets(const Segment& segment) const;
+  void prefetch_offsets(const Segment& segment) const;
 
  private:
   struct Choice {
@@ -81,19 +81,19 @@ class SegmentMatcher {
   };
   using Bits = std::vector<uint64_t>;
 
-  const Postings* Usable(const Leaf& leaf, const Segment& segment) const;
-  bool Choose(const Clause& clause, const Segment& segment);
-  bool ByStored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
-  bool CandidatesOfArchived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
-                            std::shared_ptr<const uint8_t>* keep);
-  void ByIndex(const Segment& segment, std::vector<uint16_t>* out);
-  void ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out);
-  void IntersectWith(const Choice& other, std::vector<uint16_t>* offsets);
-  void Scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
-  void Verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets);
-  void KeepWithinTime(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const;
-  uint64_t WantedZones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
-                       uint32_t end) const;
+  const Postings* usable(const Leaf& leaf, const Segment& segment) const;
+  bool choose(const Clause& clause, const Segment& segment);
+  bool by_stored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
+  bool candidates_of_archived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+                              std::shared_ptr<const uint8_t>* keep);
+  void by_index(const Segment& segment, std::vector<uint16_t>* out);
+  void clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out);
+  void intersect_with(const Choice& other, std::vector<uint16_t>* offsets);
+  void scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
+  void verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets);
+  void keep_within_time(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const;
+  uint64_t wanted_zones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
+                        uint32_t end) const;
   std::shared_ptr<const QueryPlan> plan_;
   ChunkScratch scratch_;
   Bits bits_, other_bits_;
@@ -113,7 +113,7 @@ class Cursor {
   static constexpr size_t kBatchRows = 256;
   // The next rows, at most kBatchRows, already prefetched; empty at the end. Pointers are valid until the next call;
   // those into memory (not archived) as long as the cursor lives.
-  std::span<const uint8_t* const> Next();
+  std::span<const uint8_t* const> next();
   // The position of the i-th row of the last batch in its writer's log.
   uint32_t writer() const { return writer_; }
   uint64_t position(size_t i) const { return positions_[i]; }
@@ -123,9 +123,9 @@ class Cursor {
 
  private:
   // Moves to the next segment of this writer, or of the next one if `may_change`. Returns false if there is none.
-  bool NextSegment(bool may_change);
-  void PrefetchSegments(const Snapshot::View& view) const;
-  void Count(SegmentMatcher::Way way);
+  bool next_segment(bool may_change);
+  void prefetch_segments(const Snapshot::View& view) const;
+  void count(SegmentMatcher::Way way);
 
   Snapshot snapshot_;
   std::shared_ptr<const QueryPlan> plan_;
@@ -147,6 +147,6 @@ class Cursor {
 };
 
 // The plan and its estimated cost, as readable text.
-std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan);
+std::string explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan);
 
 }  // namespace tapline::multilog

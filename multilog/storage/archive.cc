@@ -30,35 +30,35 @@ struct IndexEntry {
 };
 static_assert(sizeof(Header) == 40 && sizeof(ZoneEntry) == 32 && sizeof(IndexEntry) == 136);
 
-void Align(std::vector<uint8_t>* out) { out->resize((out->size() + 7) / 8 * 8); }
+void align(std::vector<uint8_t>* out) { out->resize((out->size() + 7) / 8 * 8); }
 
-uint64_t Put(std::vector<uint8_t>* out, const void* data, size_t bytes) {
-  Align(out);
+uint64_t put(std::vector<uint8_t>* out, const void* data, size_t bytes) {
+  align(out);
   const uint64_t at = out->size();
   const auto* from = static_cast<const uint8_t*>(data);
   out->insert(out->end(), from, from + bytes);
   return at;
 }
 
-void Transpose(const uint8_t* rows, uint32_t count, uint32_t row_bytes, uint8_t* planes) {
+void transpose(const uint8_t* rows, uint32_t count, uint32_t row_bytes, uint8_t* planes) {
   for (uint32_t byte = 0; byte < row_bytes; ++byte) {
     for (uint32_t i = 0; i < count; ++i) planes[size_t{byte} * count + i] = rows[size_t{i} * row_bytes + byte];
   }
 }
-void TransposeBack(const uint8_t* planes, uint32_t count, uint32_t row_bytes, uint8_t* rows) {
+void transpose_back(const uint8_t* planes, uint32_t count, uint32_t row_bytes, uint8_t* rows) {
   for (uint32_t byte = 0; byte < row_bytes; ++byte) {
     for (uint32_t i = 0; i < count; ++i) rows[size_t{i} * row_bytes + byte] = planes[size_t{byte} * count + i];
   }
 }
 
-size_t DirectoryBytes(uint32_t zones, uint32_t indexes) {
+size_t directory_bytes(uint32_t zones, uint32_t indexes) {
   return sizeof(Header) + zones * sizeof(ZoneEntry) + indexes * sizeof(IndexEntry);
 }
 
-uint32_t DirectoryCrc(std::span<const uint8_t> file, Header header) {
+uint32_t directory_crc(std::span<const uint8_t> file, Header header) {
   header.directory_crc = 0;
-  const uint32_t crc = Crc32c(&header, sizeof header);
-  return Crc32c(file.data() + sizeof header, DirectoryBytes(header.zones, header.indexes) - sizeof header, crc);
+  const uint32_t crc = crc32c(&header, sizeof header);
+  return crc32c(file.data() + sizeof header, directory_bytes(header.zones, header.indexes) - sizeof header, crc);
 }
 
 class ArchivedRows final : public Segment::RowSource {
@@ -66,15 +66,15 @@ class ArchivedRows final : public Segment::RowSource {
   ArchivedRows(std::shared_ptr<const MappedFile> file, const Header& header, std::shared_ptr<ArchiveCache> cache,
                std::shared_ptr<std::atomic<uint64_t>> unreadable)
       : file_(std::move(file)), header_(header), cache_(std::move(cache)), unreadable_(std::move(unreadable)) {}
-  ~ArchivedRows() override { cache_->Drop(this); }
+  ~ArchivedRows() override { cache_->drop(this); }
 
-  std::shared_ptr<const uint8_t> Rows(uint64_t wanted) override {
-    const auto entry = cache_->Get(this, size_t{header_.rows} * header_.row_bytes);
+  std::shared_ptr<const uint8_t> rows(uint64_t wanted) override {
+    const auto entry = cache_->get(this, size_t{header_.rows} * header_.row_bytes);
     const std::lock_guard lock(entry->mutex);
     for (uint32_t zone = 0; zone < header_.zones; ++zone) {
       const uint64_t bit = uint64_t{1} << zone;
       if (!(wanted & bit) || (entry->zones & bit)) continue;
-      if (!Decompress(zone, entry->rows.get())) {
+      if (!decompress(zone, entry->rows.get())) {
         unreadable_->fetch_add(1, std::memory_order_relaxed);
         return nullptr;
       }
@@ -84,17 +84,17 @@ class ArchivedRows final : public Segment::RowSource {
   }
 
  private:
-  bool Decompress(uint32_t zone, uint8_t* rows) const {
+  bool decompress(uint32_t zone, uint8_t* rows) const {
     const auto data = file_->data();
     ZoneEntry entry;
     std::memcpy(&entry, data.data() + sizeof(Header) + zone * sizeof entry, sizeof entry);
     if (entry.at > data.size() || entry.bytes > data.size() - entry.at) return false;
-    if (Crc32c(data.data() + entry.at, entry.bytes) != entry.crc) return false;
+    if (crc32c(data.data() + entry.at, entry.bytes) != entry.crc) return false;
     const uint32_t count = std::min(kChunkRows, header_.rows - zone * kChunkRows);
     std::vector<uint8_t> planes(size_t{count} * header_.row_bytes);
     const size_t size = ZSTD_decompress(planes.data(), planes.size(), data.data() + entry.at, entry.bytes);
     if (ZSTD_isError(size) || size != planes.size()) return false;
-    TransposeBack(planes.data(), count, header_.row_bytes, rows + size_t{zone} * kChunkRows * header_.row_bytes);
+    transpose_back(planes.data(), count, header_.row_bytes, rows + size_t{zone} * kChunkRows * header_.row_bytes);
     return true;
   }
 
@@ -115,7 +115,7 @@ class ArchivedSegment final : public Segment {
 };
 
 // Sets postings that point into the file; returns false if they are not as written.
-bool LoadIndex(std::span<const uint8_t> file, const IndexEntry& entry, Postings* postings) {
+bool load_index(std::span<const uint8_t> file, const IndexEntry& entry, Postings* postings) {
   const bool known_width = entry.key_bytes == 1 || entry.key_bytes == 2 || entry.key_bytes == 4 || entry.key_bytes == 8;
   if (!known_width || entry.end > file.size() || entry.keys_at > entry.starts_at ||
       entry.starts_at > entry.offsets_at || entry.offsets_at > entry.end || entry.keys_at % 8 != 0 ||
@@ -125,7 +125,7 @@ bool LoadIndex(std::span<const uint8_t> file, const IndexEntry& entry, Postings*
       (uint64_t{entry.distinct} + 1) * 4 > entry.offsets_at - entry.starts_at ||
       uint64_t{entry.rows} * 2 > entry.end - entry.offsets_at)
     return false;
-  if (Crc32c(file.data() + entry.keys_at, entry.end - entry.keys_at) != entry.crc) return false;
+  if (crc32c(file.data() + entry.keys_at, entry.end - entry.keys_at) != entry.crc) return false;
   postings->key_bytes = entry.key_bytes;
   postings->distinct = entry.distinct;
   postings->rows = entry.rows;
@@ -139,7 +139,7 @@ bool LoadIndex(std::span<const uint8_t> file, const IndexEntry& entry, Postings*
 
 }  // namespace
 
-std::shared_ptr<ArchiveCache::Entry> ArchiveCache::Get(const void* owner, size_t bytes) {
+std::shared_ptr<ArchiveCache::Entry> ArchiveCache::get(const void* owner, size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_owner_.find(owner); found != by_owner_.end()) {
     held_.splice(held_.begin(), held_, found->second);
@@ -159,7 +159,7 @@ std::shared_ptr<ArchiveCache::Entry> ArchiveCache::Get(const void* owner, size_t
   return entry;
 }
 
-void ArchiveCache::Drop(const void* owner) {
+void ArchiveCache::drop(const void* owner) {
   const std::lock_guard lock(mutex_);
   const auto found = by_owner_.find(owner);
   if (found == by_owner_.end()) return;
@@ -168,8 +168,8 @@ void ArchiveCache::Drop(const void* owner) {
   by_owner_.erase(found);
 }
 
-std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, int level,
-                                   const std::vector<std::pair<std::string, const Postings*>>& indexes) {
+std::vector<uint8_t> encode_archive(const Segment& segment, uint32_t schema_crc, int level,
+                                    const std::vector<std::pair<std::string, const Postings*>>& indexes) {
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.first = segment.first();
@@ -178,16 +178,16 @@ std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, 
   header.zones = segment.zones();
   header.indexes = static_cast<uint32_t>(indexes.size());
   header.schema_crc = schema_crc;
-  std::vector<uint8_t> out(DirectoryBytes(header.zones, header.indexes));
+  std::vector<uint8_t> out(directory_bytes(header.zones, header.indexes));
   std::vector<uint8_t> planes, packed;
   for (uint32_t zone = 0; zone < header.zones; ++zone) {
     const uint32_t count = std::min(kChunkRows, header.rows - zone * kChunkRows);
     planes.resize(size_t{count} * header.row_bytes);
-    Transpose(segment.row(zone * kChunkRows), count, header.row_bytes, planes.data());
+    transpose(segment.row(zone * kChunkRows), count, header.row_bytes, planes.data());
     packed.resize(ZSTD_compressBound(planes.size()));
     const size_t bytes = ZSTD_compress(packed.data(), packed.size(), planes.data(), planes.size(), level);
-    const ZoneEntry entry{segment.ZoneLow(zone), segment.ZoneHigh(zone), Put(&out, packed.data(), bytes),
-                          static_cast<uint32_t>(bytes), Crc32c(packed.data(), bytes)};
+    const ZoneEntry entry{segment.zone_low(zone), segment.zone_high(zone), put(&out, packed.data(), bytes),
+                          static_cast<uint32_t>(bytes), crc32c(packed.data(), bytes)};
     std::memcpy(out.data() + sizeof header + zone * sizeof entry, &entry, sizeof entry);
   }
   for (size_t i = 0; i < indexes.size(); ++i) {
@@ -199,22 +199,22 @@ std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, 
     entry.rows = postings.rows;
     entry.min_key = postings.min_key;
     entry.max_key = postings.max_key;
-    entry.keys_at = Put(&out, postings.keys, size_t{postings.distinct} * postings.key_bytes);
-    entry.starts_at = Put(&out, postings.starts, (size_t{postings.distinct} + 1) * 4);
-    entry.offsets_at = Put(&out, postings.offsets, size_t{postings.rows} * 2);
+    entry.keys_at = put(&out, postings.keys, size_t{postings.distinct} * postings.key_bytes);
+    entry.starts_at = put(&out, postings.starts, (size_t{postings.distinct} + 1) * 4);
+    entry.offsets_at = put(&out, postings.offsets, size_t{postings.rows} * 2);
     entry.end = out.size();
-    entry.crc = Crc32c(out.data() + entry.keys_at, entry.end - entry.keys_at);
-    std::memcpy(out.data() + DirectoryBytes(header.zones, static_cast<uint32_t>(i)), &entry, sizeof entry);
+    entry.crc = crc32c(out.data() + entry.keys_at, entry.end - entry.keys_at);
+    std::memcpy(out.data() + directory_bytes(header.zones, static_cast<uint32_t>(i)), &entry, sizeof entry);
   }
   std::memcpy(out.data(), &header, sizeof header);
-  header.directory_crc = DirectoryCrc(out, header);
+  header.directory_crc = directory_crc(out, header);
   std::memcpy(out.data(), &header, sizeof header);
   return out;
 }
 
-Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
-                                  uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
-                                  std::shared_ptr<std::atomic<uint64_t>> unreadable) {
+Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
+                                   uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
+                                   std::shared_ptr<std::atomic<uint64_t>> unreadable) {
   const auto data = file->data();
   Header header;
   if (data.size() < sizeof header) return Status(Code::kCorrupt, path + " is too short");
@@ -223,7 +223,8 @@ Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const 
     return Status(Code::kCorrupt, path + " is no archived segment");
   if (header.rows == 0 || header.rows > kMaxSegmentRows ||
       header.zones != (header.rows + kChunkRows - 1) / kChunkRows || header.indexes > kMaxIndexes ||
-      DirectoryBytes(header.zones, header.indexes) > data.size() || DirectoryCrc(data, header) != header.directory_crc)
+      directory_bytes(header.zones, header.indexes) > data.size() ||
+      directory_crc(data, header) != header.directory_crc)
     return Status(Code::kCorrupt, path + " has a damaged header");
   if (header.schema_crc != schema_crc || header.row_bytes != row_bytes)
     return Status(Code::kCorrupt, path + " is of another schema");
@@ -232,14 +233,14 @@ Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const 
   for (uint32_t zone = 0; zone < header.zones; ++zone) {
     ZoneEntry entry;
     std::memcpy(&entry, data.data() + sizeof header + zone * sizeof entry, sizeof entry);
-    loaded.segment->WidenZones(zone * kChunkRows, 1, entry.low, entry.high);
+    loaded.segment->widen_zones(zone * kChunkRows, 1, entry.low, entry.high);
   }
   for (uint32_t i = 0; i < header.indexes; ++i) {
     IndexEntry entry;
-    std::memcpy(&entry, data.data() + DirectoryBytes(header.zones, i), sizeof entry);
+    std::memcpy(&entry, data.data() + directory_bytes(header.zones, i), sizeof entry);
     entry.field[sizeof entry.field - 1] = '\0';
     Postings postings;
-    if (LoadIndex(data, entry, &postings)) loaded.indexes.emplace_back(entry.field, postings);
+    if (load_index(data, entry, &postings)) loaded.indexes.emplace_back(entry.field, postings);
   }
   loaded.segment->complete.store(true, std::memory_order_relaxed);
   loaded.segment->source =

@@ -32,8 +32,8 @@ class ArchiveCache {
     uint64_t zones = 0;  // the zones present
   };
   // The entry of an owner, created if necessary.
-  std::shared_ptr<Entry> Get(const void* owner, size_t bytes);
-  void Drop(const void* owner);
+  std::shared_ptr<Entry> get(const void* owner, size_t bytes);
+  void drop(const void* owner);
 
  private:
   struct Held {
@@ -48,8 +48,8 @@ class ArchiveCache {
 };
 
 // Encodes the file. `indexes` are those to be stored, with the names of their fields.
-std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, int compression_level,
-                                   const std::vector<std::pair<std::string, const Postings*>>& indexes);
+std::vector<uint8_t> encode_archive(const Segment& segment, uint32_t schema_crc, int compression_level,
+                                    const std::vector<std::pair<std::string, const Postings*>>& indexes);
 
 struct LoadedArchive {
   std::unique_ptr<Segment> segment;
@@ -57,8 +57,8 @@ struct LoadedArchive {
 };
 // A segment that reads its rows from the file. Returns kCorrupt if the header is not as written; `unreadable`, shared
 // with the storage, counts zones that are found to be corrupt later.
-Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
-                                  uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
-                                  std::shared_ptr<std::atomic<uint64_t>> unreadable);
+Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
+                                   uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
+                                   std::shared_ptr<std::atomic<uint64_t>> unreadable);
 
 }  // namespace tapline::multilog

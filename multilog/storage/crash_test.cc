@@ -25,8 +25,8 @@ struct Promise {
   uint64_t rows;
 };
 
-Options OptionsFor(const std::string& directory, Durability durability) {
-  Options options(PaperSchema());
+Options options_for(const std::string& directory, Durability durability) {
+  Options options(paper_schema());
   options.segment_rows = 4096;
   options.memory_bytes = size_t{16} << 20;
   options.storage.directory = directory;
@@ -35,11 +35,11 @@ Options OptionsFor(const std::string& directory, Durability durability) {
   return options;
 }
 
-[[noreturn]] void RunUntilKilled(const std::string& directory, Durability durability, int pipe) {
-  auto opened = MultiLog::Open(OptionsFor(directory, durability));
+[[noreturn]] void run_until_killed(const std::string& directory, Durability durability, int pipe) {
+  auto opened = MultiLog::open(options_for(directory, durability));
   if (!opened.ok()) _exit(3);
   MultiLog& log = **opened;
-  while (log.writers() < kWriters) (void)log.AddWriter().ok();
+  while (log.writers() < kWriters) (void)log.add_writer().ok();
   std::vector<std::thread> threads;
   for (uint32_t number = 0; number < kWriters; ++number) {
     threads.emplace_back([&log, number, durability, pipe] {
@@ -47,9 +47,9 @@ Options OptionsFor(const std::string& directory, Durability durability) {
       std::vector<PaperRow> rows(500);
       while (true) {
         const uint64_t at = writer->tail();
-        for (size_t i = 0; i < rows.size(); ++i) rows[i] = MakePaperRow(at + i, 1000 * (at + i), number);
-        if (writer->Append(Bytes(rows.data()), rows.size()).dropped > 0) usleep(1000);
-        if (durability == Durability::kGroupCommit && !writer->Commit().ok()) _exit(4);
+        for (size_t i = 0; i < rows.size(); ++i) rows[i] = make_paper_row(at + i, 1000 * (at + i), number);
+        if (writer->append(bytes_of(rows.data()), rows.size()).dropped > 0) usleep(1000);
+        if (durability == Durability::kGroupCommit && !writer->commit().ok()) _exit(4);
         if (durability != Durability::kGroupCommit) usleep(200);
         const Promise promise{number, writer->durable()};
         if (write(pipe, &promise, sizeof promise) != sizeof promise) _exit(5);
@@ -61,13 +61,13 @@ Options OptionsFor(const std::string& directory, Durability durability) {
 }
 
 // Runs a child for `ms`, then kills it. Returns the last promise for each writer.
-std::vector<uint64_t> RunAndKill(const std::string& directory, Durability durability, unsigned ms) {
+std::vector<uint64_t> run_and_kill(const std::string& directory, Durability durability, unsigned ms) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    RunUntilKilled(directory, durability, ends[1]);
+    run_until_killed(directory, durability, ends[1]);
   }
   close(ends[1]);
   std::vector<uint64_t> promised(kWriters, 0);
@@ -92,21 +92,21 @@ std::vector<uint64_t> RunAndKill(const std::string& directory, Durability durabi
   return promised;
 }
 
-void CheckLoaded(const std::string& directory, Durability durability, const std::vector<uint64_t>& promised) {
-  Options options = OptionsFor(directory, durability);
+void check_loaded(const std::string& directory, Durability durability, const std::vector<uint64_t>& promised) {
+  Options options = options_for(directory, durability);
   options.background_threads = false;
-  auto opened = MultiLog::Open(std::move(options));
-  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-  for (const Status& problem : (*opened)->recovery().problems) ADD_FAILURE() << problem.ToString();
+  auto opened = MultiLog::open(std::move(options));
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  for (const Status& problem : (*opened)->recovery().problems) ADD_FAILURE() << problem.to_string();
   for (uint32_t writer = 0; writer < (*opened)->writers(); ++writer)
     ASSERT_GE((*opened)->writer(writer)->tail(), promised[writer]);
-  auto cursor = (*opened)->Query({});
+  auto cursor = (*opened)->query({});
   std::vector<uint64_t> next(kWriters, 0);
-  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+  for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint64_t at = next[cursor->writer()]++;
       ASSERT_EQ(cursor->position(i), at);
-      const PaperRow expected = MakePaperRow(at, 1000 * at, cursor->writer());
+      const PaperRow expected = make_paper_row(at, 1000 * at, cursor->writer());
       ASSERT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0);
     }
   }
@@ -115,7 +115,7 @@ void CheckLoaded(const std::string& directory, Durability durability, const std:
     ASSERT_EQ((*opened)->writer(writer)->tail(), next[writer]);
 }
 
-size_t BytesIn(const std::string& directory) {
+size_t bytes_in(const std::string& directory) {
   size_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) bytes += entry.file_size();
   return bytes;
@@ -133,14 +133,14 @@ TEST_P(Crashes, NothingPromisedIsLost) {
   std::vector<uint64_t> promised(kWriters, 0);
   uint64_t promised_in_all = 0;
   for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
-    if (BytesIn(directory) > kDirectoryBytes / 16) {
+    if (bytes_in(directory) > kDirectoryBytes / 16) {
       std::filesystem::remove_all(directory);
       std::filesystem::create_directory(directory);
       promised.assign(kWriters, 0);
     }
-    const std::vector<uint64_t> now = RunAndKill(directory, GetParam(), 5 + random() % 60);
+    const std::vector<uint64_t> now = run_and_kill(directory, GetParam(), 5 + random() % 60);
     for (uint32_t writer = 0; writer < kWriters; ++writer) promised[writer] = std::max(promised[writer], now[writer]);
-    CheckLoaded(directory, GetParam(), promised);
+    check_loaded(directory, GetParam(), promised);
     promised_in_all += promised[0] + promised[1];
   }
   if (GetParam() != Durability::kMemory) {

@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-inline uint32_t Crc32c(const void* data, size_t bytes, uint32_t seed = 0) {
+inline uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) {
   const auto* at = static_cast<const uint8_t*>(data);
   uint64_t crc = ~seed;
   for (; bytes >= 8; bytes -= 8, at += 8) {

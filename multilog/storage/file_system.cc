@@ -13,7 +13,7 @@
 namespace tapline::multilog {
 namespace {
 
-Status Failed(const std::string& what, const std::string& path) {
+Status failed(const std::string& what, const std::string& path) {
   const int error = errno;
   const Code code = error == ENOSPC || error == EDQUOT ? Code::kDiskFull
                     : error == ENOENT                  ? Code::kNotFound
@@ -25,17 +25,17 @@ class PosixFile final : public File {
  public:
   PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   ~PosixFile() override { close(fd_); }
-  Status Append(const void* data, size_t bytes) override {
+  Status append(const void* data, size_t bytes) override {
     for (const char* at = static_cast<const char*>(data); bytes > 0;) {
       const ssize_t written = write(fd_, at, bytes);
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return Failed("write", path_);
+      if (written < 0) return failed("write", path_);
       at += written;
       bytes -= static_cast<size_t>(written);
     }
     return {};
   }
-  Status Sync() override { return fdatasync(fd_) == 0 ? Status() : Failed("sync", path_); }
+  Status sync() override { return fdatasync(fd_) == 0 ? Status() : failed("sync", path_); }
 
  private:
   const int fd_;
@@ -57,28 +57,28 @@ class PosixMap final : public MappedFile {
 
 class Posix final : public FileSystem {
  public:
-  Result<std::unique_ptr<File>> Create(const std::string& path) override {
+  Result<std::unique_ptr<File>> create(const std::string& path) override {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return Failed("create", path);
+    if (fd < 0) return failed("create", path);
     return {std::make_unique<PosixFile>(fd, path)};
   }
-  Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) override {
+  Result<std::shared_ptr<const MappedFile>> map(const std::string& path) override {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return Failed("open", path);
+    if (fd < 0) return failed("open", path);
     struct stat stats;
     void* data = nullptr;
     const bool known = fstat(fd, &stats) == 0;
     if (known && stats.st_size > 0)
       data = mmap(nullptr, static_cast<size_t>(stats.st_size), PROT_READ, MAP_SHARED, fd, 0);
-    const Status status = !known || data == MAP_FAILED ? Failed("map", path) : Status();
+    const Status status = !known || data == MAP_FAILED ? failed("map", path) : Status();
     close(fd);
     if (!status.ok()) return status;
     return std::shared_ptr<const MappedFile>(
         new PosixMap(static_cast<const uint8_t*>(data), static_cast<size_t>(stats.st_size)));
   }
-  Result<std::vector<std::string>> List(const std::string& directory) override {
+  Result<std::vector<std::string>> list(const std::string& directory) override {
     DIR* opened = opendir(directory.c_str());
-    if (opened == nullptr) return Failed("list", directory);
+    if (opened == nullptr) return failed("list", directory);
     std::vector<std::string> names;
     while (const dirent* entry = readdir(opened)) {
       if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
@@ -86,19 +86,19 @@ class Posix final : public FileSystem {
     closedir(opened);
     return names;
   }
-  Status MakeDirectory(const std::string& directory) override {
-    return mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST ? Status() : Failed("make directory", directory);
+  Status make_directory(const std::string& directory) override {
+    return mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST ? Status() : failed("make directory", directory);
   }
-  Status Rename(const std::string& from, const std::string& to) override {
-    return rename(from.c_str(), to.c_str()) == 0 ? Status() : Failed("rename", from);
+  Status rename(const std::string& from, const std::string& to) override {
+    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed("rename", from);
   }
-  Status Remove(const std::string& path) override {
-    return unlink(path.c_str()) == 0 ? Status() : Failed("remove", path);
+  Status remove(const std::string& path) override {
+    return unlink(path.c_str()) == 0 ? Status() : failed("remove", path);
   }
-  Status SyncDirectory(const std::string& directory) override {
+  Status sync_directory(const std::string& directory) override {
     const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return Failed("open", directory);
-    const Status status = fsync(fd) == 0 ? Status() : Failed("sync", directory);
+    if (fd < 0) return failed("open", directory);
+    const Status status = fsync(fd) == 0 ? Status() : failed("sync", directory);
     close(fd);
     return status;
   }
@@ -106,21 +106,21 @@ class Posix final : public FileSystem {
 
 }  // namespace
 
-FileSystem* PosixFileSystem() {
+FileSystem* posix_file_system() {
   static Posix files;
   return &files;
 }
 
-Status WriteWhole(FileSystem* files, const std::string& directory, const std::string& name,
-                  std::span<const uint8_t> bytes) {
+Status write_whole(FileSystem* files, const std::string& directory, const std::string& name,
+                   std::span<const uint8_t> bytes) {
   const std::string path = directory + "/" + name, fresh = path + ".new";
-  auto file = files->Create(fresh);
+  auto file = files->create(fresh);
   if (!file.ok()) return file.status();
-  Status status = (*file)->Append(bytes.data(), bytes.size());
-  if (status.ok()) status = (*file)->Sync();
-  if (status.ok()) status = files->Rename(fresh, path);
-  if (status.ok()) status = files->SyncDirectory(directory);
-  if (!status.ok()) (void)files->Remove(fresh).ok();
+  Status status = (*file)->append(bytes.data(), bytes.size());
+  if (status.ok()) status = (*file)->sync();
+  if (status.ok()) status = files->rename(fresh, path);
+  if (status.ok()) status = files->sync_directory(directory);
+  if (!status.ok()) (void)files->remove(fresh).ok();
   return status;
 }
 

@@ -17,9 +17,9 @@ namespace tapline::multilog {
 class File {
  public:
   virtual ~File() = default;
-  virtual Status Append(const void* data, size_t bytes) = 0;
+  virtual Status append(const void* data, size_t bytes) = 0;
   // Makes the appended data durable. After an error nothing may be assumed about the file.
-  virtual Status Sync() = 0;
+  virtual Status sync() = 0;
 };
 
 // A whole file, mapped; valid as long as the object lives, even if the file is removed.
@@ -34,20 +34,20 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
   // Creates an empty file, or truncates an existing one.
-  virtual Result<std::unique_ptr<File>> Create(const std::string& path) = 0;
-  virtual Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) = 0;
-  virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;
-  virtual Status MakeDirectory(const std::string& directory) = 0;
-  // Atomic; durable after SyncDirectory.
-  virtual Status Rename(const std::string& from, const std::string& to) = 0;
-  virtual Status Remove(const std::string& path) = 0;
-  virtual Status SyncDirectory(const std::string& directory) = 0;
+  virtual Result<std::unique_ptr<File>> create(const std::string& path) = 0;
+  virtual Result<std::shared_ptr<const MappedFile>> map(const std::string& path) = 0;
+  virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
+  virtual Status make_directory(const std::string& directory) = 0;
+  // Atomic; durable after sync_directory().
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;
+  virtual Status sync_directory(const std::string& directory) = 0;
 };
 
-FileSystem* PosixFileSystem();
+FileSystem* posix_file_system();
 
 // Creates `path` with the bytes atomically: written under another name, synced, renamed.
-Status WriteWhole(FileSystem* files, const std::string& directory, const std::string& name,
-                  std::span<const uint8_t> bytes);
+Status write_whole(FileSystem* files, const std::string& directory, const std::string& name,
+                   std::span<const uint8_t> bytes);
 
 }  // namespace tapline::multilog

@@ -22,13 +22,13 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 24);
 
-uint32_t CrcOf(const Frame& frame, const uint8_t* rows) {
-  const uint32_t crc = Crc32c(&frame.first, sizeof frame - 8);
-  return Crc32c(rows, size_t{frame.rows} * frame.row_bytes, crc);
+uint32_t crc_of(const Frame& frame, const uint8_t* rows) {
+  const uint32_t crc = crc32c(&frame.first, sizeof frame - 8);
+  return crc32c(rows, size_t{frame.rows} * frame.row_bytes, crc);
 }
 
 // "w3-00000012.wal"
-bool ParseName(const std::string& name, uint32_t* writer, uint64_t* segment, std::string* suffix) {
+bool parse_name(const std::string& name, uint32_t* writer, uint64_t* segment, std::string* suffix) {
   char rest[8] = {};
   unsigned w;
   unsigned long long s;
@@ -39,9 +39,9 @@ bool ParseName(const std::string& name, uint32_t* writer, uint64_t* segment, std
   return true;
 }
 
-std::string TextOf(std::span<const uint8_t> data) { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
+std::string text_of(std::span<const uint8_t> data) { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
 
-std::span<const uint8_t> BytesOf(const std::string& text) {
+std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -51,49 +51,49 @@ Storage::Storage(const StorageOptions& options, const Schema& schema, uint32_t s
     : options_(options),
       schema_(schema),
       segment_rows_(segment_rows),
-      files_(options.files != nullptr ? options.files : PosixFileSystem()),
+      files_(options.files != nullptr ? options.files : posix_file_system()),
       cache_(std::make_shared<ArchiveCache>(options.cache_bytes)) {
-  const std::string text = schema.ToText() + "segment_rows " + std::to_string(segment_rows) + "\n";
-  schema_crc_ = Crc32c(text.data(), text.size());
+  const std::string text = schema.to_text() + "segment_rows " + std::to_string(segment_rows) + "\n";
+  schema_crc_ = crc32c(text.data(), text.size());
 }
 
-std::string Storage::Name(uint32_t writer, uint64_t segment, const char* suffix) const {
+std::string Storage::name_of(uint32_t writer, uint64_t segment, const char* suffix) const {
   char name[64];
   std::snprintf(name, sizeof name, "w%u-%08llu.%s", writer, static_cast<unsigned long long>(segment), suffix);
   return name;
 }
 
-Status Storage::Open() {
-  if (Status status = files_->MakeDirectory(options_.directory); !status.ok()) return status;
-  const std::string text = schema_.ToText() + "segment_rows " + std::to_string(segment_rows_) + "\n";
-  const auto present = files_->Map(Path("schema"));
+Status Storage::open() {
+  if (Status status = files_->make_directory(options_.directory); !status.ok()) return status;
+  const std::string text = schema_.to_text() + "segment_rows " + std::to_string(segment_rows_) + "\n";
+  const auto present = files_->map(path("schema"));
   if (!present.ok()) {
     if (present.status().code() != Code::kNotFound) return present.status();
-    return WriteWhole(files_, options_.directory, "schema", BytesOf(text));
+    return write_whole(files_, options_.directory, "schema", bytes_of(text));
   }
-  if (TextOf((*present)->data()) != text)
-    return {Code::kInvalid, options_.directory + " holds records of another schema:\n" + TextOf((*present)->data())};
+  if (text_of((*present)->data()) != text)
+    return {Code::kInvalid, options_.directory + " holds records of another schema:\n" + text_of((*present)->data())};
   return {};
 }
 
-Result<std::string> Storage::ReadCatalogue() {
-  const auto present = files_->Map(Path("catalogue"));
-  if (present.ok()) return TextOf((*present)->data());
+Result<std::string> Storage::read_catalogue() {
+  const auto present = files_->map(path("catalogue"));
+  if (present.ok()) return text_of((*present)->data());
   if (present.status().code() == Code::kNotFound) return std::string();
   return present.status();
 }
 
-Status Storage::WriteCatalogue(const std::string& text) {
-  return WriteWhole(files_, options_.directory, "catalogue", BytesOf(text));
+Status Storage::write_catalogue(const std::string& text) {
+  return write_whole(files_, options_.directory, "catalogue", bytes_of(text));
 }
 
-Status Storage::Flush(const WriterLog& log) {
+Status Storage::flush(const WriterLog& log) {
   PerWriter& mine = writers_[log.number()];
   const uint64_t tail = log.tail();
   uint64_t from = std::max(mine.durable.load(std::memory_order_relaxed), log.first());
   while (from < tail) {
     const uint64_t segment = from / segment_rows_, end = std::min(tail, (segment + 1) * segment_rows_);
-    if (Status status = FlushSegment(log, &mine, segment, end); !status.ok()) {
+    if (Status status = flush_segment(log, &mine, segment, end); !status.ok()) {
       mine.file.reset();
       return status;
     }
@@ -103,18 +103,18 @@ Status Storage::Flush(const WriterLog& log) {
   return {};
 }
 
-Status Storage::FlushSegment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end) {
+Status Storage::flush_segment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end) {
   if (mine->file == nullptr || mine->segment != segment) {
-    if (Status status = StartFile(log, mine, segment, std::max(segment * segment_rows_, log.first())); !status.ok())
+    if (Status status = start_file(log, mine, segment, std::max(segment * segment_rows_, log.first())); !status.ok())
       return status;
   }
-  if (Status status = AppendFrames(log, mine, end); !status.ok()) return status;
-  if (Status status = mine->file->Sync(); !status.ok()) return status;
-  return mine->in_place ? Status() : PutInPlace(log, mine);
+  if (Status status = append_frames(log, mine, end); !status.ok()) return status;
+  if (Status status = mine->file->sync(); !status.ok()) return status;
+  return mine->in_place ? Status() : put_in_place(log, mine);
 }
 
-Status Storage::StartFile(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first) {
-  auto file = files_->Create(Path(Name(log.number(), segment, "wal.new")));
+Status Storage::start_file(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first) {
+  auto file = files_->create(path(name_of(log.number(), segment, "wal.new")));
   if (!file.ok()) return file.status();
   mine->file = std::move(*file);
   mine->segment = segment;
@@ -123,17 +123,17 @@ Status Storage::StartFile(const WriterLog& log, PerWriter* mine, uint64_t segmen
   return {};
 }
 
-Status Storage::PutInPlace(const WriterLog& log, PerWriter* mine) {
-  const std::string name = Path(Name(log.number(), mine->segment, "wal"));
-  if (Status status = files_->Rename(name + ".new", name); !status.ok()) return status;
-  if (Status status = files_->SyncDirectory(options_.directory); !status.ok()) return status;
+Status Storage::put_in_place(const WriterLog& log, PerWriter* mine) {
+  const std::string name = path(name_of(log.number(), mine->segment, "wal"));
+  if (Status status = files_->rename(name + ".new", name); !status.ok()) return status;
+  if (Status status = files_->sync_directory(options_.directory); !status.ok()) return status;
   mine->in_place = true;
   return {};
 }
 
-Status Storage::AppendFrames(const WriterLog& log, PerWriter* mine, uint64_t end) {
+Status Storage::append_frames(const WriterLog& log, PerWriter* mine, uint64_t end) {
   while (mine->written < end) {
-    Segment* segment = log.SegmentAt(mine->written);
+    Segment* segment = log.segment_at(mine->written);
     if (segment == nullptr || segment->source != nullptr) {
       // It was archived or removed meanwhile, so it needs no journal.
       mine->written = end;
@@ -142,69 +142,69 @@ Status Storage::AppendFrames(const WriterLog& log, PerWriter* mine, uint64_t end
     Frame frame{kFrameMagic, 0, mine->written, static_cast<uint32_t>(std::min(end - mine->written, kFrameRows)),
                 schema_.row_bytes()};
     const uint8_t* rows = segment->row(static_cast<uint32_t>(mine->written - segment->first()));
-    frame.crc = CrcOf(frame, rows);
-    if (Status status = mine->file->Append(&frame, sizeof frame); !status.ok()) return status;
-    if (Status status = mine->file->Append(rows, size_t{frame.rows} * frame.row_bytes); !status.ok()) return status;
+    frame.crc = crc_of(frame, rows);
+    if (Status status = mine->file->append(&frame, sizeof frame); !status.ok()) return status;
+    if (Status status = mine->file->append(rows, size_t{frame.rows} * frame.row_bytes); !status.ok()) return status;
     mine->written += frame.rows;
   }
   return {};
 }
 
-Status Storage::Archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes) {
+Status Storage::archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes) {
   std::vector<std::pair<std::string, const Postings*>> kept;
   for (const Index& index : indexes) {
-    const Postings* postings = segment->IndexOf(index.id);
+    const Postings* postings = segment->index_of(index.id);
     if (postings != nullptr && !postings->sorted) kept.emplace_back(index.name(), postings);
   }
   const uint64_t number = segment->first() / segment_rows_;
-  const std::vector<uint8_t> bytes = EncodeArchive(*segment, schema_crc_, options_.compression_level, kept);
-  const std::string name = Name(log->number(), number, "seg");
-  if (Status status = WriteWhole(files_, options_.directory, name, bytes); !status.ok()) return status;
-  auto file = files_->Map(Path(name));
+  const std::vector<uint8_t> bytes = encode_archive(*segment, schema_crc_, options_.compression_level, kept);
+  const std::string name = name_of(log->number(), number, "seg");
+  if (Status status = write_whole(files_, options_.directory, name, bytes); !status.ok()) return status;
+  auto file = files_->map(path(name));
   if (!file.ok()) return file.status();
-  auto loaded = LoadArchive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_);
+  auto loaded = load_archive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_);
   if (!loaded.ok()) return loaded.status();
-  SetIndexes(&*loaded, indexes);
+  set_indexes(&*loaded, indexes);
   const uint64_t end = segment->first() + segment->capacity();
   PerWriter& mine = writers_[log->number()];
   if (mine.file != nullptr && mine.segment == number) mine.file.reset();
-  log->Replace(segment->first(), std::move(loaded->segment));
+  log->replace(segment->first(), std::move(loaded->segment));
   mine.archives.emplace_back(number, bytes.size());
   archived_bytes_ += bytes.size();
   if (mine.durable.load(std::memory_order_relaxed) < end) mine.durable.store(end, std::memory_order_release);
-  (void)files_->Remove(Path(Name(log->number(), number, "wal"))).ok();
+  (void)files_->remove(path(name_of(log->number(), number, "wal"))).ok();
   return {};
 }
 
-void Storage::SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexes) {
+void Storage::set_indexes(LoadedArchive* loaded, const std::vector<Index>& indexes) {
   for (const auto& [field, postings] : loaded->indexes) {
     for (const Index& index : indexes) {
       if (index.name() != field || index.column.key_bytes() != postings.key_bytes) continue;
-      void* place = loaded->segment->Allocate(sizeof(Postings));
+      void* place = loaded->segment->allocate(sizeof(Postings));
       if (place == nullptr) continue;
       auto* copy = new (place) Postings(postings);
       copy->index = index.id;
-      loaded->segment->SetIndex(copy);
+      loaded->segment->set_index(copy);
     }
   }
 }
 
 // Removes oldest first, segment by segment, while they are too old or `bytes_over` is not yet freed.
-Result<uint64_t> Storage::Retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
+Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
   PerWriter& mine = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
   while (!mine.archives.empty()) {
     const auto [number, bytes] = mine.archives.front();
     const uint64_t first = number * segment_rows_;
-    Segment* segment = log->SegmentAt(first);
+    Segment* segment = log->segment_at(first);
     const uint64_t newest = segment != nullptr ? segment->greatest_time() : 0;
     const bool too_old =
         options_.retain_ns != 0 && newest_time > options_.retain_ns && newest < newest_time - options_.retain_ns;
     if (!too_old && freed >= bytes_over) break;
-    const std::string path = Path(Name(log->number(), number, "seg"));
-    if (Status status = files_->Remove(path); !status.ok() && status.code() != Code::kNotFound) return status;
+    const std::string archive = path(name_of(log->number(), number, "seg"));
+    if (Status status = files_->remove(archive); !status.ok() && status.code() != Code::kNotFound) return status;
     removed += first + segment_rows_ - std::max(first, log->first());
-    log->RemoveBefore(first + segment_rows_);
+    log->remove_before(first + segment_rows_);
     freed += bytes;
     archived_bytes_ -= bytes;
     mine.archives.erase(mine.archives.begin());
@@ -212,8 +212,8 @@ Result<uint64_t> Storage::Retain(WriterLog* log, uint64_t newest_time, uint64_t 
   return removed;
 }
 
-void Storage::Load(const Loader& loader, RecoveryReport* report) {
-  const auto names = files_->List(options_.directory);
+void Storage::load(const Loader& loader, RecoveryReport* report) {
+  const auto names = files_->list(options_.directory);
   if (!names.ok()) return report->problems.push_back(names.status());
   std::map<uint32_t, std::pair<std::vector<uint64_t>, std::vector<uint64_t>>> writers;
   uint32_t last = 0;
@@ -221,23 +221,23 @@ void Storage::Load(const Loader& loader, RecoveryReport* report) {
     uint32_t writer;
     uint64_t segment;
     std::string suffix;
-    if (!ParseName(name, &writer, &segment, &suffix)) continue;
+    if (!parse_name(name, &writer, &segment, &suffix)) continue;
     if (suffix == "seg") writers[writer].first.push_back(segment);
     if (suffix == "wal") writers[writer].second.push_back(segment);
     // A file that was not renamed into place was never promised.
-    if (suffix == "seg.new" || suffix == "wal.new") (void)files_->Remove(Path(name)).ok();
+    if (suffix == "seg.new" || suffix == "wal.new") (void)files_->remove(path(name)).ok();
     if (suffix == "seg" || suffix == "wal") last = std::max(last, writer + 1);
   }
   for (uint32_t writer = 0; writer < last; ++writer) {
     auto& [archives, journals] = writers[writer];
     std::sort(archives.begin(), archives.end());
     std::sort(journals.begin(), journals.end());
-    LoadWriter(writer, archives, journals, loader, report);
+    load_writer(writer, archives, journals, loader, report);
   }
 }
 
-void Storage::LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
-                         const Loader& loader, RecoveryReport* report) {
+void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
+                          const Loader& loader, RecoveryReport* report) {
   const bool none = archives.empty() && journals.empty();
   const uint64_t begin =
       none ? 0 : std::min(archives.empty() ? ~uint64_t{0} : archives[0], journals.empty() ? ~uint64_t{0} : journals[0]);
@@ -247,41 +247,42 @@ void Storage::LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives,
   const uint64_t archived_end = archives.empty() ? begin : archives.back() + 1;
   for (; next < archived_end; ++next) {
     const uint64_t first = next * segment_rows_;
-    if (std::binary_search(archives.begin(), archives.end(), next) && LoadSegment(log, next, loader, report)) continue;
+    if (std::binary_search(archives.begin(), archives.end(), next) && load_segment(log, next, loader, report)) continue;
     // A journal may have outlived its conversion into an archive.
     if (std::binary_search(journals.begin(), journals.end(), next)) {
-      const uint64_t rows = LoadJournal(log, next, first, loader, report);
+      const uint64_t rows = load_journal(log, next, first, loader, report);
       report->lost_rows += segment_rows_ - rows;
-      if (rows < segment_rows_) report->problems.push_back({Code::kCorrupt, Name(writer, next, "wal") + " ends early"});
+      if (rows < segment_rows_)
+        report->problems.push_back({Code::kCorrupt, name_of(writer, next, "wal") + " ends early"});
       if (rows == segment_rows_) continue;
       if (rows > 0) break;
     } else {
       report->lost_rows += segment_rows_;
       if (!std::binary_search(archives.begin(), archives.end(), next))
-        report->problems.push_back({Code::kCorrupt, Name(writer, next, "seg") + " is missing"});
+        report->problems.push_back({Code::kCorrupt, name_of(writer, next, "seg") + " is missing"});
     }
-    log->Load(nullptr, first, segment_rows_);
+    log->load(nullptr, first, segment_rows_);
   }
   for (; std::binary_search(journals.begin(), journals.end(), next); ++next) {
-    const uint64_t rows = LoadJournal(log, next, next * segment_rows_, loader, report);
+    const uint64_t rows = load_journal(log, next, next * segment_rows_, loader, report);
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
   // Rows behind a gap in the journal are not a prefix: they are set aside, not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
-    report->problems.push_back({Code::kCorrupt, Name(writer, journal, "wal") + " lies behind a gap; set aside"});
-    (void)files_->Rename(Path(Name(writer, journal, "wal")), Path(Name(writer, journal, "wal.orphan"))).ok();
+    report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " lies behind a gap; set aside"});
+    (void)files_->rename(path(name_of(writer, journal, "wal")), path(name_of(writer, journal, "wal.orphan"))).ok();
   }
   report->rows += log->tail() - log->first();
   writers_[writer].durable.store(log->tail(), std::memory_order_relaxed);
 }
 
-bool Storage::LoadSegment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report) {
-  const std::string name = Name(log->number(), segment, "seg");
-  auto file = files_->Map(Path(name));
+bool Storage::load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report) {
+  const std::string name = name_of(log->number(), segment, "seg");
+  auto file = files_->map(path(name));
   Result<LoadedArchive> loaded = file.ok()
-                                     ? LoadArchive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_)
+                                     ? load_archive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_)
                                      : Result<LoadedArchive>(file.status());
   if (loaded.ok() &&
       (loaded->segment->first() != segment * segment_rows_ || loaded->segment->capacity() != segment_rows_))
@@ -290,18 +291,18 @@ bool Storage::LoadSegment(WriterLog* log, uint64_t segment, const Loader& loader
     report->problems.push_back(loaded.status());
     return false;
   }
-  SetIndexes(&*loaded, loader.indexes());
-  log->Load(std::move(loaded->segment), segment * segment_rows_, segment_rows_);
+  set_indexes(&*loaded, loader.indexes());
+  log->load(std::move(loaded->segment), segment * segment_rows_, segment_rows_);
   writers_[log->number()].archives.emplace_back(segment, (*file)->data().size());
   archived_bytes_ += (*file)->data().size();
   ++report->segments;
   return true;
 }
 
-uint64_t Storage::LoadJournal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
-                              RecoveryReport* report) {
-  const std::string name = Name(log->number(), segment, "wal");
-  const auto file = files_->Map(Path(name));
+uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
+                               RecoveryReport* report) {
+  const std::string name = name_of(log->number(), segment, "wal");
+  const auto file = files_->map(path(name));
   if (!file.ok()) return report->problems.push_back(file.status()), 0;
   const auto data = (*file)->data();
   const uint64_t begin = position;
@@ -312,7 +313,7 @@ uint64_t Storage::LoadJournal(WriterLog* log, uint64_t segment, uint64_t positio
     const bool sound = frame.magic == kFrameMagic && frame.row_bytes == schema_.row_bytes() &&
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - at - sizeof frame &&
-                       CrcOf(frame, data.data() + at + sizeof frame) == frame.crc;
+                       crc_of(frame, data.data() + at + sizeof frame) == frame.crc;
     // A crash leaves a torn end; the data behind it were never promised.
     if (!sound) {
       if (position == begin || data.size() - at >= sizeof frame + bytes)

@@ -58,9 +58,9 @@ class Storage {
   Storage(const StorageOptions& options, const Schema& schema, uint32_t segment_rows);
 
   // Creates the directory; checks that existing files have this schema.
-  Status Open();
-  Result<std::string> ReadCatalogue();
-  Status WriteCatalogue(const std::string& text);
+  Status open();
+  Result<std::string> read_catalogue();
+  Status write_catalogue(const std::string& text);
 
   struct Loader {
     std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
@@ -68,14 +68,14 @@ class Storage {
     std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
     std::function<std::vector<Index>()> indexes;
   };
-  void Load(const Loader& loader, RecoveryReport* report);
+  void load(const Loader& loader, RecoveryReport* report);
 
   // Makes published rows durable. On an error no durable row is lost, and the next call tries again.
-  Status Flush(const WriterLog& log);
+  Status flush(const WriterLog& log);
   // Writes a complete segment's archive; later readers use it, and the segment's memory is freed.
-  Status Archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
+  Status archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
   // Removes segments beyond the limits of retention. Returns how many rows.
-  Result<uint64_t> Retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
+  Result<uint64_t> retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
   uint64_t archived_bytes() const { return archived_bytes_; }
 
   uint64_t durable(uint32_t writer) const { return writers_[writer].durable.load(std::memory_order_acquire); }
@@ -92,19 +92,19 @@ class Storage {
     uint64_t archived_to = 0;
     std::vector<std::pair<uint64_t, uint64_t>> archives;  // segment number, bytes; ascending
   };
-  std::string Name(uint32_t writer, uint64_t segment, const char* suffix) const;
-  std::string Path(const std::string& name) const { return options_.directory + "/" + name; }
-  Status FlushSegment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end);
-  Status StartFile(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first);
-  Status PutInPlace(const WriterLog& log, PerWriter* mine);
-  Status AppendFrames(const WriterLog& log, PerWriter* mine, uint64_t end);
-  void LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
-                  const Loader& loader, RecoveryReport* report);
-  bool LoadSegment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
+  std::string name_of(uint32_t writer, uint64_t segment, const char* suffix) const;
+  std::string path(const std::string& name) const { return options_.directory + "/" + name; }
+  Status flush_segment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end);
+  Status start_file(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first);
+  Status put_in_place(const WriterLog& log, PerWriter* mine);
+  Status append_frames(const WriterLog& log, PerWriter* mine, uint64_t end);
+  void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
+                   const Loader& loader, RecoveryReport* report);
+  bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
   // Takes rows from the journal of a segment, continuing at `position`.
-  uint64_t LoadJournal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
-                       RecoveryReport* report);
-  static void SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexes);
+  uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
+                        RecoveryReport* report);
+  static void set_indexes(LoadedArchive* loaded, const std::vector<Index>& indexes);
 
   StorageOptions options_;
   const Schema schema_;

@@ -18,8 +18,8 @@ class StorageTest : public testing::Test {
  protected:
   explicit StorageTest(uint32_t seed = 1) : files_(seed) {}
 
-  std::unique_ptr<MultiLog> Open(Durability durability = Durability::kGroupCommit, size_t segments = 64) {
-    Options options(PaperSchema());
+  std::unique_ptr<MultiLog> open(Durability durability = Durability::kGroupCommit, size_t segments = 64) {
+    Options options(paper_schema());
     options.segment_rows = kSegmentRows;
     options.memory_bytes = segments * 20480;
     options.background_threads = false;
@@ -28,30 +28,30 @@ class StorageTest : public testing::Test {
     options.storage.durability = durability;
     options.storage.retain_bytes = retain_bytes_;
     options.storage.retain_ns = retain_ns_;
-    auto opened = MultiLog::Open(std::move(options));
-    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    auto opened = MultiLog::open(std::move(options));
+    EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     return std::move(*opened);
   }
   // If memory is full, the test itself makes room in `log`: there is no storage thread here.
-  static void Append(MultiLog* log, Writer* writer, uint64_t count) {
+  static void append(MultiLog* log, Writer* writer, uint64_t count) {
     std::vector<PaperRow> rows;
     for (uint64_t i = 0; i < count; ++i)
-      rows.push_back(MakePaperRow(writer->tail() + i, 1000 * (writer->tail() + i), writer->number()));
-    const uint64_t accepted = writer->Append(Bytes(rows.data()), count).accepted;
+      rows.push_back(make_paper_row(writer->tail() + i, 1000 * (writer->tail() + i), writer->number()));
+    const uint64_t accepted = writer->append(bytes_of(rows.data()), count).accepted;
     if (accepted == count) return;
-    ASSERT_TRUE(log->Maintain().ok());
-    ASSERT_EQ(writer->Append(Bytes(rows.data() + accepted), count - accepted).accepted, count - accepted);
+    ASSERT_TRUE(log->maintain().ok());
+    ASSERT_EQ(writer->append(bytes_of(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
   // Checks that the rows of all writers are just those appended, in order, from the first kept one on. Returns how many
   // are unreadable.
-  static uint64_t CheckRows(const MultiLog& log) {
-    auto cursor = log.Query({});
+  static uint64_t check_rows(const MultiLog& log) {
+    auto cursor = log.query({});
     std::map<uint32_t, uint64_t> next;
     for (const auto& view : cursor->snapshot().views()) next[view.log->number()] = view.first;
-    for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+    for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
       for (size_t i = 0; i < rows.size(); ++i) {
         const uint64_t at = cursor->position(i);
-        const PaperRow expected = MakePaperRow(at, 1000 * at, cursor->writer());
+        const PaperRow expected = make_paper_row(at, 1000 * at, cursor->writer());
         EXPECT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0)
             << "writer " << cursor->writer() << " row " << at;
         EXPECT_GE(at, next[cursor->writer()]);
@@ -75,154 +75,154 @@ TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
   std::mt19937 random(GetParam() * 7919);
   std::vector<uint64_t> committed(2, 0);
   for (int life = 0; life < 12; ++life) {
-    auto log = Open(Durability::kGroupCommit, 8);
+    auto log = open(Durability::kGroupCommit, 8);
     for (const Status& problem : log->recovery().problems)
-      EXPECT_EQ(problem.code(), Code::kCorrupt) << problem.ToString();
-    while (log->writers() < 2) ASSERT_TRUE(log->AddWriter().ok());
+      EXPECT_EQ(problem.code(), Code::kCorrupt) << problem.to_string();
+    while (log->writers() < 2) ASSERT_TRUE(log->add_writer().ok());
     for (uint32_t i = 0; i < 2; ++i) ASSERT_GE(log->writer(i)->tail(), committed[i]) << "life " << life;
-    EXPECT_EQ(CheckRows(*log), 0u);
+    EXPECT_EQ(check_rows(*log), 0u);
     if (life == 3) {
-      EXPECT_TRUE(log->AddIndex("dst_port").ok());
+      EXPECT_TRUE(log->add_index("dst_port").ok());
     }
     if (life == 5) {
-      EXPECT_TRUE(log->AddFilter("web", "dst_port == 443").ok());
+      EXPECT_TRUE(log->add_filter("web", "dst_port == 443").ok());
     }
     if (life > 5) {
       EXPECT_EQ(log->filters().size(), 1u);
     }
     for (int step = 0; step < 12; ++step) {
       Writer* writer = log->writer(random() % 2);
-      Append(log.get(), writer, 1 + random() % 150);
+      append(log.get(), writer, 1 + random() % 150);
       if (random() % 3 != 0) continue;
-      const Status status = writer->Commit();
-      ASSERT_TRUE(status.ok()) << status.ToString();
+      const Status status = writer->commit();
+      ASSERT_TRUE(status.ok()) << status.to_string();
       committed[writer->number()] = writer->tail();
     }
-    files_.Crash();
+    files_.crash();
     // Later writes of the dying process have no effect: the files are as they were at the power cut.
-    const ForgetfulFileSystem::State at_the_cut = files_.Save();
+    const ForgetfulFileSystem::State at_the_cut = files_.save();
     log.reset();
-    files_.Restore(at_the_cut);
+    files_.restore(at_the_cut);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, PowerCuts, testing::Range(1u, 13u));
 
 TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
-  auto log = Open(Durability::kInterval, 8);
-  ASSERT_TRUE(log->AddIndex("dst_port").ok());
-  Writer* writer = *log->AddWriter();
+  auto log = open(Durability::kInterval, 8);
+  ASSERT_TRUE(log->add_index("dst_port").ok());
+  Writer* writer = *log->add_writer();
   uint64_t expected = 0;
   for (int i = 0; i < 100; ++i) {
-    Append(log.get(), writer, 100);
-    ASSERT_TRUE(log->Maintain().ok());
+    append(log.get(), writer, 100);
+    ASSERT_TRUE(log->maintain().ok());
   }
-  for (uint64_t i = 0; i < 10000; ++i) expected += MakePaperRow(i, 0).dst_port == 443;
+  for (uint64_t i = 0; i < 10000; ++i) expected += make_paper_row(i, 0).dst_port == 443;
   EXPECT_LE(log->statistics().segment_bytes, 8u * 20480);
-  EXPECT_EQ(CheckRows(*log), 0u);
+  EXPECT_EQ(check_rows(*log), 0u);
   auto count = [&](const MultiLog& of) {
-    return of.Aggregate({.expression = "dst_port == 443"}, {.function = "COUNT"})->values[0].AsDouble();
+    return of.aggregate({.expression = "dst_port == 443"}, {.function = "COUNT"})->values[0].as_double();
   };
   EXPECT_EQ(count(*log), static_cast<double>(expected));
   EXPECT_EQ(
-      log->Aggregate({.time_low = 1000 * 200, .time_high = 1000 * 299}, {.function = "COUNT"})->values[0].AsDouble(),
+      log->aggregate({.time_low = 1000 * 200, .time_high = 1000 * 299}, {.function = "COUNT"})->values[0].as_double(),
       100);
   // An index that is added later is built over archived segments too.
-  ASSERT_TRUE(log->AddIndex("src_ip").ok());
+  ASSERT_TRUE(log->add_index("src_ip").ok());
   const double of_address =
-      log->Aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].AsDouble();
-  ASSERT_TRUE(log->RemoveIndex("src_ip").ok());
-  EXPECT_EQ(log->Aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].AsDouble(),
+      log->aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].as_double();
+  ASSERT_TRUE(log->remove_index("src_ip").ok());
+  EXPECT_EQ(log->aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].as_double(),
             of_address);
-  ASSERT_TRUE(log->Close().ok());
-  log = Open();
+  ASSERT_TRUE(log->close().ok());
+  log = open();
   EXPECT_EQ(log->writer(0)->tail(), 10000u);
   EXPECT_GT(log->recovery().segments, 30u);
-  EXPECT_EQ(CheckRows(*log), 0u);
+  EXPECT_EQ(check_rows(*log), 0u);
   EXPECT_EQ(count(*log), static_cast<double>(expected));
 }
 
 TEST_F(StorageTest, AFullDiskIsAnErrorWithANameAndPasses) {
-  auto log = Open();
-  Writer* writer = *log->AddWriter();
-  Append(log.get(), writer, 100);
-  ASSERT_TRUE(writer->Commit().ok());
+  auto log = open();
+  Writer* writer = *log->add_writer();
+  append(log.get(), writer, 100);
+  ASSERT_TRUE(writer->commit().ok());
   files_.set_room(1000);
-  Append(log.get(), writer, 100);
-  EXPECT_EQ(writer->Commit().code(), Code::kDiskFull);
+  append(log.get(), writer, 100);
+  EXPECT_EQ(writer->commit().code(), Code::kDiskFull);
   EXPECT_EQ(log->storage_status().code(), Code::kDiskFull);
   EXPECT_EQ(writer->durable(), 100u);
-  EXPECT_EQ(CheckRows(*log), 0u);
-  EXPECT_EQ(log->TakeSnapshot().rows(), 200u);
+  EXPECT_EQ(check_rows(*log), 0u);
+  EXPECT_EQ(log->take_snapshot().rows(), 200u);
   files_.set_room(~uint64_t{0});
-  EXPECT_TRUE(writer->Commit().ok());
+  EXPECT_TRUE(writer->commit().ok());
   EXPECT_EQ(writer->durable(), 200u);
 }
 
 TEST_F(StorageTest, AfterAFailedSyncTheFileIsWrittenAnew) {
-  auto log = Open();
-  Writer* writer = *log->AddWriter();
-  Append(log.get(), writer, 50);
-  ASSERT_TRUE(writer->Commit().ok());
-  Append(log.get(), writer, 50);
+  auto log = open();
+  Writer* writer = *log->add_writer();
+  append(log.get(), writer, 50);
+  ASSERT_TRUE(writer->commit().ok());
+  append(log.get(), writer, 50);
   files_.fail_syncs(1);
-  EXPECT_EQ(writer->Commit().code(), Code::kIoError);
-  EXPECT_TRUE(writer->Commit().ok());
-  files_.Crash();
-  log = Open();
+  EXPECT_EQ(writer->commit().code(), Code::kIoError);
+  EXPECT_TRUE(writer->commit().ok());
+  files_.crash();
+  log = open();
   EXPECT_EQ(log->writer(0)->tail(), 100u);
 }
 
 TEST_F(StorageTest, ADamagedSegmentIsNamedAndTheRestStaysReadable) {
-  auto log = Open(Durability::kInterval, 8);
-  Writer* writer = *log->AddWriter();
+  auto log = open(Durability::kInterval, 8);
+  Writer* writer = *log->add_writer();
   for (int i = 0; i < 40; ++i) {
-    Append(log.get(), writer, 100);
-    ASSERT_TRUE(log->Maintain().ok());
+    append(log.get(), writer, 100);
+    ASSERT_TRUE(log->maintain().ok());
   }
-  ASSERT_TRUE(log->Close().ok());
+  ASSERT_TRUE(log->close().ok());
   log.reset();
-  ASSERT_TRUE(files_.Spoil("w0-00000002.seg", 20));   // its header
-  ASSERT_TRUE(files_.Spoil("w0-00000004.seg", 600));  // its rows
-  log = Open(Durability::kInterval, 64);
+  ASSERT_TRUE(files_.spoil("w0-00000002.seg", 20));   // its header
+  ASSERT_TRUE(files_.spoil("w0-00000004.seg", 600));  // its rows
+  log = open(Durability::kInterval, 64);
   ASSERT_EQ(log->recovery().problems.size(), 1u);
-  EXPECT_EQ(log->recovery().problems[0].ToString(), "corrupt: w0-00000002.seg has a damaged header");
+  EXPECT_EQ(log->recovery().problems[0].to_string(), "corrupt: w0-00000002.seg has a damaged header");
   EXPECT_EQ(log->recovery().lost_rows, kSegmentRows);
-  EXPECT_EQ(CheckRows(*log), 2u);
-  EXPECT_EQ(log->Aggregate({}, {.function = "COUNT"})->values[0].AsDouble(), 4000 - 2 * kSegmentRows);
+  EXPECT_EQ(check_rows(*log), 2u);
+  EXPECT_EQ(log->aggregate({}, {.function = "COUNT"})->values[0].as_double(), 4000 - 2 * kSegmentRows);
   EXPECT_EQ(log->writer(0)->tail(), 4000u);
 }
 
 TEST_F(StorageTest, RetentionBySizeAndAge) {
   retain_bytes_ = 60000;
-  auto log = Open(Durability::kInterval, 8);
-  Writer* writer = *log->AddWriter();
+  auto log = open(Durability::kInterval, 8);
+  Writer* writer = *log->add_writer();
   for (int i = 0; i < 100; ++i) {
-    Append(log.get(), writer, 100);
-    ASSERT_TRUE(log->Maintain().ok());
+    append(log.get(), writer, 100);
+    ASSERT_TRUE(log->maintain().ok());
   }
   const uint64_t removed = log->statistics().removed;
   EXPECT_GT(removed, 1000u);
-  EXPECT_EQ(log->TakeSnapshot().rows() + removed, 10000u);
-  EXPECT_EQ(CheckRows(*log), 0u);
-  ASSERT_TRUE(log->Close().ok());
+  EXPECT_EQ(log->take_snapshot().rows() + removed, 10000u);
+  EXPECT_EQ(check_rows(*log), 0u);
+  ASSERT_TRUE(log->close().ok());
   log.reset();
   retain_bytes_ = 0;
   retain_ns_ = 1000 * 3000;
-  log = Open(Durability::kInterval, 8);
-  EXPECT_EQ(log->TakeSnapshot().views()[0].first, removed);
-  ASSERT_TRUE(log->Maintain().ok());
-  EXPECT_GE(log->TakeSnapshot().views()[0].first, 10000u - 3000 - kSegmentRows);
-  EXPECT_EQ(CheckRows(*log), 0u);
+  log = open(Durability::kInterval, 8);
+  EXPECT_EQ(log->take_snapshot().views()[0].first, removed);
+  ASSERT_TRUE(log->maintain().ok());
+  EXPECT_GE(log->take_snapshot().views()[0].first, 10000u - 3000 - kSegmentRows);
+  EXPECT_EQ(check_rows(*log), 0u);
 }
 
 TEST_F(StorageTest, AnotherSchemaIsRefused) {
   const auto open = [&](const char* field) {
-    Options options(*Schema::Make({{.name = field, .type = FieldType::kTime}}));
+    Options options(*Schema::make({{.name = field, .type = FieldType::kTime}}));
     options.segment_rows = kSegmentRows;
     options.background_threads = false;
     options.storage.directory = "/d";
     options.storage.files = &files_;
-    return MultiLog::Open(std::move(options)).status().code();
+    return MultiLog::open(std::move(options)).status().code();
   };
   EXPECT_EQ(open("t"), Code::kOk);
   EXPECT_EQ(open("t"), Code::kOk);

@@ -1,8 +1,8 @@
 // A disk in memory that forgets unsynced data, fills up, or fails. It simulates the effects of a power cut, which
 // SIGKILL can't show.
 //
-// A file's bytes are durable up to the last Sync; names are durable as of the last SyncDirectory. Crash() keeps the
-// durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
+// A file's bytes are durable up to the last sync(); names are durable as of the last sync_directory(). crash() keeps
+// the durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
 // directory.
 #pragma once
 
@@ -24,7 +24,7 @@ class ForgetfulFileSystem final : public FileSystem {
   // Makes the next syncs fail.
   void fail_syncs(int count) { failing_syncs_ = count; }
   // Flips a byte of a file whose name contains `part`. Returns false if there is none.
-  bool Spoil(const std::string& part, size_t at) {
+  bool spoil(const std::string& part, size_t at) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, content] : names_) {
       if (path.find(part) == std::string::npos || content->bytes.size() <= at) continue;
@@ -35,7 +35,7 @@ class ForgetfulFileSystem final : public FileSystem {
   }
 
   // Leaves the state that a machine finds after it lost its power.
-  void Crash() {
+  void crash() {
     const std::lock_guard lock(mutex_);
     if (random_() % 2 == 0) names_ = durable_names_;
     for (auto& [path, content] : names_) {
@@ -53,13 +53,13 @@ class ForgetfulFileSystem final : public FileSystem {
 
   // Saves and restores the files: a process that outlives its machine's crash then has no effect.
   using State = std::map<std::string, std::vector<uint8_t>>;
-  State Save() {
+  State save() {
     const std::lock_guard lock(mutex_);
     State state;
     for (const auto& [path, content] : names_) state[path] = content->bytes;
     return state;
   }
-  void Restore(const State& state) {
+  void restore(const State& state) {
     const std::lock_guard lock(mutex_);
     names_.clear();
     for (const auto& [path, bytes] : state) {
@@ -70,36 +70,36 @@ class ForgetfulFileSystem final : public FileSystem {
     durable_names_ = names_;
   }
 
-  Result<std::unique_ptr<File>> Create(const std::string& path) override {
+  Result<std::unique_ptr<File>> create(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     names_[path] = std::make_shared<Content>();
     return {std::make_unique<Open>(this, names_[path])};
   }
-  Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) override {
+  Result<std::shared_ptr<const MappedFile>> map(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(path);
     if (found == names_.end()) return Status(Code::kNotFound, "no file " + path);
     return std::shared_ptr<const MappedFile>(new Copy(found->second->bytes));
   }
-  Result<std::vector<std::string>> List(const std::string& directory) override {
+  Result<std::vector<std::string>> list(const std::string& directory) override {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> names;
     for (const auto& [path, content] : names_) names.push_back(path.substr(directory.size() + 1));
     return names;
   }
-  Status MakeDirectory(const std::string&) override { return {}; }
-  Status Rename(const std::string& from, const std::string& to) override {
+  Status make_directory(const std::string&) override { return {}; }
+  Status rename(const std::string& from, const std::string& to) override {
     const std::lock_guard lock(mutex_);
     if (!names_.contains(from)) return {Code::kNotFound, "no file " + from};
     names_[to] = names_[from];
     names_.erase(from);
     return {};
   }
-  Status Remove(const std::string& path) override {
+  Status remove(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     return names_.erase(path) == 1 ? Status() : Status(Code::kNotFound, "no file " + path);
   }
-  Status SyncDirectory(const std::string&) override {
+  Status sync_directory(const std::string&) override {
     const std::lock_guard lock(mutex_);
     durable_names_ = names_;
     return {};
@@ -113,7 +113,7 @@ class ForgetfulFileSystem final : public FileSystem {
   class Open final : public File {
    public:
     Open(ForgetfulFileSystem* files, std::shared_ptr<Content> content) : files_(files), content_(std::move(content)) {}
-    Status Append(const void* data, size_t bytes) override {
+    Status append(const void* data, size_t bytes) override {
       const std::lock_guard lock(files_->mutex_);
       const auto* from = static_cast<const uint8_t*>(data);
       const size_t fits = std::min<uint64_t>(bytes, files_->room_);
@@ -121,7 +121,7 @@ class ForgetfulFileSystem final : public FileSystem {
       files_->room_ -= fits;
       return fits == bytes ? Status() : Status(Code::kDiskFull, "no space left");
     }
-    Status Sync() override {
+    Status sync() override {
       const std::lock_guard lock(files_->mutex_);
       if (files_->failing_syncs_ > 0) {
         --files_->failing_syncs_;

@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-inline Schema PaperSchema() {
-  return *Schema::Make({{.name = "time_ns", .type = FieldType::kTime},
+inline Schema paper_schema() {
+  return *Schema::make({{.name = "time_ns", .type = FieldType::kTime},
                         {.name = "src_ip", .type = FieldType::kIpv4},
                         {.name = "dst_ip", .type = FieldType::kIpv4},
                         {.name = "src_port", .type = FieldType::kU16},

@@ -21,15 +21,15 @@ static_assert(sizeof(PaperRow) == 54);
 inline constexpr uint16_t kPaperPorts[10] = {80, 443, 22, 53, 25, 110, 143, 3306, 8080, 11211};
 inline constexpr uint32_t kPaperNet = 0x0a000100;  // 10.0.1.0/24
 
-inline uint64_t Mixed(uint64_t x) {
+inline uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
 
-inline PaperRow MakePaperRow(uint64_t number, uint64_t time_ns, uint64_t seed = 0) {
-  const uint64_t a = Mixed(number * 2 + seed * 0x10001), b = Mixed(number * 2 + 1 + seed * 0x10001);
+inline PaperRow make_paper_row(uint64_t number, uint64_t time_ns, uint64_t seed = 0) {
+  const uint64_t a = mixed(number * 2 + seed * 0x10001), b = mixed(number * 2 + 1 + seed * 0x10001);
   PaperRow row;
   row.time_ns = time_ns;
   row.src_ip = kPaperNet + (a & 255);
@@ -46,8 +46,8 @@ inline PaperRow MakePaperRow(uint64_t number, uint64_t time_ns, uint64_t seed = 
   return row;
 }
 
-inline const uint8_t* Bytes(const PaperRow* rows) { return reinterpret_cast<const uint8_t*>(rows); }
-inline PaperRow RowAt(const uint8_t* bytes) {
+inline const uint8_t* bytes_of(const PaperRow* rows) { return reinterpret_cast<const uint8_t*>(rows); }
+inline PaperRow row_at(const uint8_t* bytes) {
   PaperRow row;
   std::memcpy(&row, bytes, sizeof row);
   return row;

@@ -9,7 +9,7 @@ namespace {
 constexpr int kOldWindows = 32;
 constexpr size_t kRememberedAlerts = 64;
 
-Schema EmptySchema() { return *Schema::Make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
+Schema empty_schema() { return *Schema::make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
 
 // One output against a constant: this covers nearly every condition, and avoids walking the tree.
 struct SimpleCondition {
@@ -19,25 +19,25 @@ struct SimpleCondition {
   Number against;
 };
 
-SimpleCondition Simplified(const Expression& condition) {
+SimpleCondition simplified(const Expression& condition) {
   if (condition.root().kind != Node::Kind::kLeaf) return {};
   const Leaf& leaf = condition.leaves()[0];
   if (leaf.kind != Leaf::Kind::kLinear || leaf.negated || leaf.terms.size() != 1 || leaf.terms[0].sign != 1) return {};
   const Number negative =
-      leaf.constant.is_float ? Number::Real(-leaf.constant.real) : Number::Whole(-leaf.constant.whole);
+      leaf.constant.is_float ? Number::of_real(-leaf.constant.real) : Number::of_whole(-leaf.constant.whole);
   return {true, leaf.terms[0].aggregate->output, leaf.compare, negative};
 }
 
-int Order(const Number& a, const Number& b) {
+int order_of(const Number& a, const Number& b) {
   if (!a.is_float && !b.is_float) return (a.whole > b.whole) - (a.whole < b.whole);
-  const double x = a.AsDouble(), y = b.AsDouble();
+  const double x = a.as_double(), y = b.as_double();
   return (x > y) - (x < y);
 }
 
-bool HoldsSimply(const SimpleCondition& condition, const std::vector<Number>& outputs) {
+bool holds_simply(const SimpleCondition& condition, const std::vector<Number>& outputs) {
   const Number& value = outputs[condition.output];
   if (!value.present) return false;
-  const int order = Order(value, condition.against);
+  const int order = order_of(value, condition.against);
   switch (condition.compare) {
     case Compare::kEqual:
       return order == 0;
@@ -54,7 +54,7 @@ bool HoldsSimply(const SimpleCondition& condition, const std::vector<Number>& ou
   }
 }
 
-bool OnlyGrows(const Expression& condition) {
+bool only_grows(const Expression& condition) {
   return std::all_of(condition.leaves().begin(), condition.leaves().end(), [](const Leaf& leaf) {
     return leaf.kind == Leaf::Kind::kLinear && !leaf.negated &&
            (leaf.compare == Compare::kGreater || leaf.compare == Compare::kGreaterEqual) &&
@@ -64,7 +64,7 @@ bool OnlyGrows(const Expression& condition) {
 
 }  // namespace
 
-std::string_view NameOf(Severity severity) {
+std::string_view name_of(Severity severity) {
   constexpr std::string_view kNames[] = {"info", "warning", "critical"};
   return kNames[static_cast<size_t>(severity)];
 }
@@ -114,7 +114,7 @@ TriggerEngine::TriggerEngine(Log log, std::function<void(const Alert&)> push)
     : log_(std::move(log)), push_(std::move(push)) {}
 TriggerEngine::~TriggerEngine() = default;
 
-Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate) {
+Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate) {
   auto trigger = std::make_unique<Trigger>();
   const auto resolve = [&](std::string_view name) -> std::optional<AggregateRef> {
     for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
@@ -123,7 +123,7 @@ Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
     }
     return std::nullopt;
   };
-  Result<Expression> condition = Expression::Compile(spec.condition, EmptySchema(), resolve);
+  Result<Expression> condition = Expression::compile(spec.condition, empty_schema(), resolve);
   if (!condition.ok()) return condition.status();
   if (condition->leaves().empty()) return {Code::kInvalid, "a trigger needs a condition", 0};
   if (spec.period_ns == 0) return {Code::kInvalid, "a trigger's period is at least 1 ns"};
@@ -134,8 +134,8 @@ Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   trigger->spec = spec;
   trigger->cooldown_ns = spec.cooldown_ns != 0 ? spec.cooldown_ns : buckets * aggregate->bucket_ns;
   trigger->condition = std::move(*condition);
-  const SimpleCondition simple = Simplified(trigger->condition);
-  const bool early = OnlyGrows(trigger->condition);
+  const SimpleCondition simple = simplified(trigger->condition);
+  const bool early = only_grows(trigger->condition);
   const std::lock_guard lock(mutex_);
   Watch* watch = nullptr;
   for (const auto& present : watches_) {
@@ -167,7 +167,7 @@ Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   return {};
 }
 
-Status TriggerEngine::Remove(const std::string& name) {
+Status TriggerEngine::remove(const std::string& name) {
   const std::lock_guard lock(mutex_);
   for (auto& watch : watches_) {
     for (Group& group : watch->groups) {
@@ -184,13 +184,13 @@ Status TriggerEngine::Remove(const std::string& name) {
   return {Code::kNotFound, "no trigger " + name};
 }
 
-bool TriggerEngine::Uses(const std::string& aggregate) {
+bool TriggerEngine::uses(const std::string& aggregate) {
   const std::lock_guard lock(mutex_);
   return std::any_of(watches_.begin(), watches_.end(),
                      [&](const auto& watch) { return watch->aggregate->name == aggregate; });
 }
 
-std::vector<TriggerSpec> TriggerEngine::List() {
+std::vector<TriggerSpec> TriggerEngine::list() {
   const std::lock_guard lock(mutex_);
   std::vector<TriggerSpec> specs;
   for (const auto& watch : watches_) {
@@ -206,11 +206,11 @@ TriggerStatistics TriggerEngine::statistics() {
   return statistics_;
 }
 
-uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
+uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
   // Touched buckets are taken before the snapshot, so that those it lacks are known to be still to come.
-  for (auto& watch : watches_) Collect(watch.get());
+  for (auto& watch : watches_) collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;
   for (const Snapshot::View& view : snapshot.views())
@@ -221,7 +221,7 @@ uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
     watch->newest = newest_time / watch->aggregate->bucket_ns + (newest_time > 0);
     for (Group& group : watch->groups) {
       if (now_ns >= group.due_ns) {
-        EvaluateGroup(snapshot, watch.get(), &group);
+        evaluate_group(snapshot, watch.get(), &group);
         // Periods are aligned to multiples of themselves, so that a late evaluation doesn't shift the next.
         group.due_ns = (now_ns / group.period_ns + 1) * group.period_ns;
       }
@@ -231,29 +231,29 @@ uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
   return next_due_;
 }
 
-void TriggerEngine::Collect(Watch* watch) {
+void TriggerEngine::collect(Watch* watch) {
   for (const auto& writer : watch->aggregate->per_writer) {
     const Aggregate::PerWriter* mine = writer.load(std::memory_order_acquire);
     uint64_t low, high;
-    if (mine == nullptr || !mine->buckets->TakeTouched(&low, &high)) continue;
+    if (mine == nullptr || !mine->buckets->take_touched(&low, &high)) continue;
     // Buckets that have left the ring are looked up in the log.
     const uint64_t newest = mine->buckets->newest(), slots = mine->buckets->slots();
     const uint64_t kept = newest > slots ? newest - slots : 0;
     for (Group& group : watch->groups) {
-      if (low < kept) group.old.Add(low, std::min(high, kept - 1));
-      if (high >= kept) group.pending.Add(std::max(low, kept), high);
+      if (low < kept) group.old.add(low, std::min(high, kept - 1));
+      if (high >= kept) group.pending.add(std::max(low, kept), high);
     }
   }
 }
 
-void TriggerEngine::EvaluateGroup(const Snapshot& snapshot, Watch* watch, Group* group) {
+void TriggerEngine::evaluate_group(const Snapshot& snapshot, Watch* watch, Group* group) {
   statistics_.evaluations += group->triggers.size();
-  if (watch->newest > 0) EvaluateRecent(snapshot, watch, group, watch->newest - 1);
-  if (!group->old.empty()) EvaluateOld(snapshot, watch, group);
+  if (watch->newest > 0) evaluate_recent(snapshot, watch, group, watch->newest - 1);
+  if (!group->old.empty()) evaluate_old(snapshot, watch, group);
 }
 
 // `frontier`: the bucket that event time has reached.
-void TriggerEngine::EvaluateRecent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
+void TriggerEngine::evaluate_recent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
   Pending todo = group->pending;
   group->pending = {};
   if (!todo.empty()) todo.high = std::min(todo.high + group->buckets - 1, frontier);
@@ -261,27 +261,27 @@ void TriggerEngine::EvaluateRecent(const Snapshot& snapshot, Watch* watch, Group
     if (frontier == 0) return;
     const uint64_t slots = watch->aggregate->slots, kept = frontier > slots ? frontier - slots : 0;
     const uint64_t from = group->completed != 0 ? std::max(group->completed, kept) : todo.empty() ? frontier : todo.low;
-    if (from < frontier) todo.Add(from, frontier - 1);
+    if (from < frontier) todo.add(from, frontier - 1);
     todo.high = std::min(todo.high, frontier - 1);
     group->completed = frontier;
   }
   for (uint64_t end = todo.low; !todo.empty() && end <= todo.high; ++end) {
-    const Window* window = Value(snapshot, watch, end, group->buckets, false);
+    const Window* window = value(snapshot, watch, end, group->buckets, false);
     if (window->known)
-      Test(*watch, group, *window);
+      test(*watch, group, *window);
     else
-      group->pending.Add(end, end);
+      group->pending.add(end, end);
   }
 }
 
-void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* group) {
+void TriggerEngine::evaluate_old(const Snapshot& snapshot, Watch* watch, Group* group) {
   const uint64_t width = watch->aggregate->bucket_ns;
   uint64_t bucket = group->old.low;
   for (int i = 0; i < kOldWindows && bucket <= group->old.high; ++i) {
     bucket = std::max(bucket, log_.next_time(snapshot, bucket * width) / width);
     if (bucket > group->old.high) break;
     for (uint64_t end = bucket; end < bucket + group->buckets; ++end)
-      Test(*watch, group, *Value(snapshot, watch, end, group->buckets, true));
+      test(*watch, group, *value(snapshot, watch, end, group->buckets, true));
     ++bucket;
   }
   group->old.low = bucket;
@@ -290,8 +290,8 @@ void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* g
 
 // Merges the buckets of all writers. Returns false if a writer is ahead of the snapshot; sets `gone` if a bucket has
 // left the ring.
-bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
-                                 Window* window, bool* gone) {
+bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
+                                  Window* window, bool* gone) {
   const Aggregate& aggregate = *watch.aggregate;
   std::vector<uint64_t> state(aggregate.function->words());
   Buckets::Copy copy;
@@ -299,19 +299,19 @@ bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, u
     const Aggregate::PerWriter* mine = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
     if (mine == nullptr) continue;
     for (uint64_t bucket = begin; bucket <= end; ++bucket) {
-      if (!mine->buckets->Read(mine->buckets->SlotOf(bucket), &copy)) return false;
+      if (!mine->buckets->read(mine->buckets->slot_of(bucket), &copy)) return false;
       if (!copy.used || copy.bucket < bucket) continue;
       if (copy.bucket > bucket) return *gone = true, true;
       if (copy.version > view.tail) return false;
-      aggregate.function->Merge(Cells(state.data()), Cells(copy.state.data()));
+      aggregate.function->merge(Cells(state.data()), Cells(copy.state.data()));
     }
   }
-  window->outputs = aggregate.function->Outputs(Cells(state.data()));
-  if (aggregate.grouped != nullptr) window->groups = aggregate.grouped->Groups(Cells(state.data()));
+  window->outputs = aggregate.function->outputs(Cells(state.data()));
+  if (aggregate.grouped != nullptr) window->groups = aggregate.grouped->groups(Cells(state.data()));
   return true;
 }
 
-const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watch* watch, uint64_t end,
+const TriggerEngine::Window* TriggerEngine::value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
     // A window that a writer is ahead of has no value in the buckets; the log has it.
@@ -321,39 +321,39 @@ const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watc
   Window window{end, buckets, true, {}, {}};
   const uint64_t begin = end + 1 >= buckets ? end + 1 - buckets : 0;
   bool gone = fold;
-  if (!fold) window.known = MergeBuckets(snapshot, *watch, begin, end, &window, &gone);
+  if (!fold) window.known = merge_buckets(snapshot, *watch, begin, end, &window, &gone);
   if (gone) {
     const Aggregate& aggregate = *watch->aggregate;
     std::vector<uint64_t> state =
         log_.fold(snapshot, aggregate, begin * aggregate.bucket_ns, (end + 1) * aggregate.bucket_ns);
-    window.outputs = aggregate.function->Outputs(Cells(state.data()));
-    if (aggregate.grouped != nullptr) window.groups = aggregate.grouped->Groups(Cells(state.data()));
+    window.outputs = aggregate.function->outputs(Cells(state.data()));
+    if (aggregate.grouped != nullptr) window.groups = aggregate.grouped->groups(Cells(state.data()));
   }
   watch->cache.push_back(std::move(window));
   return &watch->cache.back();
 }
 
-void TriggerEngine::Test(const Watch& watch, Group* group, const Window& window) {
-  static const Schema schema = EmptySchema();
+void TriggerEngine::test(const Watch& watch, Group* group, const Window& window) {
+  static const Schema schema = empty_schema();
   auto holds = [&](size_t i, const std::vector<Number>& outputs) {
-    if (group->conditions[i].simple) return HoldsSimply(group->conditions[i], outputs);
+    if (group->conditions[i].simple) return holds_simply(group->conditions[i], outputs);
     const uint8_t no_row[8] = {};
-    return group->triggers[i]->condition.Matches(
+    return group->triggers[i]->condition.matches(
         no_row, schema, [&](const AggregateRef& reference) { return outputs[reference.output]; });
   };
   for (size_t i = 0; i < group->triggers.size(); ++i) {
     if (watch.aggregate->grouped == nullptr) {
-      if (holds(i, window.outputs)) Raise(watch, group->triggers[i].get(), window, window.outputs, {});
+      if (holds(i, window.outputs)) raise(watch, group->triggers[i].get(), window, window.outputs, {});
       continue;
     }
     for (const auto& part : window.groups) {
       if (!part.is_rest && holds(i, part.outputs))
-        Raise(watch, group->triggers[i].get(), window, part.outputs, part.keys);
+        raise(watch, group->triggers[i].get(), window, part.outputs, part.keys);
     }
   }
 }
 
-void TriggerEngine::Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
+void TriggerEngine::raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
                           const std::vector<uint64_t>& keys) {
   const uint64_t width = watch.aggregate->bucket_ns, end_ns = (window.end + 1) * width;
   for (const auto& remembered : trigger->alerted) {

@@ -23,7 +23,7 @@
 namespace tapline::multilog {
 
 enum class Severity : uint8_t { kInfo, kWarning, kCritical };
-std::string_view NameOf(Severity severity);
+std::string_view name_of(Severity severity);
 
 struct TriggerSpec {
   std::string name;
@@ -71,12 +71,12 @@ class TriggerEngine {
   TriggerEngine(Log log, std::function<void(const Alert&)> push);
   ~TriggerEngine();
 
-  Status Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate);
-  Status Remove(const std::string& name);
-  bool Uses(const std::string& aggregate);
-  std::vector<TriggerSpec> List();
+  Status add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate);
+  Status remove(const std::string& name);
+  bool uses(const std::string& aggregate);
+  std::vector<TriggerSpec> list();
   // Evaluates every trigger that is due at `now_ns` (wall clock). Returns when the next is due.
-  uint64_t Evaluate(uint64_t now_ns);
+  uint64_t evaluate(uint64_t now_ns);
   TriggerStatistics statistics();
 
  private:
@@ -87,20 +87,20 @@ class TriggerEngine {
   struct Pending {
     uint64_t low = ~uint64_t{0}, high = 0;  // buckets; empty if low > high
     bool empty() const { return low > high; }
-    void Add(uint64_t from, uint64_t to) {
+    void add(uint64_t from, uint64_t to) {
       low = std::min(low, from);
       high = std::max(high, to);
     }
   };
-  static void Collect(Watch* watch);
-  void EvaluateGroup(const Snapshot& snapshot, Watch* watch, Group* group);
-  void EvaluateRecent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier);
-  void EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* group);
-  const Window* Value(const Snapshot& snapshot, Watch* watch, uint64_t end, uint32_t buckets, bool fold);
-  bool MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end, Window* window,
-                    bool* gone);
-  void Test(const Watch& watch, Group* group, const Window& window);
-  void Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
+  static void collect(Watch* watch);
+  void evaluate_group(const Snapshot& snapshot, Watch* watch, Group* group);
+  void evaluate_recent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier);
+  void evaluate_old(const Snapshot& snapshot, Watch* watch, Group* group);
+  const Window* value(const Snapshot& snapshot, Watch* watch, uint64_t end, uint32_t buckets, bool fold);
+  bool merge_buckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end, Window* window,
+                     bool* gone);
+  void test(const Watch& watch, Group* group, const Window& window);
+  void raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
              const std::vector<uint64_t>& keys);
 
   const Log log_;

@@ -25,7 +25,7 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"mirror_lost", DropUnit::kPackets},
 }};
 
-DropUnit UnitOf(LossReason reason) {
+DropUnit drop_unit_of(LossReason reason) {
   switch (unit_of(reason)) {
     case LossUnit::kTuples:
       return DropUnit::kTuples;
@@ -37,16 +37,16 @@ DropUnit UnitOf(LossReason reason) {
   return DropUnit::kFlows;
 }
 
-std::array<ReasonInfo, kDropReasons> AllReasons() {
+std::array<ReasonInfo, kDropReasons> all_reasons() {
   std::array<ReasonInfo, kDropReasons> all;
   for (int i = 0; i < kOwnDrops; ++i) all[i] = kOwnReasons[i];
   for (int i = 0; i < kDecodeOutcomes; ++i) {
     auto outcome = static_cast<DecodeOutcome>(i);
-    all[IndexOf(outcome)] = {drop_reason(outcome), DropUnit::kPackets};
+    all[index_of(outcome)] = {drop_reason(outcome), DropUnit::kPackets};
   }
   for (int i = 0; i < kLossReasons; ++i) {
     auto reason = static_cast<LossReason>(i);
-    all[IndexOf(reason)] = {name_of(reason), UnitOf(reason)};
+    all[index_of(reason)] = {name_of(reason), drop_unit_of(reason)};
   }
   return all;
 }
@@ -59,7 +59,7 @@ std::string_view name_of(DropUnit unit) {
 }
 
 const ReasonInfo& reason_info(int index) {
-  static const std::array<ReasonInfo, kDropReasons> kAll = AllReasons();
+  static const std::array<ReasonInfo, kDropReasons> kAll = all_reasons();
   return kAll[index];
 }
 

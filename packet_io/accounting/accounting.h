@@ -45,9 +45,9 @@ inline constexpr int kOwnDrops = 17;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.
-constexpr int IndexOf(Drop drop) { return static_cast<int>(drop); }
-constexpr int IndexOf(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
-constexpr int IndexOf(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
+constexpr int index_of(Drop drop) { return static_cast<int>(drop); }
+constexpr int index_of(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
+constexpr int index_of(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
 
 struct ReasonInfo {
   std::string_view name;
@@ -65,12 +65,12 @@ struct Accounting {
   std::array<uint64_t, kDropReasons> dropped = {};
 
   // Counts packets that were lost before the query could be matched.
-  void LosePackets(int reason, uint64_t count) {
+  void lose_packets(int reason, uint64_t count) {
     packets_in += count;
     dropped[reason] += count;
   }
   // Counts tuples that were made, or were to be made, and go nowhere.
-  void LoseTuples(int reason, uint64_t count) {
+  void lose_tuples(int reason, uint64_t count) {
     tuples_in += count;
     dropped[reason] += count;
   }

@@ -8,22 +8,22 @@
 
 namespace tapline {
 
-inline int64_t ReadClock(clockid_t id) {
+inline int64_t read_clock(clockid_t id) {
   timespec now;
   clock_gettime(id, &now);
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
 // For timeouts and pacing.
-inline int64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
+inline int64_t monotonic_ns() { return read_clock(CLOCK_MONOTONIC); }
 // Since the epoch: packet time of live captures.
-inline int64_t WallNs() { return ReadClock(CLOCK_REALTIME); }
-inline int64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+inline int64_t wall_ns() { return read_clock(CLOCK_REALTIME); }
+inline int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-inline timespec ToTimespec(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
+inline timespec to_timespec(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
-inline void SleepUntil(int64_t monotonic_ns) {
-  const timespec until = ToTimespec(monotonic_ns);
+inline void sleep_until(int64_t monotonic_ns) {
+  const timespec until = to_timespec(monotonic_ns);
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }
 

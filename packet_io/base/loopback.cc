@@ -8,13 +8,13 @@
 namespace tapline {
 namespace {
 
-bool Contains(const std::vector<std::string>& list, const std::string& text) {
+bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 }  // namespace
 
-bool IsLoopback(const std::string& address) {
+bool is_loopback(const std::string& address) {
   for (const char* scheme : {"unix:", "unix-abstract:"}) {
     if (address.rfind(scheme, 0) == 0) return true;
   }
@@ -24,28 +24,28 @@ bool IsLoopback(const std::string& address) {
          (host.rfind("127.", 0) == 0 && inet_pton(AF_INET, host.c_str(), &parsed) == 1);
 }
 
-Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
-                  const std::string& addresses, const std::string& instead) {
-  if (Contains(clear, service)) return {};
+Status check_clear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
+                   const std::string& addresses, const std::string& instead) {
+  if (contains(clear, service)) return {};
   std::istringstream list(addresses);
   for (std::string address; std::getline(list, address, ',');) {
-    if (IsLoopback(address)) continue;
-    return Status::Usage(flag + " " + address + ": that is beyond loopback, so it takes " + instead +
+    if (is_loopback(address)) continue;
+    return Status::usage(flag + " " + address + ": that is beyond loopback, so it takes " + instead +
                          "; in a network of your own --clear " + service + " leaves it in the clear");
   }
   return {};
 }
 
-std::string ClearWarning(const std::string& service) {
+std::string clear_warning(const std::string& service) {
   return service + " beyond loopback in the clear (--clear): whoever is on that network can read and change it";
 }
 
-Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known) {
+Status check_services(const std::vector<std::string>& clear, const std::vector<std::string>& known) {
   for (const std::string& service : clear) {
-    if (Contains(known, service)) continue;
+    if (contains(known, service)) continue;
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-    return Status::Usage("--clear " + service + ": there is " + names);
+    return Status::usage("--clear " + service + ": there is " + names);
   }
   return {};
 }

@@ -11,17 +11,17 @@ namespace tapline {
 
 // True for HOST:PORT on loopback, or a socket file (unix:PATH). Goes by the text: the host that another name resolves
 // to may change.
-bool IsLoopback(const std::string& address);
+bool is_loopback(const std::string& address);
 
 // Returns kUsage if one of HOST:PORT,HOST:PORT is beyond loopback: `flag` set the addresses, `instead` is the remedy.
 // Accepts any address if `clear` lists the service.
-Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
-                  const std::string& addresses, const std::string& instead);
+Status check_clear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
+                   const std::string& addresses, const std::string& instead);
 
 // The warning to give at start for each service that runs unencrypted.
-std::string ClearWarning(const std::string& service);
+std::string clear_warning(const std::string& service);
 
 // Fails if the list names a service that is not among the program's `known` ones.
-Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known);
+Status check_services(const std::vector<std::string>& clear, const std::vector<std::string>& known);
 
 }  // namespace tapline

@@ -7,26 +7,26 @@ namespace {
 
 TEST(Loopback, IsWhatIsWrittenSo) {
   for (const char* address : {"127.0.0.1:1", "127.9.8.7:1", "localhost:1", "[::1]:1", "unix:/run/x", "unix-abstract:x"})
-    EXPECT_TRUE(IsLoopback(address)) << address;
+    EXPECT_TRUE(is_loopback(address)) << address;
   for (const char* address : {"10.0.0.1:1", "0.0.0.0:1", "[::]:1", "kafka:1", "127.evil.example:1", "127.1:1", ":1",
                               "1", "", "[fd00::1]:1", "1127.0.0.1:1", "localhost.org:1"})
-    EXPECT_FALSE(IsLoopback(address)) << address;
+    EXPECT_FALSE(is_loopback(address)) << address;
 }
 
 TEST(CheckClear, RefusesTheFirstAddressBeyondLoopbackAndSaysWhatMakesItRight) {
-  const Status refused = CheckClear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
+  const Status refused = check_clear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
   EXPECT_EQ(refused.exit_code(), 2);
   EXPECT_EQ(refused.message(),
             "--brokers k2:9092: that is beyond loopback, so it takes --broker-ca FILE; in a network of your own "
             "--clear kafka leaves it in the clear");
-  EXPECT_TRUE(CheckClear({"kafka"}, "kafka", "--brokers", "k2:9092", "").ok());
-  EXPECT_TRUE(CheckClear({}, "kafka", "--brokers", "127.0.0.1:1,[::1]:2", "").ok());
-  EXPECT_TRUE(CheckClear({}, "kafka", "--brokers", "", "").ok());
+  EXPECT_TRUE(check_clear({"kafka"}, "kafka", "--brokers", "k2:9092", "").ok());
+  EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "127.0.0.1:1,[::1]:2", "").ok());
+  EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "", "").ok());
 }
 
 TEST(CheckServices, NamesThoseThatThereAre) {
-  EXPECT_TRUE(CheckServices({"a", "b"}, {"b", "a"}).ok());
-  EXPECT_EQ(CheckServices({"c"}, {"a", "b"}).message(), "--clear c: there is a, b");
+  EXPECT_TRUE(check_services({"a", "b"}, {"b", "a"}).ok());
+  EXPECT_EQ(check_services({"c"}, {"a", "b"}).message(), "--clear c: there is a, b");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace tapline {
 namespace {
 
 // Counts letters inserted, left out, changed, or swapped with their neighbour (Damerau-Levenshtein distance).
-size_t EditDistance(std::string_view a, std::string_view b) {
+size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
@@ -25,11 +25,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string SuggestNearest(std::string_view word, std::span<const std::string> known) {
+std::string suggest_nearest(std::string_view word, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
   size_t least = 0;
   for (const std::string& candidate : known) {
-    size_t distance = EditDistance(word, candidate);
+    size_t distance = edit_distance(word, candidate);
     if (nearest != nullptr && distance >= least) continue;
     nearest = &candidate;
     least = distance;

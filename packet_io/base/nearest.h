@@ -8,6 +8,6 @@
 namespace tapline {
 
 // "; did you mean 'http_get'?", or nothing if no word is near enough (at most a third of its letters wrong).
-std::string SuggestNearest(std::string_view word, std::span<const std::string> known);
+std::string suggest_nearest(std::string_view word, std::span<const std::string> known);
 
 }  // namespace tapline

@@ -12,39 +12,39 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string Line(const ordered_json& event) {
+std::string line(const ordered_json& event) {
   return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 // Ignores a failed write, which there is no way to report.
-void Reporter::Write(const std::string& lines) {
+void Reporter::write(const std::string& lines) {
   std::lock_guard lock(mutex_);
   size_t done = 0;
   while (done < lines.size()) {
-    ssize_t written = write(fd_, lines.data() + done, lines.size() - done);
+    ssize_t written = ::write(fd_, lines.data() + done, lines.size() - done);
     if (written <= 0) return;
     done += static_cast<size_t>(written);
   }
 }
 
-void Reporter::Say(const std::string& what) {
-  Write(std::string(program_invocation_short_name) + ": " + readable_text(what) + "\n");
+void Reporter::say(const std::string& what) {
+  write(std::string(program_invocation_short_name) + ": " + readable_text(what) + "\n");
 }
 
-void Reporter::Ready() {
-  if (format_ == Format::kJson) Write(Line({{"event", "ready"}}));
+void Reporter::ready() {
+  if (format_ == Format::kJson) write(line({{"event", "ready"}}));
 }
 
-void Reporter::Warning(const std::string& message) {
-  if (format_ == Format::kText) return Say("warning: " + message);
-  Write(Line({{"event", "warning"}, {"message", message}}));
+void Reporter::warning(const std::string& message) {
+  if (format_ == Format::kText) return say("warning: " + message);
+  write(line({{"event", "warning"}, {"message", message}}));
 }
 
-void Reporter::Error(const Status& status) {
-  if (format_ == Format::kText) return Say("error: " + status.Sentence());
-  Write(Line({{"event", "error"}, {"message", status.Sentence()}, {"kind", status.kind()}}));
+void Reporter::error(const Status& status) {
+  if (format_ == Format::kText) return say("error: " + status.sentence());
+  write(line({{"event", "error"}, {"message", status.sentence()}, {"kind", status.kind()}}));
 }
 
 }  // namespace tapline

@@ -25,16 +25,16 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  virtual void Ready();
-  virtual void Warning(const std::string& message);
-  virtual void Error(const Status& status);
+  virtual void ready();
+  virtual void warning(const std::string& message);
+  virtual void error(const Status& status);
 
  protected:
   Format format() const { return format_; }
   // Writes a line, or several.
-  void Write(const std::string& lines);
+  void write(const std::string& lines);
   // Writes a line for people. It names the program.
-  void Say(const std::string& what);
+  void say(const std::string& what);
 
  private:
   std::mutex mutex_;

@@ -9,7 +9,7 @@
 namespace tapline {
 namespace {
 
-std::string Written(Reporter::Format format, const auto& report) {
+std::string written(Reporter::Format format, const auto& report) {
   std::array<int, 2> ends;
   EXPECT_EQ(pipe(ends.data()), 0);
   Reporter reporter(ends[1], format);
@@ -22,16 +22,16 @@ std::string Written(Reporter::Format format, const auto& report) {
 }
 
 TEST(Reporter, PeopleReadOneLineWithEscapes) {
-  const auto warn = [](Reporter* reporter) { reporter->Warning("no host web\u202e1\nerror: forged"); };
+  const auto warn = [](Reporter* reporter) { reporter->warning("no host web\u202e1\nerror: forged"); };
   EXPECT_TRUE(
-      Written(Reporter::Format::kText, warn).ends_with(": warning: no host web\\u{202e}1\\u{a}error: forged\n"));
-  const auto fail = [](Reporter* reporter) { reporter->Error(Status::Invalid("\x1b[2J")); };
-  EXPECT_TRUE(Written(Reporter::Format::kText, fail).ends_with(": error: \\u{1b}[2J\n"));
+      written(Reporter::Format::kText, warn).ends_with(": warning: no host web\\u{202e}1\\u{a}error: forged\n"));
+  const auto fail = [](Reporter* reporter) { reporter->error(Status::invalid("\x1b[2J")); };
+  EXPECT_TRUE(written(Reporter::Format::kText, fail).ends_with(": error: \\u{1b}[2J\n"));
 }
 
 TEST(Reporter, ProgramsReadItAsItIs) {
-  const auto warn = [](Reporter* reporter) { reporter->Warning("web\u202e1"); };
-  EXPECT_EQ(Written(Reporter::Format::kJson, warn), "{\"event\":\"warning\",\"message\":\"web\u202e1\"}\n");
+  const auto warn = [](Reporter* reporter) { reporter->warning("web\u202e1"); };
+  EXPECT_EQ(written(Reporter::Format::kJson, warn), "{\"event\":\"warning\",\"message\":\"web\u202e1\"}\n");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ enum class Code : uint8_t {
   kInternal,    // a defect of Tapline
 };
 
-constexpr std::string_view NameOf(Code code) {
+constexpr std::string_view name_of(Code code) {
   constexpr std::string_view kNames[] = {"ok",      "usage",     "invalid",     "not_found", "exists",
                                          "in_use",  "resources", "memory_full", "disk_full", "io_error",
                                          "corrupt", "frozen",    "stopped",     "internal"};
@@ -42,10 +42,10 @@ class [[nodiscard]] Status {
   Status(Code code, std::string message, size_t position)
       : code_(code), message_(std::move(message)), position_(position) {}
 
-  static Status Usage(std::string message) { return {Code::kUsage, std::move(message)}; }
-  static Status Invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-  static Status Resources(std::string message) { return {Code::kResources, std::move(message)}; }
-  static Status Internal(std::string message) { return {Code::kInternal, std::move(message)}; }
+  static Status usage(std::string message) { return {Code::kUsage, std::move(message)}; }
+  static Status invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+  static Status resources(std::string message) { return {Code::kResources, std::move(message)}; }
+  static Status internal(std::string message) { return {Code::kInternal, std::move(message)}; }
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
@@ -67,13 +67,13 @@ class [[nodiscard]] Status {
     }
   }
   // "invalid at 7: …"
-  std::string ToString() const {
-    std::string text(NameOf(code_));
+  std::string to_string() const {
+    std::string text(name_of(code_));
     if (position_) text += " at " + std::to_string(*position_);
     return message_.empty() ? text : text + ": " + message_;
   }
   // For people: the sentence without the name of the code, if there is one.
-  std::string Sentence() const { return message_.empty() ? std::string(NameOf(code_)) : message_; }
+  std::string sentence() const { return message_.empty() ? std::string(name_of(code_)) : message_; }
 
  private:
   Code code_ = Code::kOk;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kForm[] = "SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0";
 
-std::vector<std::string> Split(const std::string& text, char separator) {
+std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts = {""};
   for (char letter : text) {
     if (letter == separator) {
@@ -21,25 +21,25 @@ std::vector<std::string> Split(const std::string& text, char separator) {
   return parts;
 }
 
-Status CheckName(const std::string& tap, std::string_view what, const std::string& name) {
+Status check_name(const std::string& tap, std::string_view what, const std::string& name) {
   const std::string where = "the tap '" + tap + "': ";
-  if (name.empty()) return Status::Usage(where + "its " + std::string(what) + " has no name; expected " + kForm);
+  if (name.empty()) return Status::usage(where + "its " + std::string(what) + " has no name; expected " + kForm);
   if (name.size() <= Tap::kMostNameBytes) return {};
-  return Status::Usage(where + "the name of its " + std::string(what) + " has " + std::to_string(name.size()) +
+  return Status::usage(where + "the name of its " + std::string(what) + " has " + std::to_string(name.size()) +
                        " bytes; at most " + std::to_string(Tap::kMostNameBytes) + " are possible");
 }
 
-Status ParseSide(const std::string& tap, const std::string& text, TapSide* side) {
+Status parse_side(const std::string& tap, const std::string& text, TapSide* side) {
   for (TapSide each : {TapSide::kArrivals, TapSide::kDepartures}) {
-    if (text != NameOf(each)) continue;
+    if (text != name_of(each)) continue;
     *side = each;
     return {};
   }
-  return Status::Usage("the tap '" + tap + "': '" + text +
+  return Status::usage("the tap '" + tap + "': '" + text +
                        "' is no side of a queue; a queue has arrivals and departures");
 }
 
-bool IsFile(std::string_view source) {
+bool is_file(std::string_view source) {
   if (source.find('/') != std::string_view::npos) return true;
   const std::string_view file = source.substr(0, source.rfind('#'));
   constexpr std::array<std::string_view, 4> kEndings = {".pcap", ".pcapng", ".cap", ".zst"};
@@ -47,13 +47,13 @@ bool IsFile(std::string_view source) {
 }
 
 // Returns true if one of the two sources has all packets of the other.
-bool Overlap(const std::string& one, const std::string& other) {
+bool overlap(const std::string& one, const std::string& other) {
   return one == other || one.starts_with(other + '#') || other.starts_with(one + '#');
 }
 
 }  // namespace
 
-std::string_view NameOf(TapSide side) {
+std::string_view name_of(TapSide side) {
   constexpr std::string_view kNames[] = {"", "arrivals", "departures"};
   return kNames[static_cast<size_t>(side)];
 }
@@ -62,37 +62,37 @@ std::string Tap::name() const {
   if (!has_switch()) return source;
   std::string name = switch_name;
   if (!port.empty()) name += ":" + port;
-  if (side != TapSide::kUnknown) name += ":" + std::string(NameOf(side));
+  if (side != TapSide::kUnknown) name += ":" + std::string(name_of(side));
   return name;
 }
 
-Status ParseTap(const std::string& text, Tap* tap) {
+Status parse_tap(const std::string& text, Tap* tap) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
-    return Status::Usage("'" + text + "' is no tap: it names no interface or file; expected " + kForm);
+    return Status::usage("'" + text + "' is no tap: it names no interface or file; expected " + kForm);
   *tap = {};
   tap->source = text.substr(equals + 1);
-  tap->file = IsFile(tap->source);
-  const std::vector<std::string> place = Split(text.substr(0, equals), ':');
-  if (place.size() > 3) return Status::Usage("'" + text + "' is no tap: it has too many ':'; expected " + kForm);
-  Status status = CheckName(text, "switch", tap->switch_name = place[0]);
-  if (status.ok() && place.size() > 1) status = CheckName(text, "port", tap->port = place[1]);
-  if (status.ok() && place.size() > 2) status = ParseSide(text, place[2], &tap->side);
+  tap->file = is_file(tap->source);
+  const std::vector<std::string> place = split(text.substr(0, equals), ':');
+  if (place.size() > 3) return Status::usage("'" + text + "' is no tap: it has too many ':'; expected " + kForm);
+  Status status = check_name(text, "switch", tap->switch_name = place[0]);
+  if (status.ok() && place.size() > 1) status = check_name(text, "port", tap->port = place[1]);
+  if (status.ok() && place.size() > 2) status = parse_side(text, place[2], &tap->side);
   return status;
 }
 
-Status ValidateTaps(std::span<const Tap> taps) {
+Status validate_taps(std::span<const Tap> taps) {
   if (taps.size() > kMostTaps)
-    return Status::Usage("there are " + std::to_string(taps.size()) + " taps; one program reads at most " +
+    return Status::usage("there are " + std::to_string(taps.size()) + " taps; one program reads at most " +
                          std::to_string(kMostTaps) + ": start another one for the rest");
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
     for (const Tap& other : taps.first(i)) {
       if (tap.has_switch() && tap.name() == other.name())
-        return Status::Usage("the tap " + tap.name() + " is given twice, as " + other.source + " and as " + tap.source +
+        return Status::usage("the tap " + tap.name() + " is given twice, as " + other.source + " and as " + tap.source +
                              "; a tap has one source");
-      if (Overlap(tap.source, other.source))
-        return Status::Usage(tap.source + (tap.source == other.source ? " is" : " and " + other.source + " are") +
+      if (overlap(tap.source, other.source))
+        return Status::usage(tap.source + (tap.source == other.source ? " is" : " and " + other.source + " are") +
                              " read for two taps, " + other.name() + " and " + tap.name() +
                              "; its packets were copied at one place: name it once");
     }

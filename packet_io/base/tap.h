@@ -16,7 +16,7 @@ inline constexpr size_t kMostTaps = 64;
 
 // The side of the port's queue: packets before they wait in it, or after.
 enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
-std::string_view NameOf(TapSide side);  // "arrivals", "departures", "" for kUnknown
+std::string_view name_of(TapSide side);  // "arrivals", "departures", "" for kUnknown
 
 struct Tap {
   // Longest name of a switch or a port, in bytes: those of rows (multilog/headers/header_row.h).
@@ -38,9 +38,9 @@ struct Tap {
 
 // Reads SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for anything else. A source with a folder,
 // or ending in .pcap, .pcapng, .cap or .zst, is a file: a configuration means the same on every host.
-Status ParseTap(const std::string& text, Tap* tap);
+Status parse_tap(const std::string& text, Tap* tap);
 
 // Returns kUsage if two taps are at the same place or share a source, or if there are more than kMostTaps.
-Status ValidateTaps(std::span<const Tap> taps);
+Status validate_taps(std::span<const Tap> taps);
 
 }  // namespace tapline

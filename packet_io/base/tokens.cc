@@ -12,45 +12,45 @@ constexpr char kScheme[] = "Bearer ";
 
 }  // namespace
 
-Status ReadNamedFile(const std::string& flag, const std::string& path, std::string* text) {
+Status read_named_file(const std::string& flag, const std::string& path, std::string* text) {
   std::ifstream file(path);
   std::stringstream content;
   content << file.rdbuf();
   *text = content.str();
-  if (!file || text->empty()) return Status::Invalid(flag + " " + path + ": can't be read, or is empty");
+  if (!file || text->empty()) return Status::invalid(flag + " " + path + ": can't be read, or is empty");
   return {};
 }
 
-Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text) {
-  if (Status status = ReadNamedFile(flag, path, text); !status.ok()) return status;
+Status read_pem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text) {
+  if (Status status = read_named_file(flag, path, text); !status.ok()) return status;
   const size_t begin = text->find("-----BEGIN ");
   if (begin == std::string::npos || text->find(kind, begin) == std::string::npos)
-    return Status::Invalid(flag + " " + path + ": has no " + kind + " in PEM");
+    return Status::invalid(flag + " " + path + ": has no " + kind + " in PEM");
   return {};
 }
 
-Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens) {
+Status read_tokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens) {
   std::string text;
-  if (Status status = ReadNamedFile(flag, path, &text); !status.ok()) return status;
+  if (Status status = read_named_file(flag, path, &text); !status.ok()) return status;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
     const bool right = line.size() >= kLeastTokenBytes &&
                        std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
-    if (!right) return Status::Invalid(flag + " " + path + ": a token is a line of 16 or more letters without spaces");
+    if (!right) return Status::invalid(flag + " " + path + ": a token is a line of 16 or more letters without spaces");
     tokens->push_back(line);
   }
-  if (tokens->empty()) return Status::Invalid(flag + " " + path + ": has no token");
+  if (tokens->empty()) return Status::invalid(flag + " " + path + ": has no token");
   return {};
 }
 
-bool HasToken(const std::vector<std::string>& tokens, const std::string& authorization) {
+bool has_token(const std::vector<std::string>& tokens, const std::string& authorization) {
   bool known = false;
-  for (const std::string& token : tokens) known |= IsSameToken(kScheme + token, authorization);
+  for (const std::string& token : tokens) known |= is_same_token(kScheme + token, authorization);
   return known;
 }
 
-bool IsSameToken(const std::string& wanted, const std::string& given) {
+bool is_same_token(const std::string& wanted, const std::string& given) {
   volatile unsigned char different = wanted.size() != given.size();
   for (size_t i = 0; i < given.size(); ++i) different = different | (wanted[i % wanted.size()] ^ given[i]);
   return different == 0;

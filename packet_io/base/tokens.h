@@ -9,18 +9,18 @@
 namespace tapline {
 
 // Reads the whole file that a flag names; kInvalid if it is empty or can't be read.
-Status ReadNamedFile(const std::string& flag, const std::string& path, std::string* text);
+Status read_named_file(const std::string& flag, const std::string& path, std::string* text);
 
 // Reads a PEM file, which must have a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
-Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
+Status read_pem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
 // Reads a file's lines as tokens: each has at least 16 characters that may stand in a header.
-Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
+Status read_tokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
 
 // Returns whether a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
-bool HasToken(const std::vector<std::string>& tokens, const std::string& authorization);
+bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
 // Takes as long for a wrong token as for a right one of the same length, wherever they differ.
-bool IsSameToken(const std::string& wanted, const std::string& given);
+bool is_same_token(const std::string& wanted, const std::string& given);
 
 }  // namespace tapline

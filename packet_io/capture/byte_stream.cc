@@ -23,23 +23,23 @@ class FileSource final : public ByteSource {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
-  size_t Read(std::span<uint8_t> out) override {
-    if (!peeked_.empty()) return TakePeeked(out);
+  size_t read(std::span<uint8_t> out) override {
+    if (!peeked_.empty()) return take_peeked(out);
     ssize_t got;
     do {
-      got = read(fd_, out.data(), out.size());
+      got = ::read(fd_, out.data(), out.size());
     } while (got < 0 && errno == EINTR);
     if (got < 0) error_ = errno;
     position_ += got > 0 ? got : 0;
     return got > 0 ? got : 0;
   }
 
-  // Returns the first `count` bytes, or fewer if there are no more. Read() will return them again.
-  std::span<const uint8_t> Peek(size_t count) {
+  // Returns the first `count` bytes, or fewer if there are no more. read() will return them again.
+  std::span<const uint8_t> peek(size_t count) {
     std::vector<uint8_t> bytes(count);
     size_t filled = 0;
     while (filled < count) {
-      size_t got = Read(std::span(bytes).subspan(filled));
+      size_t got = read(std::span(bytes).subspan(filled));
       if (got == 0) break;
       filled += got;
     }
@@ -54,7 +54,7 @@ class FileSource final : public ByteSource {
   uint64_t file_size() const override { return size_; }
 
  private:
-  size_t TakePeeked(std::span<uint8_t> out) {
+  size_t take_peeked(std::span<uint8_t> out) {
     size_t count = std::min(out.size(), peeked_.size());
     std::memcpy(out.data(), peeked_.data(), count);
     peeked_.erase(peeked_.begin(), peeked_.begin() + static_cast<ptrdiff_t>(count));
@@ -75,13 +75,13 @@ class ZstdSource final : public ByteSource {
     ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kZstdWindowLog);
   }
 
-  size_t Read(std::span<uint8_t> out) override {
+  size_t read(std::span<uint8_t> out) override {
     ZSTD_outBuffer target = {out.data(), out.size(), 0};
     while (target.pos == 0 && fault_ == CaptureFault::kNone) {
-      if (pending_.pos == pending_.size && !ReadCompressed()) break;
+      if (pending_.pos == pending_.size && !read_compressed()) break;
       size_t hint = ZSTD_decompressStream(context_.get(), &target, &pending_);
       if (ZSTD_isError(hint)) {
-        Fail(CaptureFault::kCorrupt, ZSTD_getErrorName(hint));
+        fail(CaptureFault::kCorrupt, ZSTD_getErrorName(hint));
       } else {
         frame_open_ = hint != 0;
       }
@@ -99,18 +99,18 @@ class ZstdSource final : public ByteSource {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
 
-  bool ReadCompressed() {
-    pending_ = {input_.data(), compressed_->Read(input_), 0};
+  bool read_compressed() {
+    pending_ = {input_.data(), compressed_->read(input_), 0};
     if (pending_.size > 0) return true;
     if (compressed_->fault() != CaptureFault::kNone) {
-      Fail(compressed_->fault(), compressed_->fault_detail());
+      fail(compressed_->fault(), compressed_->fault_detail());
     } else if (frame_open_) {
-      Fail(CaptureFault::kTruncated, "the compressed data ends within a frame");
+      fail(CaptureFault::kTruncated, "the compressed data ends within a frame");
     }
     return false;
   }
 
-  void Fail(CaptureFault fault, std::string detail) {
+  void fail(CaptureFault fault, std::string detail) {
     fault_ = fault;
     detail_ = std::move(detail);
   }
@@ -124,7 +124,7 @@ class ZstdSource final : public ByteSource {
   std::string detail_;
 };
 
-CaptureError OpenError(const std::string& path, int error) {
+CaptureError open_error(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -139,10 +139,10 @@ CaptureError OpenError(const std::string& path, int error) {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> OpenByteSource(const std::string& path, CaptureError* error) {
+std::unique_ptr<ByteSource> open_byte_source(const std::string& path, CaptureError* error) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    *error = OpenError(path, errno);
+    *error = open_error(path, errno);
     return nullptr;
   }
   struct stat info = {};
@@ -153,7 +153,7 @@ std::unique_ptr<ByteSource> OpenByteSource(const std::string& path, CaptureError
     return nullptr;
   }
   if (S_ISREG(info.st_mode)) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-  auto head = file->Peek(kZstdMagic.size());
+  auto head = file->peek(kZstdMagic.size());
   if (file->fault() != CaptureFault::kNone) {
     *error = {CaptureFault::kReadFailed, 0, path + ": can't be read: " + file->fault_detail()};
     return nullptr;
@@ -166,17 +166,17 @@ std::unique_ptr<ByteSource> OpenByteSource(const std::string& path, CaptureError
 
 ByteWindow::ByteWindow(std::unique_ptr<ByteSource> source) : source_(std::move(source)), buffer_(kInitialBytes) {}
 
-void ByteWindow::MakeRoom(size_t wanted) {
+void ByteWindow::make_room(size_t wanted) {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
   if (wanted > buffer_.size()) buffer_.resize(std::min(std::max(wanted, 2 * buffer_.size()), kMaxWindowBytes));
 }
 
-bool ByteWindow::Fill(size_t wanted) {
-  MakeRoom(wanted);
+bool ByteWindow::fill(size_t wanted) {
+  make_room(wanted);
   do {
-    size_t got = source_->Read(std::span(buffer_).subspan(end_));
+    size_t got = source_->read(std::span(buffer_).subspan(end_));
     if (got == 0) at_end_ = true;
     end_ += got;
   } while (end_ < wanted && !at_end_ && end_ < buffer_.size());

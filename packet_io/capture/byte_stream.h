@@ -1,7 +1,7 @@
 // Reads the bytes of a file in order, decompressed if necessary, through a window that only moves forward.
 //
-// The window is one buffer: [consumed | available | free]. Fill() moves the available bytes to its front and reads more
-// behind them, so pointers into the window stay valid until the next Fill(). Memory is bounded by the buffer (which
+// The window is one buffer: [consumed | available | free]. fill() moves the available bytes to its front and reads more
+// behind them, so pointers into the window stay valid until the next fill(). Memory is bounded by the buffer (which
 // grows to the largest record, at most kMaxWindowBytes) and, for .zst, by the 128 MiB window of `zstd --long=27`.
 //
 // Not thread-safe.
@@ -18,11 +18,11 @@
 
 namespace tapline {
 
-// A source of bytes. Read() returns how many bytes it wrote; 0 is the end or an error, which fault() tells apart.
+// A source of bytes. read() returns how many bytes it wrote; 0 is the end or an error, which fault() tells apart.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  virtual size_t Read(std::span<uint8_t> out) = 0;
+  virtual size_t read(std::span<uint8_t> out) = 0;
   virtual CaptureFault fault() const = 0;
   virtual std::string fault_detail() const = 0;
   // Bytes of the file itself read so far, and its size (0 if it has none, for example a pipe).
@@ -32,7 +32,7 @@ class ByteSource {
 
 // Opens `path` and detects its format by its first bytes, whatever the name: plain, or Zstandard by its magic number.
 // On failure returns nullptr and fills in `error`.
-std::unique_ptr<ByteSource> OpenByteSource(const std::string& path, CaptureError* error);
+std::unique_ptr<ByteSource> open_byte_source(const std::string& path, CaptureError* error);
 
 class ByteWindow {
  public:
@@ -46,20 +46,20 @@ class ByteWindow {
   uint64_t offset_bytes() const { return offset_bytes_; }
 
   // REQUIRES: count <= available().size().
-  void Consume(size_t count) {
+  void consume(size_t count) {
     begin_ += count;
     offset_bytes_ += count;
   }
 
   // Makes at least `wanted` bytes available unless the source ends first. Invalidates pointers into the window.
   // Returns whether they are available.
-  bool Fill(size_t wanted);
+  bool fill(size_t wanted);
   // True once the source has ended; no bytes follow the available ones.
   bool at_end() const { return at_end_; }
   const ByteSource& source() const { return *source_; }
 
  private:
-  void MakeRoom(size_t wanted);
+  void make_room(size_t wanted);
 
   std::unique_ptr<ByteSource> source_;
   std::vector<uint8_t> buffer_;

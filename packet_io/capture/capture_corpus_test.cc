@@ -12,12 +12,12 @@
 namespace tapline {
 namespace {
 
-std::filesystem::path CapturesDir() {
+std::filesystem::path captures_dir() {
   const char* set = std::getenv("TAPLINE_CAPTURES");
   return set != nullptr ? std::filesystem::path(set) : std::filesystem::path(TAPLINE_SOURCE_DIR) / "../shared/traces";
 }
 
-std::vector<std::string> SplitLine(const std::string& line) {
+std::vector<std::string> split_line(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream in(line);
   bool open_quote = false;
@@ -34,15 +34,15 @@ std::vector<std::string> SplitLine(const std::string& line) {
 
 // The manifest's counts come from tshark, which keeps guessing for a while in a damaged file.
 TEST(CaptureCorpusTest, AsManyPacketsAsTheManifestOrAClearError) {
-  std::ifstream manifest(CapturesDir() / "manifest.csv");
-  if (!manifest) GTEST_SKIP() << "no captures under " << CapturesDir() << "; set TAPLINE_CAPTURES";
+  std::ifstream manifest(captures_dir() / "manifest.csv");
+  if (!manifest) GTEST_SKIP() << "no captures under " << captures_dir() << "; set TAPLINE_CAPTURES";
   std::string line;
   std::getline(manifest, line);
-  ASSERT_EQ(SplitLine(line)[5], "packets");
+  ASSERT_EQ(split_line(line)[5], "packets");
   int files = 0, unsupported = 0, partial = 0;
   while (std::getline(manifest, line)) {
-    auto cells = SplitLine(line);
-    CaptureCopy copy = ReadCapture(CapturesDir() / cells[0]);
+    auto cells = split_line(line);
+    CaptureCopy copy = read_capture(captures_dir() / cells[0]);
     ++files;
     if (copy.error.fault == CaptureFault::kUnsupportedLinkType) {
       ++unsupported;

@@ -34,7 +34,7 @@ struct CaptureError {
 };
 
 // The accounting reason of the packet that a partial fault cost: "capture_truncated" or "capture_corrupt".
-inline const char* DropReason(CaptureFault fault) {
+inline const char* drop_reason(CaptureFault fault) {
   return fault == CaptureFault::kTruncated ? "capture_truncated" : "capture_corrupt";
 }
 

@@ -12,73 +12,73 @@ const Bytes kFrame = {1, 2, 3, 4, 5, 6, 7};
 
 class CaptureFaultsTest : public testing::Test {
  protected:
-  CaptureCopy Read(const Bytes& bytes) { return ReadCapture(dir_.Write("file", bytes)); }
+  CaptureCopy read(const Bytes& bytes) { return read_capture(dir_.write("file", bytes)); }
 
-  static Bytes ThreePackets() {
+  static Bytes three_packets() {
     ByteWriter out;
-    PcapHeader(out);
-    for (int i = 0; i < 3; ++i) PcapRecord(out, i, 0, kFrame, 7);
+    pcap_header(out);
+    for (int i = 0; i < 3; ++i) pcap_record(out, i, 0, kFrame, 7);
     return out.bytes();
   }
-  static Bytes ThreePacketsOfPcapng() {
+  static Bytes three_packets_of_pcapng() {
     ByteWriter out;
-    PcapngSection(out);
-    PcapngInterface(out, 1);
-    for (int i = 0; i < 3; ++i) PcapngPacket(out, 0, i, kFrame, 7);
+    pcapng_section(out);
+    pcapng_interface(out, 1);
+    for (int i = 0; i < 3; ++i) pcapng_packet(out, 0, i, kFrame, 7);
     return out.bytes();
   }
   TempDir dir_;
 };
 
 TEST_F(CaptureFaultsTest, Missing) {
-  CaptureCopy copy = ReadCapture(dir_.path("nowhere.pcap"));
+  CaptureCopy copy = read_capture(dir_.path("nowhere.pcap"));
   EXPECT_EQ(copy.error.fault, CaptureFault::kNotFound);
   EXPECT_NE(copy.error.message.find("nowhere.pcap: there is no such file"), std::string::npos) << copy.error.message;
 }
 
-TEST_F(CaptureFaultsTest, Directory) { EXPECT_EQ(ReadCapture(dir_.path(".")).error.fault, CaptureFault::kNotAFile); }
+TEST_F(CaptureFaultsTest, Directory) { EXPECT_EQ(read_capture(dir_.path(".")).error.fault, CaptureFault::kNotAFile); }
 
-TEST_F(CaptureFaultsTest, Empty) { EXPECT_EQ(Read({}).error.fault, CaptureFault::kEmpty); }
+TEST_F(CaptureFaultsTest, Empty) { EXPECT_EQ(read({}).error.fault, CaptureFault::kEmpty); }
 
 TEST_F(CaptureFaultsTest, NotACapture) {
-  EXPECT_EQ(Read({'h', 'e', 'l', 'l', 'o'}).error.fault, CaptureFault::kNotACapture);
-  EXPECT_EQ(Read({'x'}).error.fault, CaptureFault::kNotACapture);
-  EXPECT_EQ(Read(Zstd({'h', 'e', 'l', 'l', 'o'})).error.fault, CaptureFault::kNotACapture);
-  EXPECT_NE(Read({0x1f, 0x8b, 8, 0}).error.message.find("gunzip"), std::string::npos);
+  EXPECT_EQ(read({'h', 'e', 'l', 'l', 'o'}).error.fault, CaptureFault::kNotACapture);
+  EXPECT_EQ(read({'x'}).error.fault, CaptureFault::kNotACapture);
+  EXPECT_EQ(read(zstd({'h', 'e', 'l', 'l', 'o'})).error.fault, CaptureFault::kNotACapture);
+  EXPECT_NE(read({0x1f, 0x8b, 8, 0}).error.message.find("gunzip"), std::string::npos);
 }
 
 TEST_F(CaptureFaultsTest, UnsupportedLinkType) {
   ByteWriter pcap;
-  PcapHeader(pcap, kPcapMicros, 127);
-  PcapRecord(pcap, 1, 0, kFrame, 7);
-  CaptureCopy copy = Read(pcap.bytes());
+  pcap_header(pcap, kPcapMicros, 127);
+  pcap_record(pcap, 1, 0, kFrame, 7);
+  CaptureCopy copy = read(pcap.bytes());
   EXPECT_EQ(copy.error.fault, CaptureFault::kUnsupportedLinkType);
   EXPECT_NE(copy.error.message.find("127 (802.11 with radiotap)"), std::string::npos) << copy.error.message;
 
   ByteWriter pcapng;
-  PcapngSection(pcapng);
-  PcapngInterface(pcapng, 105);
-  PcapngPacket(pcapng, 0, 1, kFrame, 7);
-  copy = Read(pcapng.bytes());
+  pcapng_section(pcapng);
+  pcapng_interface(pcapng, 105);
+  pcapng_packet(pcapng, 0, 1, kFrame, 7);
+  copy = read(pcapng.bytes());
   EXPECT_EQ(copy.error.fault, CaptureFault::kUnsupportedLinkType);
   EXPECT_EQ(copy.unsupported_packets, 1u);
 }
 
 TEST_F(CaptureFaultsTest, UnknownVersions) {
-  Bytes pcap = ThreePackets();
+  Bytes pcap = three_packets();
   pcap[4] = 3;
-  EXPECT_EQ(Read(pcap).error.fault, CaptureFault::kUnsupportedVersion);
+  EXPECT_EQ(read(pcap).error.fault, CaptureFault::kUnsupportedVersion);
   ByteWriter pcapng;
-  PcapngSection(pcapng, 2);
-  EXPECT_EQ(Read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
+  pcapng_section(pcapng, 2);
+  EXPECT_EQ(read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
 }
 
 // Cuts a file at every byte: the whole packets are returned, and the end is reported as what it is.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
-  Bytes whole = ThreePackets();
+  Bytes whole = three_packets();
   for (size_t cut = 4; cut < whole.size(); ++cut) {
-    CaptureCopy copy = Read(Bytes(whole.begin(), whole.begin() + cut));
+    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
     size_t expected = cut < kPcapHeader ? 0 : (cut - kPcapHeader) / kPcapRecord;
     bool clean = cut >= kPcapHeader && (cut - kPcapHeader) % kPcapRecord == 0;
     EXPECT_EQ(copy.packets.size(), expected) << cut;
@@ -90,10 +90,10 @@ TEST_F(CaptureFaultsTest, CutAnywhere) {
 
 TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
   constexpr size_t kHeaders = 28 + 20, kBlock = 32 + 8;
-  Bytes whole = ThreePacketsOfPcapng();
+  Bytes whole = three_packets_of_pcapng();
   ASSERT_EQ(whole.size(), kHeaders + 3 * kBlock);
   for (size_t cut = 4; cut < whole.size(); ++cut) {
-    CaptureCopy copy = Read(Bytes(whole.begin(), whole.begin() + cut));
+    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
     EXPECT_EQ(copy.packets.size(), cut < kHeaders ? 0 : (cut - kHeaders) / kBlock) << cut;
     bool clean = cut == 28 || (cut >= kHeaders && (cut - kHeaders) % kBlock == 0);
     EXPECT_EQ(copy.error.fault, clean ? CaptureFault::kNone : CaptureFault::kTruncated) << cut;
@@ -102,18 +102,18 @@ TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
 
 TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsWhatCameBefore) {
   ByteWriter out;
-  PcapHeader(out);
+  pcap_header(out);
   // Too random to compress, so that zstd makes several blocks of it.
   uint32_t state = 1;
   for (int i = 0; i < 400; ++i) {
     Bytes data(1000);
     for (uint8_t& byte : data) byte = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
-    PcapRecord(out, i, 0, data, 1000);
+    pcap_record(out, i, 0, data, 1000);
   }
-  Bytes whole = Zstd(out.bytes());
+  Bytes whole = zstd(out.bytes());
   size_t last = 0;
   for (size_t cut = whole.size() / 2; cut < whole.size(); cut += 20011) {
-    CaptureCopy copy = Read(Bytes(whole.begin(), whole.begin() + cut));
+    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
     EXPECT_EQ(copy.error.fault, CaptureFault::kTruncated) << cut;
     EXPECT_GE(copy.packets.size(), last);
     EXPECT_LT(copy.packets.size(), 400u);
@@ -123,16 +123,16 @@ TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsWhatCameBefore
 }
 
 TEST_F(CaptureFaultsTest, DamagedCompression) {
-  Bytes whole = Zstd(ThreePackets());
+  Bytes whole = zstd(three_packets());
   whole[4] = 0xff;
-  CaptureFault fault = Read(whole).error.fault;
+  CaptureFault fault = read(whole).error.fault;
   EXPECT_TRUE(fault == CaptureFault::kCorrupt || fault == CaptureFault::kTruncated);
 }
 
 TEST_F(CaptureFaultsTest, ImpossiblePacketLength) {
-  Bytes file = ThreePackets();
+  Bytes file = three_packets();
   file[24 + 23 + 8 + 3] = 0x7f;  // top byte of the second packet's captured length
-  CaptureCopy copy = Read(file);
+  CaptureCopy copy = read(file);
   EXPECT_EQ(copy.error.fault, CaptureFault::kCorrupt);
   EXPECT_EQ(copy.error.offset_bytes, 24u + 23u);
   EXPECT_EQ(copy.packets.size(), 1u);
@@ -145,9 +145,9 @@ TEST_F(CaptureFaultsTest, ImpossiblePcapngBlocks) {
     uint8_t value;
   };
   for (Damage damage : {Damage{4, 3}, Damage{7, 0x70}, Damage{8, 9}, Damage{20, 200}, Damage{36, 1}}) {
-    Bytes file = ThreePacketsOfPcapng();
+    Bytes file = three_packets_of_pcapng();
     file[kSecondPacket + damage.at] = damage.value;
-    CaptureCopy copy = Read(file);
+    CaptureCopy copy = read(file);
     EXPECT_EQ(copy.error.fault, CaptureFault::kCorrupt) << damage.at;
     EXPECT_EQ(copy.error.offset_bytes, kSecondPacket) << damage.at;
     EXPECT_EQ(copy.packets.size(), 1u) << damage.at;
@@ -156,19 +156,19 @@ TEST_F(CaptureFaultsTest, ImpossiblePcapngBlocks) {
 
 TEST_F(CaptureFaultsTest, NoPermission) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  std::string path = dir_.Write("secret", ThreePackets());
+  std::string path = dir_.write("secret", three_packets());
   chmod(path.c_str(), 0);
-  EXPECT_EQ(ReadCapture(path).error.fault, CaptureFault::kNoPermission);
+  EXPECT_EQ(read_capture(path).error.fault, CaptureFault::kNoPermission);
 }
 
 // Changes any byte to any value: reading ends, and reads nothing outside the file (seen by the sanitizers).
 TEST_F(CaptureFaultsTest, EveryByteDamagedEnds) {
-  for (const Bytes& whole : {ThreePackets(), ThreePacketsOfPcapng()}) {
+  for (const Bytes& whole : {three_packets(), three_packets_of_pcapng()}) {
     for (size_t at = 0; at < whole.size(); ++at) {
       for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
         Bytes file = whole;
         file[at] = value;
-        EXPECT_LE(Read(file).packets.size(), 3u);
+        EXPECT_LE(read(file).packets.size(), 3u);
       }
     }
   }

@@ -31,7 +31,7 @@ struct Seen {
   CaptureFault fault = CaptureFault::kNone;
   bool operator==(const Seen&) const = default;
 
-  void Add(const CapturedPacket& packet) {
+  void add(const CapturedPacket& packet) {
     ++packets;
     for (uint32_t i = 0; i < packet.captured_bytes; ++i) digest = digest * 31 + packet.data[i];
     digest = digest * 31 + static_cast<uint64_t>(packet.time_ns);
@@ -39,25 +39,25 @@ struct Seen {
   }
 };
 
-void Require(bool condition, const char* what) {
+void require(bool condition, const char* what) {
   if (condition) return;
   std::fprintf(stderr, "%s\n", what);
   std::abort();
 }
 
-Seen ReadAll(int fd) {
+Seen read_all(int fd) {
   Seen seen;
   CaptureError error;
-  auto reader = CaptureReader::Open("/proc/self/fd/" + std::to_string(fd), &error);
+  auto reader = CaptureReader::open("/proc/self/fd/" + std::to_string(fd), &error);
   close(fd);
   if (!reader) return {.fault = error.fault};
   std::array<CapturedPacket, 3> packets;
   size_t count;
   CaptureReader::Outcome outcome = CaptureReader::Outcome::kPackets;
   while (outcome != CaptureReader::Outcome::kEnd && seen.packets < kMostPackets) {
-    outcome = reader->Read(packets, &count);
-    if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
-    for (size_t i = 0; i < count && seen.packets < kMostPackets; ++i) seen.Add(packets[i]);
+    outcome = reader->read(packets, &count);
+    if (outcome == CaptureReader::Outcome::kRefill) reader->refill();
+    for (size_t i = 0; i < count && seen.packets < kMostPackets; ++i) seen.add(packets[i]);
   }
   if (outcome != CaptureReader::Outcome::kEnd) return seen;
   seen.unsupported = reader->unsupported_packets();
@@ -65,58 +65,58 @@ Seen ReadAll(int fd) {
   return seen;
 }
 
-Seen ReadFile(std::span<const uint8_t> bytes) {
+Seen read_file(std::span<const uint8_t> bytes) {
   int fd = memfd_create("capture", MFD_CLOEXEC);
   bool written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  Require(written, "no memory for a file");
-  return ReadAll(fd);
+  require(written, "no memory for a file");
+  return read_all(fd);
 }
 
-Seen ReadPiped(std::span<const uint8_t> bytes) {
+Seen read_piped(std::span<const uint8_t> bytes) {
   int ends[2];
-  Require(pipe(ends) == 0, "no pipe");
+  require(pipe(ends) == 0, "no pipe");
   bool written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  Require(written, "a pipe takes less than it did");
+  require(written, "a pipe takes less than it did");
   close(ends[1]);
-  return ReadAll(ends[0]);
+  return read_all(ends[0]);
 }
 
 // Reads the packets alone; only the reader reports faults.
-Seen ReadRecords(RecordFormat* format, std::span<const uint8_t> bytes) {
+Seen read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
   Seen seen;
   size_t wanted = 1;
   while (wanted <= bytes.size() && seen.packets < kMostPackets) {
     const std::vector<uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(wanted));
     CapturedPacket packet;
-    Step step = format->Next(exact, &packet);
+    Step step = format->next(exact, &packet);
     if (step.kind == Step::kFault) break;
     if (step.kind == Step::kNeed) {
-      Require(step.bytes > wanted, "a format asks for what it has");
+      require(step.bytes > wanted, "a format asks for what it has");
       wanted = step.bytes;
       continue;
     }
-    if (step.kind == Step::kPacket && IsSupportedLinkType(packet.link_type)) seen.Add(packet);
-    Require(step.bytes > 0, "a record of no bytes");
+    if (step.kind == Step::kPacket && is_supported_link_type(packet.link_type)) seen.add(packet);
+    require(step.bytes > 0, "a record of no bytes");
     bytes = bytes.subspan(std::min(step.bytes, bytes.size()));
     wanted = 1;
   }
   return seen;
 }
 
-void Check(std::span<const uint8_t> bytes) {
-  Seen whole = ReadFile(bytes);
+void check(std::span<const uint8_t> bytes) {
+  Seen whole = read_file(bytes);
   // A pipe's buffers cost more than all the rest.
-  if (bytes.size() % 4 == 0) Require(whole == ReadPiped(bytes), "file and pipe differ");
-  auto format = DetectFormat(bytes);
+  if (bytes.size() % 4 == 0) require(whole == read_piped(bytes), "file and pipe differ");
+  auto format = detect_format(bytes);
   if (!format || whole.packets >= kMostPackets) return;
-  Seen records = ReadRecords(format.get(), bytes);
-  Require(records.packets == whole.packets && records.digest == whole.digest, "records and reader differ");
+  Seen records = read_records(format.get(), bytes);
+  require(records.packets == whole.packets && records.digest == whole.digest, "records and reader differ");
 }
 
 }  // namespace
 }  // namespace tapline
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size <= tapline::kMostInputBytes) tapline::Check({data, size});
+  if (size <= tapline::kMostInputBytes) tapline::check({data, size});
   return 0;
 }

@@ -1,6 +1,6 @@
 // Reads the packets of one capture file, in the order of the file, without copying them out of the read buffer.
 //
-// Usage: call Read() until it returns kRefill, finish with the packets returned so far, call Refill(), and repeat until
+// Usage: call read() until it returns kRefill, finish with the packets returned so far, call refill(), and repeat until
 // kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
 #pragma once
 
@@ -22,29 +22,29 @@ struct CaptureName {
   std::string path;
   std::string interface;  // empty: all
 
-  static CaptureName Of(const std::string& text);
+  static CaptureName of(const std::string& text);
 };
 
 class CaptureReader {
  public:
   enum class Outcome : uint8_t {
     kPackets,
-    kRefill,  // call Refill(), which invalidates every packet's data, and Read() again
+    kRefill,  // call refill(), which invalidates every packet's data, and read() again
     kEnd,     // no more packets; error() says whether that is the file's real end
   };
 
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
-  static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
+  static std::unique_ptr<CaptureReader> open(const std::string& path, CaptureError* error);
 
   // Skips the packets of all interfaces but these, given by name or number. On failure returns false and fills in
-  // `error`. Must precede Read().
-  bool Select(std::vector<std::string> interfaces, CaptureError* error);
+  // `error`. Must precede read().
+  bool select(std::vector<std::string> interfaces, CaptureError* error);
 
   // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
-  Outcome Read(std::span<CapturedPacket> packets, size_t* count);
-  void Refill();
+  Outcome read(std::span<CapturedPacket> packets, size_t* count);
+  void refill();
 
-  // REQUIRES: Read() returned kEnd. kNone at the clean end of a file.
+  // REQUIRES: read() returned kEnd. kNone at the clean end of a file.
   const CaptureError& error() const { return error_; }
   const std::string& path() const { return path_; }
   uint64_t packets() const { return packets_; }
@@ -58,14 +58,14 @@ class CaptureReader {
 
  private:
   CaptureReader(std::string path, std::unique_ptr<ByteSource> source);
-  bool DetectFormatAndHeader(CaptureError* error);
-  void EndWithinHeader(size_t wanted);
-  CaptureError NotACapture() const;
-  size_t KeepSupported(std::span<CapturedPacket> packets);
-  Outcome Starved(size_t wanted);
-  Outcome Finish(CaptureFault fault, const std::string& detail);
-  std::string Describe(CaptureFault fault, const std::string& detail) const;
-  void Skip(size_t bytes);
+  bool detect_format_and_header(CaptureError* error);
+  void end_within_header(size_t wanted);
+  CaptureError not_a_capture() const;
+  size_t keep_supported(std::span<CapturedPacket> packets);
+  Outcome starved(size_t wanted);
+  Outcome finish(CaptureFault fault, const std::string& detail);
+  std::string describe(CaptureFault fault, const std::string& detail) const;
+  void skip(size_t bytes);
 
   std::string path_;
   ByteWindow window_;

@@ -35,16 +35,16 @@ constexpr std::array<std::pair<uint16_t, const char*>, 20> kNames = {{
 
 }  // namespace
 
-bool IsSupportedLinkType(uint16_t number) {
+bool is_supported_link_type(uint16_t number) {
   return std::find(kSupported.begin(), kSupported.end(), number) != kSupported.end();
 }
 
-std::string DescribeLinkType(uint16_t number) {
+std::string describe_link_type(uint16_t number) {
   auto name = std::find_if(kNames.begin(), kNames.end(), [&](const auto& entry) { return entry.first == number; });
   std::string text = std::to_string(number);
   return name == kNames.end() ? text : text + " (" + name->second + ")";
 }
 
-const char* SupportedLinkTypes() { return "Ethernet, null/loopback, raw IP, Linux cooked (SLL, SLL2)"; }
+const char* supported_link_types() { return "Ethernet, null/loopback, raw IP, Linux cooked (SLL, SLL2)"; }
 
 }  // namespace tapline

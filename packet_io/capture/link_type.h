@@ -19,12 +19,12 @@ enum CaptureLinkType : uint16_t {
   kCaptureSll2 = 276,
 };
 
-bool IsSupportedLinkType(uint16_t number);
+bool is_supported_link_type(uint16_t number);
 
 // "127 (802.11 with radiotap)", or the number alone if we know no name.
-std::string DescribeLinkType(uint16_t number);
+std::string describe_link_type(uint16_t number);
 
 // The supported ones, for messages.
-const char* SupportedLinkTypes();
+const char* supported_link_types();
 
 }  // namespace tapline

@@ -12,13 +12,13 @@ namespace tapline {
 class PcapFormat final : public RecordFormat {
  public:
   // Returns whether a file that begins with these 4 bytes has this format.
-  static bool Matches(std::span<const uint8_t> head);
+  static bool matches(std::span<const uint8_t> head);
 
-  Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
-  PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
+  Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
+  PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 
  private:
-  Step ReadFileHeader(std::span<const uint8_t> bytes);
+  Step read_file_header(std::span<const uint8_t> bytes);
 
   bool header_read_ = false;
   ByteOrder order_;

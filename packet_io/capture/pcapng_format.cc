@@ -33,30 +33,30 @@ constexpr uint8_t kMicroseconds = 6;
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
-uint64_t PowerOfTen(int exponent) {
+uint64_t power_of_ten(int exponent) {
   uint64_t value = 1;
   while (exponent-- > 0) value *= 10;
   return value;
 }
 
-size_t Padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
+size_t padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
 // Interfaces that a message lists.
 constexpr size_t kMostNames = 16;
 
-std::string_view NameIn(const uint8_t* value, uint16_t length) {
+std::string_view name_in(const uint8_t* value, uint16_t length) {
   const std::string_view name(reinterpret_cast<const char*>(value), length);
   return name.substr(0, name.find('\0'));
 }
 
-bool IsReadInOnePiece(uint32_t type) {
+bool is_read_in_one_piece(uint32_t type) {
   return type == kSectionHeader || type == kInterfaceDescription || type == kObsoletePacket || type == kSimplePacket ||
          type == kEnhancedPacket;
 }
 
 }  // namespace
 
-TimestampScale TimestampScale::From(uint8_t resolution, int64_t offset_seconds) {
+TimestampScale TimestampScale::from(uint8_t resolution, int64_t offset_seconds) {
   // Powers beyond these bounds have no nanosecond in 64 bits of ticks.
   constexpr int kMostTens = 28;
   constexpr int kMostTwos = 63;
@@ -66,8 +66,8 @@ TimestampScale TimestampScale::From(uint8_t resolution, int64_t offset_seconds) 
     scale.multiply = kNsPerSecond;
     scale.divide = uint64_t{1} << std::min(power, kMostTwos);
   } else {
-    scale.multiply = PowerOfTen(std::max(0, 9 - power));
-    scale.divide = PowerOfTen(std::min(std::max(0, power - 9), kMostTens - 9));
+    scale.multiply = power_of_ten(std::max(0, 9 - power));
+    scale.divide = power_of_ten(std::min(std::max(0, power - 9), kMostTens - 9));
   }
   SignedWide offset_ns = SignedWide{offset_seconds} * kNsPerSecond;
   scale.offset_ns = static_cast<int64_t>(
@@ -75,59 +75,59 @@ TimestampScale TimestampScale::From(uint8_t resolution, int64_t offset_seconds) 
   return scale;
 }
 
-int64_t TimestampScale::ToNanoseconds(uint64_t ticks) const {
+int64_t TimestampScale::to_nanoseconds(uint64_t ticks) const {
   Wide product = Wide{ticks} * multiply;
   SignedWide time_ns = static_cast<SignedWide>(divide == 1 ? product : product / divide) + offset_ns;
   return static_cast<int64_t>(std::clamp<SignedWide>(time_ns, 0, kLatestTimeNs));
 }
 
-bool PcapngFormat::Matches(std::span<const uint8_t> head) {
-  return head.size() >= kMagicBytes && ByteOrder().U32(head.data()) == kSectionHeader;
+bool PcapngFormat::matches(std::span<const uint8_t> head) {
+  return head.size() >= kMagicBytes && ByteOrder().u32(head.data()) == kSectionHeader;
 }
 
-Step PcapngFormat::ReadSection(std::span<const uint8_t> bytes) {
+Step PcapngFormat::read_section(std::span<const uint8_t> bytes) {
   if (bytes.size() < kSectionBytes) return {Step::kNeed, kSectionBytes};
   const uint8_t* block = bytes.data();
   ByteOrder little(std::endian::little);
   ByteOrder big(std::endian::big);
-  if (little.U32(block + 8) != kByteOrderMagic && big.U32(block + 8) != kByteOrderMagic) {
-    return Corrupt("a section header without byte order mark");
+  if (little.u32(block + 8) != kByteOrderMagic && big.u32(block + 8) != kByteOrderMagic) {
+    return corrupt("a section header without byte order mark");
   }
-  order_ = little.U32(block + 8) == kByteOrderMagic ? little : big;
-  uint32_t length = order_.U32(block + 4);
-  if (length < kSectionBytes) return Corrupt("a section header of " + std::to_string(length) + " bytes");
-  if (order_.U16(block + 12) != 1) {
-    return Fail(CaptureFault::kUnsupportedVersion,
-                "is pcapng version " + std::to_string(order_.U16(block + 12)) + "; only version 1 is known");
+  order_ = little.u32(block + 8) == kByteOrderMagic ? little : big;
+  uint32_t length = order_.u32(block + 4);
+  if (length < kSectionBytes) return corrupt("a section header of " + std::to_string(length) + " bytes");
+  if (order_.u16(block + 12) != 1) {
+    return fail(CaptureFault::kUnsupportedVersion,
+                "is pcapng version " + std::to_string(order_.u16(block + 12)) + "; only version 1 is known");
   }
   interfaces_.clear();
-  return {Step::kSkip, Padded(length)};
+  return {Step::kSkip, padded(length)};
 }
 
-void PcapngFormat::ReadInterfaceOptions(std::span<const uint8_t> options, Interface* interface) const {
+void PcapngFormat::read_interface_options(std::span<const uint8_t> options, Interface* interface) const {
   uint8_t resolution = kMicroseconds;
   int64_t offset_seconds = 0;
   while (options.size() >= 4) {
-    uint16_t code = order_.U16(options.data());
-    uint16_t length = order_.U16(options.data() + 2);
+    uint16_t code = order_.u16(options.data());
+    uint16_t length = order_.u16(options.data() + 2);
     const uint8_t* value = options.data() + 4;
-    if (code == kEndOfOptions || options.size() < 4 + Padded(length)) break;
-    if (code == kInterfaceName) interface->name = NameIn(value, length);
+    if (code == kEndOfOptions || options.size() < 4 + padded(length)) break;
+    if (code == kInterfaceName) interface->name = name_in(value, length);
     if (code == kTimestampResolution && length >= 1) resolution = value[0];
-    if (code == kTimestampOffset && length >= 8) offset_seconds = static_cast<int64_t>(order_.U64(value));
-    options = options.subspan(4 + Padded(length));
+    if (code == kTimestampOffset && length >= 8) offset_seconds = static_cast<int64_t>(order_.u64(value));
+    options = options.subspan(4 + padded(length));
   }
-  interface->scale = TimestampScale::From(resolution, offset_seconds);
+  interface->scale = TimestampScale::from(resolution, offset_seconds);
 }
 
-bool PcapngFormat::Select(std::vector<std::string> interfaces) {
+bool PcapngFormat::select(std::vector<std::string> interfaces) {
   selected_ = std::move(interfaces);
   found_.assign(selected_.size(), false);
   return true;
 }
 
 // A name takes precedence: numbers are for interfaces that have none.
-void PcapngFormat::SelectInterface(Interface* interface) {
+void PcapngFormat::select_interface(Interface* interface) {
   const std::string number = std::to_string(interfaces_.size());
   const std::string name(interface->name.empty() ? number : interface->name);
   if (described_++ < kMostNames) names_ += (names_.empty() ? "" : ", ") + name;
@@ -138,7 +138,7 @@ void PcapngFormat::SelectInterface(Interface* interface) {
   found_[interface->selected] = true;
 }
 
-std::string PcapngFormat::MissingInterface() const {
+std::string PcapngFormat::missing_interface() const {
   for (size_t i = 0; i < selected_.size(); ++i) {
     if (!found_[i])
       return "has no interface '" + selected_[i] + "'" + (names_.empty() ? "" : "; it has: " + names_) +
@@ -147,26 +147,26 @@ std::string PcapngFormat::MissingInterface() const {
   return "";
 }
 
-Step PcapngFormat::ReadInterface(std::span<const uint8_t> block) {
-  if (block.size() < 20) return Corrupt("an interface description of " + std::to_string(block.size()) + " bytes");
-  if (interfaces_.size() == kMostInterfaces) return Corrupt("more than 65536 interfaces in a section");
+Step PcapngFormat::read_interface(std::span<const uint8_t> block) {
+  if (block.size() < 20) return corrupt("an interface description of " + std::to_string(block.size()) + " bytes");
+  if (interfaces_.size() == kMostInterfaces) return corrupt("more than 65536 interfaces in a section");
   Interface interface;
-  interface.link_type = order_.U16(block.data() + 8);
-  interface.snapshot_bytes = order_.U32(block.data() + 12);
-  ReadInterfaceOptions(block.subspan(16, block.size() - 20), &interface);
-  if (!selected_.empty()) SelectInterface(&interface);
+  interface.link_type = order_.u16(block.data() + 8);
+  interface.snapshot_bytes = order_.u32(block.data() + 12);
+  read_interface_options(block.subspan(16, block.size() - 20), &interface);
+  if (!selected_.empty()) select_interface(&interface);
   interface.name = {};
   interfaces_.push_back(interface);
   return {Step::kSkip, block.size()};
 }
 
-Step PcapngFormat::Deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields,
+Step PcapngFormat::deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields,
                            CapturedPacket* packet) {
   if (fields.interface_id >= interfaces_.size()) {
-    return Corrupt("a packet of interface " + std::to_string(fields.interface_id) + ", which is not described");
+    return corrupt("a packet of interface " + std::to_string(fields.interface_id) + ", which is not described");
   }
   if (fields.captured > kMaxPacketBytes || fields.captured > block.size() - header_bytes - 4) {
-    return Corrupt("a packet of " + std::to_string(fields.captured) + " bytes in a block of " +
+    return corrupt("a packet of " + std::to_string(fields.captured) + " bytes in a block of " +
                    std::to_string(block.size()));
   }
   const Interface& interface = interfaces_[fields.interface_id];
@@ -175,67 +175,67 @@ Step PcapngFormat::Deliver(std::span<const uint8_t> block, size_t header_bytes, 
   packet->data = block.data() + header_bytes;
   packet->captured_bytes = fields.captured;
   packet->wire_bytes = std::max(fields.wire, fields.captured);
-  packet->time_ns = last_time_ns_ = interface.scale.ToNanoseconds(fields.ticks);
+  packet->time_ns = last_time_ns_ = interface.scale.to_nanoseconds(fields.ticks);
   packet->link_type = interface.link_type;
   return {Step::kPacket, block.size()};
 }
 
-Step PcapngFormat::ReadEnhancedPacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+Step PcapngFormat::read_enhanced_packet(std::span<const uint8_t> block, CapturedPacket* packet) {
   constexpr size_t kHeaderBytes = 28;
-  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  if (block.size() < kHeaderBytes + 4) return corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
   const uint8_t* at = block.data();
-  uint64_t ticks = uint64_t{order_.U32(at + 12)} << 32 | order_.U32(at + 16);
-  return Deliver(block, kHeaderBytes, {order_.U32(at + 8), ticks, order_.U32(at + 20), order_.U32(at + 24)}, packet);
+  uint64_t ticks = uint64_t{order_.u32(at + 12)} << 32 | order_.u32(at + 16);
+  return deliver(block, kHeaderBytes, {order_.u32(at + 8), ticks, order_.u32(at + 20), order_.u32(at + 24)}, packet);
 }
 
-Step PcapngFormat::ReadObsoletePacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+Step PcapngFormat::read_obsolete_packet(std::span<const uint8_t> block, CapturedPacket* packet) {
   constexpr size_t kHeaderBytes = 28;
-  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  if (block.size() < kHeaderBytes + 4) return corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
   const uint8_t* at = block.data();
-  uint64_t ticks = uint64_t{order_.U32(at + 12)} << 32 | order_.U32(at + 16);
-  return Deliver(block, kHeaderBytes, {order_.U16(at + 8), ticks, order_.U32(at + 20), order_.U32(at + 24)}, packet);
+  uint64_t ticks = uint64_t{order_.u32(at + 12)} << 32 | order_.u32(at + 16);
+  return deliver(block, kHeaderBytes, {order_.u16(at + 8), ticks, order_.u32(at + 20), order_.u32(at + 24)}, packet);
 }
 
-Step PcapngFormat::ReadSimplePacket(std::span<const uint8_t> block, CapturedPacket* packet) {
+Step PcapngFormat::read_simple_packet(std::span<const uint8_t> block, CapturedPacket* packet) {
   constexpr size_t kHeaderBytes = 12;
-  if (block.size() < kHeaderBytes + 4) return Corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
-  if (interfaces_.empty()) return Corrupt("a packet of interface 0, which is not described");
-  uint32_t wire = order_.U32(block.data() + 8);
+  if (block.size() < kHeaderBytes + 4) return corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
+  if (interfaces_.empty()) return corrupt("a packet of interface 0, which is not described");
+  uint32_t wire = order_.u32(block.data() + 8);
   uint32_t captured = std::min<uint32_t>(wire, static_cast<uint32_t>(block.size() - kHeaderBytes - 4));
   if (interfaces_[0].snapshot_bytes != 0) captured = std::min(captured, interfaces_[0].snapshot_bytes);
   int64_t time_ns = last_time_ns_;
-  Step step = Deliver(block, kHeaderBytes, {0, 0, captured, wire}, packet);
+  Step step = deliver(block, kHeaderBytes, {0, 0, captured, wire}, packet);
   packet->time_ns = last_time_ns_ = time_ns;
   return step;
 }
 
-Step PcapngFormat::Next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
+Step PcapngFormat::next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
   if (bytes.size() < kSmallestBlockBytes) return {Step::kNeed, kSmallestBlockBytes};
   // The section header's type is the same in both byte orders, and only it may change the order.
-  if (ByteOrder().U32(bytes.data()) == kSectionHeader) return ReadSection(bytes);
-  uint32_t type = order_.U32(bytes.data());
-  uint32_t length = order_.U32(bytes.data() + 4);
-  if (length < kSmallestBlockBytes) return Corrupt("a block of " + std::to_string(length) + " bytes");
-  size_t block_bytes = Padded(length);
-  if (!IsReadInOnePiece(type)) return {Step::kSkip, block_bytes};
-  if (length > kLargestBlockBytes) return Corrupt("a block of " + std::to_string(length) + " bytes");
+  if (ByteOrder().u32(bytes.data()) == kSectionHeader) return read_section(bytes);
+  uint32_t type = order_.u32(bytes.data());
+  uint32_t length = order_.u32(bytes.data() + 4);
+  if (length < kSmallestBlockBytes) return corrupt("a block of " + std::to_string(length) + " bytes");
+  size_t block_bytes = padded(length);
+  if (!is_read_in_one_piece(type)) return {Step::kSkip, block_bytes};
+  if (length > kLargestBlockBytes) return corrupt("a block of " + std::to_string(length) + " bytes");
   if (bytes.size() < block_bytes) return {Step::kNeed, block_bytes};
   auto block = bytes.first(block_bytes);
-  if (order_.U32(block.data() + block_bytes - 4) != length) return Corrupt("a block whose two lengths differ");
+  if (order_.u32(block.data() + block_bytes - 4) != length) return corrupt("a block whose two lengths differ");
   switch (type) {
     case kInterfaceDescription:
-      return ReadInterface(block);
+      return read_interface(block);
     case kEnhancedPacket:
-      return ReadEnhancedPacket(block, packet);
+      return read_enhanced_packet(block, packet);
     case kSimplePacket:
-      return ReadSimplePacket(block, packet);
+      return read_simple_packet(block, packet);
     default:
-      return ReadObsoletePacket(block, packet);
+      return read_obsolete_packet(block, packet);
   }
 }
 
-PacketRun PcapngFormat::NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
-  return RunOf(this, bytes, packets);
+PacketRun PcapngFormat::next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+  return run_of(this, bytes, packets);
 }
 
 }  // namespace tapline

@@ -22,21 +22,21 @@ struct TimestampScale {
 
   // Makes the scale from the options if_tsresol (RFC draft section 4.2: a negative power of 10, or of 2 with the top
   // bit set) and if_tsoffset (seconds).
-  static TimestampScale From(uint8_t resolution, int64_t offset_seconds);
+  static TimestampScale from(uint8_t resolution, int64_t offset_seconds);
   // Saturates at 0 and kLatestTimeNs.
-  int64_t ToNanoseconds(uint64_t ticks) const;
+  int64_t to_nanoseconds(uint64_t ticks) const;
 };
 
 class PcapngFormat final : public RecordFormat {
  public:
   // Returns whether a file that begins with these 4 bytes has this format.
-  static bool Matches(std::span<const uint8_t> head);
+  static bool matches(std::span<const uint8_t> head);
 
   // A simple packet block has no timestamp: it gets that of the previous packet.
-  bool Select(std::vector<std::string> interfaces) override;
-  std::string MissingInterface() const override;
-  Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
-  PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
+  bool select(std::vector<std::string> interfaces) override;
+  std::string missing_interface() const override;
+  Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
+  PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 
  private:
   struct Interface {
@@ -54,15 +54,15 @@ class PcapngFormat final : public RecordFormat {
     uint32_t wire;
   };
 
-  Step ReadSection(std::span<const uint8_t> bytes);
-  Step ReadInterface(std::span<const uint8_t> block);
-  void ReadInterfaceOptions(std::span<const uint8_t> options, Interface* interface) const;
-  Step ReadEnhancedPacket(std::span<const uint8_t> block, CapturedPacket* packet);
-  Step ReadObsoletePacket(std::span<const uint8_t> block, CapturedPacket* packet);
-  Step ReadSimplePacket(std::span<const uint8_t> block, CapturedPacket* packet);
-  void SelectInterface(Interface* interface);
-  Step Deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields, CapturedPacket* packet);
-  Step Corrupt(std::string detail) { return Fail(CaptureFault::kCorrupt, std::move(detail)); }
+  Step read_section(std::span<const uint8_t> bytes);
+  Step read_interface(std::span<const uint8_t> block);
+  void read_interface_options(std::span<const uint8_t> options, Interface* interface) const;
+  Step read_enhanced_packet(std::span<const uint8_t> block, CapturedPacket* packet);
+  Step read_obsolete_packet(std::span<const uint8_t> block, CapturedPacket* packet);
+  Step read_simple_packet(std::span<const uint8_t> block, CapturedPacket* packet);
+  void select_interface(Interface* interface);
+  Step deliver(std::span<const uint8_t> block, size_t header_bytes, const PacketFields& fields, CapturedPacket* packet);
+  Step corrupt(std::string detail) { return fail(CaptureFault::kCorrupt, std::move(detail)); }
 
   ByteOrder order_;
   std::vector<Interface> interfaces_;

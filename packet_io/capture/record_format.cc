@@ -5,9 +5,9 @@
 
 namespace tapline {
 
-std::unique_ptr<RecordFormat> DetectFormat(std::span<const uint8_t> head) {
-  if (PcapFormat::Matches(head)) return std::make_unique<PcapFormat>();
-  if (PcapngFormat::Matches(head)) return std::make_unique<PcapngFormat>();
+std::unique_ptr<RecordFormat> detect_format(std::span<const uint8_t> head) {
+  if (PcapFormat::matches(head)) return std::make_unique<PcapFormat>();
+  if (PcapngFormat::matches(head)) return std::make_unique<PcapngFormat>();
   return nullptr;
 }
 

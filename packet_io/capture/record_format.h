@@ -58,30 +58,30 @@ class RecordFormat {
   // Skips the packets of all interfaces but these, each given by its name or, if it has none, by its number in its
   // section. Returns false if the format has no interfaces. Must precede the first interface.
   // REQUIRES: at most kMostSelected names.
-  virtual bool Select(std::vector<std::string> /*interfaces*/) { return false; }
+  virtual bool select(std::vector<std::string> /*interfaces*/) { return false; }
   // Describes a selected interface that the file has not had so far, and those that it had; empty if there is none.
-  virtual std::string MissingInterface() const { return ""; }
-  virtual Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
-  // Like Next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as Next() does: only
+  virtual std::string missing_interface() const { return ""; }
+  virtual Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
+  // Like next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as next() does: only
   // kNeed and kFault recur if the same bytes are given. REQUIRES: room for one.
-  virtual PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
+  virtual PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
   // Describes the fault of the record at the front of the bytes last given.
   const std::string& detail() const { return detail_; }
 
  protected:
-  Step Fail(CaptureFault fault, std::string detail) {
+  Step fail(CaptureFault fault, std::string detail) {
     fault_ = fault;
     detail_ = std::move(detail);
     return {Step::kFault, 0};
   }
 
-  // NextRun() of `format`. Calls its Next() directly: a virtual call per packet costs more than reading the packet.
+  // next_run() of `format`. Calls its next() directly: a virtual call per packet costs more than reading the packet.
   template <typename Format>
-  static PacketRun RunOf(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+  static PacketRun run_of(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
     PacketRun run = {0, 0, {Step::kPacket, 0}};
     while (run.packets < packets.size()) {
-      run.next = format->Format::Next(bytes.subspan(run.bytes), &packets[run.packets]);
+      run.next = format->Format::next(bytes.subspan(run.bytes), &packets[run.packets]);
       if (run.next.kind != Step::kPacket) break;
       run.bytes += run.next.bytes;
       ++run.packets;
@@ -98,6 +98,6 @@ class RecordFormat {
 constexpr size_t kMagicBytes = 4;
 
 // The format of files that begin with `head`, or nullptr.
-std::unique_ptr<RecordFormat> DetectFormat(std::span<const uint8_t> head);
+std::unique_ptr<RecordFormat> detect_format(std::span<const uint8_t> head);
 
 }  // namespace tapline

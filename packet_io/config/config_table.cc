@@ -5,7 +5,7 @@
 namespace tapline {
 namespace {
 
-std::string SetNumber(const std::string& text, uint32_t least, uint32_t most, uint32_t* out) {
+std::string set_number(const std::string& text, uint32_t least, uint32_t most, uint32_t* out) {
   uint32_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most) {
@@ -15,7 +15,7 @@ std::string SetNumber(const std::string& text, uint32_t least, uint32_t most, ui
   return "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most);
 }
 
-std::string CheckChoice(const std::string& text, const std::vector<std::string_view>& choices) {
+std::string check_choice(const std::string& text, const std::vector<std::string_view>& choices) {
   std::string expected;
   for (std::string_view choice : choices) {
     if (text == choice) return "";
@@ -25,25 +25,25 @@ std::string CheckChoice(const std::string& text, const std::vector<std::string_v
 }
 
 template <typename T>
-std::function<void()> ToDefault(T* value) {
+std::function<void()> to_default(T* value) {
   return [value, initial = *value] { *value = initial; };
 }
 
 }  // namespace
 
-void ConfigTable::AddText(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
-                          Check check) {
+void ConfigTable::add_text(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
+                           Check check) {
   auto set = [value, check = std::move(check)](const std::string& text) {
     std::string wrong = check ? check(text) : "";
     if (wrong.empty()) *value = text;
     return wrong;
   };
   auto get = [value] { return std::vector<std::string>{*value}; };
-  keys_.push_back({name, argument, help, false, false, std::move(set), ToDefault(value), get});
+  keys_.push_back({name, argument, help, false, false, std::move(set), to_default(value), get});
 }
 
-void ConfigTable::AddList(std::vector<std::string>* value, std::string_view name, std::string_view argument,
-                          std::string_view help, bool commas, Check check) {
+void ConfigTable::add_list(std::vector<std::string>* value, std::string_view name, std::string_view argument,
+                           std::string_view help, bool commas, Check check) {
   auto set = [value, check = std::move(check)](const std::string& text) {
     std::string wrong = text.empty() ? "an empty name" : check ? check(text) : "";
     if (wrong.empty()) value->push_back(text);
@@ -53,30 +53,30 @@ void ConfigTable::AddList(std::vector<std::string>* value, std::string_view name
       {name, argument, help, true, commas, std::move(set), [value] { value->clear(); }, [value] { return *value; }});
 }
 
-void ConfigTable::AddNumber(uint32_t* value, uint32_t least, uint32_t most, std::string_view name,
-                            std::string_view help) {
-  auto set = [=](const std::string& text) { return SetNumber(text, least, most, value); };
+void ConfigTable::add_number(uint32_t* value, uint32_t least, uint32_t most, std::string_view name,
+                             std::string_view help) {
+  auto set = [=](const std::string& text) { return set_number(text, least, most, value); };
   auto get = [value] { return std::vector<std::string>{std::to_string(*value)}; };
-  keys_.push_back({name, "N", help, false, false, set, ToDefault(value), get});
+  keys_.push_back({name, "N", help, false, false, set, to_default(value), get});
 }
 
-void ConfigTable::AddSwitch(bool* value, std::string_view name, std::string_view help) {
+void ConfigTable::add_switch(bool* value, std::string_view name, std::string_view help) {
   auto set = [value](const std::string& text) {
     if (text != "true" && text != "false") return "'" + text + "' is neither true nor false";
     *value = text == "true";
     return std::string();
   };
   auto get = [value] { return std::vector<std::string>{*value ? "true" : "false"}; };
-  keys_.push_back({name, "", help, false, false, set, ToDefault(value), get});
+  keys_.push_back({name, "", help, false, false, set, to_default(value), get});
 }
 
-void ConfigTable::AddChoice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
-                            std::string_view argument, std::string_view help) {
+void ConfigTable::add_choice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
+                             std::string_view argument, std::string_view help) {
   const std::vector<std::string_view> all(choices);
-  AddText(value, name, argument, help, [all](const std::string& text) { return CheckChoice(text, all); });
+  add_text(value, name, argument, help, [all](const std::string& text) { return check_choice(text, all); });
 }
 
-const ConfigKey* ConfigTable::Find(std::string_view name) const {
+const ConfigKey* ConfigTable::find(std::string_view name) const {
   for (const ConfigKey& key : keys_) {
     if (key.name == name) return &key;
   }

@@ -37,17 +37,17 @@ class ConfigTable {
  public:
   using Check = std::function<std::string(const std::string&)>;  // returns an error message, or nothing
 
-  void AddText(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
-               Check check = {});
-  void AddList(std::vector<std::string>* value, std::string_view name, std::string_view argument, std::string_view help,
-               bool commas, Check check = {});
-  void AddNumber(uint32_t* value, uint32_t least, uint32_t most, std::string_view name, std::string_view help);
-  void AddSwitch(bool* value, std::string_view name, std::string_view help);
-  void AddChoice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
-                 std::string_view argument, std::string_view help);
+  void add_text(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
+                Check check = {});
+  void add_list(std::vector<std::string>* value, std::string_view name, std::string_view argument,
+                std::string_view help, bool commas, Check check = {});
+  void add_number(uint32_t* value, uint32_t least, uint32_t most, std::string_view name, std::string_view help);
+  void add_switch(bool* value, std::string_view name, std::string_view help);
+  void add_choice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
+                  std::string_view argument, std::string_view help);
 
   std::span<const ConfigKey> keys() const { return keys_; }
-  const ConfigKey* Find(std::string_view name) const;
+  const ConfigKey* find(std::string_view name) const;
 
  private:
   std::vector<ConfigKey> keys_;
@@ -61,16 +61,16 @@ struct CommandLineAction {
 
 // `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
 // list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
-Status ParseArguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
-                      const ConfigTable& table, std::string* action);
+Status parse_arguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
+                       const ConfigTable& table, std::string* action);
 // Returns a line for each setting, with its default, and for each action.
-std::string HelpOf(const ConfigTable& table, std::span<const CommandLineAction> actions);
+std::string help_of(const ConfigTable& table, std::span<const CommandLineAction> actions);
 
 // Overwrites what the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
 // `where`.
-Status ParseYaml(const std::string& text, const std::string& where, const ConfigTable& table);
-Status LoadYaml(const std::string& path, const ConfigTable& table);
-// The effective configuration as YAML, which ParseYaml() reads back unchanged.
-std::string DumpYaml(const ConfigTable& table);
+Status parse_yaml(const std::string& text, const std::string& where, const ConfigTable& table);
+Status load_yaml(const std::string& path, const ConfigTable& table);
+// The effective configuration as YAML, which parse_yaml() reads back unchanged.
+std::string dump_yaml(const ConfigTable& table);
 
 }  // namespace tapline

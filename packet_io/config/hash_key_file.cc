@@ -7,23 +7,23 @@
 namespace tapline {
 namespace {
 
-Status Wrong(const std::string& path, const std::string& why) {
-  return Status::Invalid("--hash-key-file " + path + ": a key is 32 hexadecimal digits; " + why);
+Status wrong(const std::string& path, const std::string& why) {
+  return Status::invalid("--hash-key-file " + path + ": a key is 32 hexadecimal digits; " + why);
 }
 
 }  // namespace
 
-Status ReadHashKeys(const std::string& path, HashKeys* keys) {
+Status read_hash_keys(const std::string& path, HashKeys* keys) {
   if (path.empty()) return {};
   std::vector<std::string> words;
-  if (Status status = ReadSecretWords("--hash-key-file", path, &words); !status.ok()) return status;
+  if (Status status = read_secret_words("--hash-key-file", path, &words); !status.ok()) return status;
   if (words.empty() || words.size() > 2)
-    return Wrong(path, "the file has " + std::to_string(words.size()) + " words, one or two are right");
+    return wrong(path, "the file has " + std::to_string(words.size()) + " words, one or two are right");
   HashKey read[2];
   for (size_t i = 0; i < words.size(); ++i) {
     const auto key = HashKey::parse(words[i]);
-    if (!key && words[i].size() != 32) return Wrong(path, "it has " + std::to_string(words[i].size()) + " characters");
-    if (!key) return Wrong(path, "not all of its 32 characters are such digits");
+    if (!key && words[i].size() != 32) return wrong(path, "it has " + std::to_string(words[i].size()) + " characters");
+    if (!key) return wrong(path, "not all of its 32 characters are such digits");
     read[i] = *key;
   }
   *keys = {read[0], read[words.size() - 1]};

@@ -22,6 +22,6 @@ struct HashKeys {
 
 // The file may be an inherited descriptor (/proc/self/fd/3). Without a path the keys stay all zeros, which is no
 // secret. Errors never quote the file's content.
-Status ReadHashKeys(const std::string& path, HashKeys* keys);
+Status read_hash_keys(const std::string& path, HashKeys* keys);
 
 }  // namespace tapline

@@ -17,14 +17,14 @@ class HashKeyFileTest : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  Status Read(const std::string& text) {
+  Status read(const std::string& text) {
     std::ofstream(path_) << text;
-    return ReadHashKeys(path_, &keys_);
+    return read_hash_keys(path_, &keys_);
   }
 
   // Expects an error in the user's input that contains these words, but none from the file.
-  void ExpectRefused(const std::string& text, const std::string& words) {
-    const Status status = Read(text);
+  void expect_refused(const std::string& text, const std::string& words) {
+    const Status status = read(text);
     EXPECT_EQ(status.code(), Code::kInvalid) << text;
     EXPECT_EQ(status.message(), "--hash-key-file " + path_ + ": a key is 32 hexadecimal digits; " + words);
     EXPECT_EQ(keys_, HashKeys()) << "a wrong file changes nothing";
@@ -38,36 +38,36 @@ class HashKeyFileTest : public ::testing::Test {
 TEST_F(HashKeyFileTest, OneKeyIsOfFlowsAndTexts) {
   for (const std::string& text : {kDigits, kDigits + "\n", "\r\n " + kDigits + " \n\n"}) {
     keys_ = {};
-    ASSERT_TRUE(Read(text).ok()) << text;
+    ASSERT_TRUE(read(text).ok()) << text;
     EXPECT_EQ(keys_.flows, (HashKey{0x8899aabbccddeeff, 0x0011223344556677}));
     EXPECT_EQ(keys_.texts, keys_.flows);
   }
 }
 
 TEST_F(HashKeyFileTest, ASecondOneIsOfTexts) {
-  ASSERT_TRUE(Read(kDigits + "\n" + kOthers + "\n").ok());
+  ASSERT_TRUE(read(kDigits + "\n" + kOthers + "\n").ok());
   EXPECT_EQ(keys_.flows, *HashKey::parse(kDigits));
   EXPECT_EQ(keys_.texts, *HashKey::parse(kOthers));
 }
 
 TEST_F(HashKeyFileTest, WithoutAFileTheKeysStay) {
-  EXPECT_TRUE(ReadHashKeys("", &keys_).ok());
+  EXPECT_TRUE(read_hash_keys("", &keys_).ok());
   EXPECT_EQ(keys_, HashKeys());
 }
 
 TEST_F(HashKeyFileTest, WhatIsWrongIsToldWithoutTheText) {
-  ExpectRefused("", "the file has 0 words, one or two are right");
-  ExpectRefused("  \n", "the file has 0 words, one or two are right");
-  ExpectRefused(kDigits + " " + kOthers + " " + kDigits, "the file has 3 words, one or two are right");
-  ExpectRefused("facade123", "it has 9 characters");
-  ExpectRefused(kDigits + "0", "it has 33 characters");
-  ExpectRefused(kDigits + "\n" + kOthers.substr(1), "it has 31 characters");
-  ExpectRefused("g" + kDigits.substr(1), "not all of its 32 characters are such digits");
+  expect_refused("", "the file has 0 words, one or two are right");
+  expect_refused("  \n", "the file has 0 words, one or two are right");
+  expect_refused(kDigits + " " + kOthers + " " + kDigits, "the file has 3 words, one or two are right");
+  expect_refused("facade123", "it has 9 characters");
+  expect_refused(kDigits + "0", "it has 33 characters");
+  expect_refused(kDigits + "\n" + kOthers.substr(1), "it has 31 characters");
+  expect_refused("g" + kDigits.substr(1), "not all of its 32 characters are such digits");
 }
 
 TEST_F(HashKeyFileTest, AFileThatIsNotThere) {
   for (const std::string& path : {folder_ + "/none", folder_}) {
-    const Status status = ReadHashKeys(path, &keys_);
+    const Status status = read_hash_keys(path, &keys_);
     EXPECT_EQ(status.code(), Code::kInvalid);
     EXPECT_EQ(status.message(), "--hash-key-file " + path + ": can't be read; is it there?");
   }

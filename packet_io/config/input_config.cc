@@ -6,19 +6,19 @@ namespace tapline {
 namespace {
 
 // Taps of capture files and interfaces. Those of --tap that can't be read are left out: the key was refused.
-std::vector<Tap> NamedTaps(const InputConfig& input) {
+std::vector<Tap> named_taps(const InputConfig& input) {
   std::vector<Tap> taps;
   for (const std::string& file : input.pcap) taps.push_back({.source = file, .file = true});
   if (!input.interface.empty()) taps.push_back({.source = input.interface});
   for (const std::string& text : input.tap) {
-    if (Tap tap; ParseTap(text, &tap).ok()) taps.push_back(std::move(tap));
+    if (Tap tap; parse_tap(text, &tap).ok()) taps.push_back(std::move(tap));
   }
   return taps;
 }
 
-std::vector<std::string> SourcesOf(const InputConfig& input, bool files) {
+std::vector<std::string> sources_of(const InputConfig& input, bool files) {
   std::vector<std::string> sources;
-  for (const Tap& tap : NamedTaps(input)) {
+  for (const Tap& tap : named_taps(input)) {
     if (tap.file == files) sources.push_back(tap.source);
   }
   return sources;
@@ -26,59 +26,60 @@ std::vector<std::string> SourcesOf(const InputConfig& input, bool files) {
 
 }  // namespace
 
-void AddInputKeys(ConfigTable* table, InputConfig* input) {
-  table->AddList(&input->pcap, "pcap", "FILE",
-                 "capture file (.pcap, .pcapng, each also .zst); several are merged by time; FILE#INTERFACE: one "
-                 "interface of a pcapng",
-                 false);
-  table->AddText(&input->interface, "interface", "IF", "network interface to listen on, through DPDK's net_af_packet");
-  AddTapKey(table, &input->tap);
-  table->AddText(&input->vdev, "vdev", "DEV", "DPDK virtual device to read, for example net_memif0,role=client");
-  table->AddText(&input->port, "port", "PCI", "PCI address of a port bound to DPDK, for example 0000:03:00.0");
-  table->AddChoice(&input->speed, {"max", "1x"}, "speed", "max|1x",
-                   "capture files: as fast as possible, or when packets are due");
-  table->AddNumber(&input->merge_bound_us, 0, 60'000'000, "merge_bound_us",
-                   "several taps: how long a packet waits for earlier ones of other taps, in microseconds");
+void add_input_keys(ConfigTable* table, InputConfig* input) {
+  table->add_list(&input->pcap, "pcap", "FILE",
+                  "capture file (.pcap, .pcapng, each also .zst); several are merged by time; FILE#INTERFACE: one "
+                  "interface of a pcapng",
+                  false);
+  table->add_text(&input->interface, "interface", "IF", "network interface to listen on, through DPDK's net_af_packet");
+  add_tap_key(table, &input->tap);
+  table->add_text(&input->vdev, "vdev", "DEV", "DPDK virtual device to read, for example net_memif0,role=client");
+  table->add_text(&input->port, "port", "PCI", "PCI address of a port bound to DPDK, for example 0000:03:00.0");
+  table->add_choice(&input->speed, {"max", "1x"}, "speed", "max|1x",
+                    "capture files: as fast as possible, or when packets are due");
+  table->add_number(&input->merge_bound_us, 0, 60'000'000, "merge_bound_us",
+                    "several taps: how long a packet waits for earlier ones of other taps, in microseconds");
 }
 
-void AddTapKey(ConfigTable* table, std::vector<std::string>* tap) {
+void add_tap_key(ConfigTable* table, std::vector<std::string>* tap) {
   const auto check = [](const std::string& text) {
     Tap parsed;
-    return ParseTap(text, &parsed).message();
+    return parse_tap(text, &parsed).message();
   };
-  table->AddList(tap, "tap", "TAP",
-                 "SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE: copies made at this switch, port and side of its "
-                 "queue; repeat for several",
-                 false, check);
+  table->add_list(
+      tap, "tap", "TAP",
+      "SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE: copies made at this switch, port and side of its "
+      "queue; repeat for several",
+      false, check);
 }
 
-void AddHashKey(ConfigTable* table, std::string* file) {
-  table->AddText(file, "hash_key_file", "FILE",
-                 "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: one "
-                 "that everybody knows");
+void add_hash_key(ConfigTable* table, std::string* file) {
+  table->add_text(file, "hash_key_file", "FILE",
+                  "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: one "
+                  "that everybody knows");
 }
 
-std::vector<Tap> TapsOf(const InputConfig& input) {
+std::vector<Tap> taps_of(const InputConfig& input) {
   if (!input.vdev.empty()) return {{.source = input.vdev}};
   if (!input.port.empty()) return {{.source = input.port}};
-  return NamedTaps(input);
+  return named_taps(input);
 }
 
-std::vector<std::string> FilesOf(const InputConfig& input) { return SourcesOf(input, true); }
-std::vector<std::string> InterfacesOf(const InputConfig& input) { return SourcesOf(input, false); }
+std::vector<std::string> files_of(const InputConfig& input) { return sources_of(input, true); }
+std::vector<std::string> interfaces_of(const InputConfig& input) { return sources_of(input, false); }
 
-Status ValidateInput(const InputConfig& input) {
-  const bool files = !FilesOf(input).empty();
-  const bool interfaces = !InterfacesOf(input).empty();
+Status validate_input(const InputConfig& input) {
+  const bool files = !files_of(input).empty();
+  const bool interfaces = !interfaces_of(input).empty();
   const int inputs = files + interfaces + !input.vdev.empty() + !input.port.empty();
-  if (inputs == 0) return Status::Usage("no input: name one of --pcap, --interface, --tap, --vdev or --port");
+  if (inputs == 0) return Status::usage("no input: name one of --pcap, --interface, --tap, --vdev or --port");
   if (inputs > 1)
-    return Status::Usage(
+    return Status::usage(
         "several inputs: only one of capture files, interfaces, --vdev and --port is possible; a --tap whose file does "
         "not end in .pcap, .pcapng, .cap or .zst names its folder, too: ./NAME");
   if (!files && input.speed != "max")
-    return Status::Usage("--speed " + input.speed + " is for capture files; a port has its own speed");
-  return ValidateTaps(NamedTaps(input));
+    return Status::usage("--speed " + input.speed + " is for capture files; a port has its own speed");
+  return validate_taps(named_taps(input));
 }
 
 }  // namespace tapline

@@ -22,20 +22,20 @@ struct InputConfig {
   bool operator==(const InputConfig&) const = default;
 };
 
-void AddInputKeys(ConfigTable* table, InputConfig* input);
+void add_input_keys(ConfigTable* table, InputConfig* input);
 // Adds the setting --tap alone.
-void AddTapKey(ConfigTable* table, std::vector<std::string>* tap);
+void add_tap_key(ConfigTable* table, std::vector<std::string>* tap);
 // Returns kUsage unless exactly one kind of input is given, with a speed that it supports.
-Status ValidateInput(const InputConfig& input);
+Status validate_input(const InputConfig& input);
 
 // The taps by number: those without a switch first, in the order given. A DPDK device or port is one tap.
-// REQUIRES: ValidateInput() succeeded.
-std::vector<Tap> TapsOf(const InputConfig& input);
+// REQUIRES: validate_input() succeeded.
+std::vector<Tap> taps_of(const InputConfig& input);
 // The sources of all taps that are capture files, or that are interfaces of this host.
-std::vector<std::string> FilesOf(const InputConfig& input);
-std::vector<std::string> InterfacesOf(const InputConfig& input);
+std::vector<std::string> files_of(const InputConfig& input);
+std::vector<std::string> interfaces_of(const InputConfig& input);
 
-// Adds the setting for the file that ReadHashKeys() reads.
-void AddHashKey(ConfigTable* table, std::string* file);
+// Adds the setting for the file that read_hash_keys() reads.
+void add_hash_key(ConfigTable* table, std::string* file);
 
 }  // namespace tapline

@@ -9,26 +9,26 @@ constexpr char kFiles[] = "--metrics-certificate FILE, --metrics-key FILE and --
 
 }  // namespace
 
-void AddMetricsKeys(ConfigTable* table, MetricsConfig* config, std::string_view help) {
-  table->AddText(&config->address, "metrics", "HOST:PORT", help);
-  table->AddText(&config->certificate, "metrics_certificate", "FILE",
-                 "serve them over TLS with this certificate, and what it was signed with, as PEM");
-  table->AddText(&config->key, "metrics_key", "FILE", "the certificate's private key, as PEM");
-  table->AddText(&config->tokens, "metrics_token_file", "FILE",
-                 "who reads them must have one of these tokens, a line each of 16 letters or more");
+void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help) {
+  table->add_text(&config->address, "metrics", "HOST:PORT", help);
+  table->add_text(&config->certificate, "metrics_certificate", "FILE",
+                  "serve them over TLS with this certificate, and what it was signed with, as PEM");
+  table->add_text(&config->key, "metrics_key", "FILE", "the certificate's private key, as PEM");
+  table->add_text(&config->tokens, "metrics_token_file", "FILE",
+                  "who reads them must have one of these tokens, a line each of 16 letters or more");
 }
 
-Status ValidateMetrics(const MetricsConfig& config, const std::vector<std::string>& clear) {
+Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear) {
   if (config.certificate.empty() != config.key.empty())
-    return Status::Usage("--metrics-certificate and --metrics-key go together");
+    return Status::usage("--metrics-certificate and --metrics-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
-    return Status::Usage(
+    return Status::usage(
         "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be read on its way");
   if (!config.certificate.empty() && config.address.empty())
-    return Status::Usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
-  if (config.certificate.empty()) return CheckClear(clear, "metrics", "--metrics", config.address, kFiles);
-  if (config.tokens.empty() && !IsLoopback(config.address))
-    return Status::Usage("--metrics " + config.address +
+    return Status::usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
+  if (config.certificate.empty()) return check_clear(clear, "metrics", "--metrics", config.address, kFiles);
+  if (config.tokens.empty() && !is_loopback(config.address))
+    return Status::usage("--metrics " + config.address +
                          ": other hosts reach it, so it takes --metrics-token-file FILE, too; without one serve on "
                          "127.0.0.1");
   return {};

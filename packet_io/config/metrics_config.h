@@ -21,10 +21,10 @@ struct MetricsConfig {
 };
 
 // `help` is the help text of --metrics.
-void AddMetricsKeys(ConfigTable* table, MetricsConfig* config, std::string_view help);
+void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
 // Returns kUsage if the address needs files that are missing, or if one is given without the others. `clear` lists the
 // services that may go without TLS: "metrics" is this one.
-Status ValidateMetrics(const MetricsConfig& config, const std::vector<std::string>& clear);
+Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear);
 
 }  // namespace tapline

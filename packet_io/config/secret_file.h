@@ -10,6 +10,6 @@ namespace tapline {
 
 // Reads the words of a small file, which may be an inherited descriptor (/proc/self/fd/3). Errors name the flag and the
 // file, never its content.
-Status ReadSecretWords(const std::string& flag, const std::string& path, std::vector<std::string>* words);
+Status read_secret_words(const std::string& flag, const std::string& path, std::vector<std::string>* words);
 
 }  // namespace tapline

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kVlanTagBytes = 4;
 
 // Start of a socket's mapped memory, if it has at least `bytes`.
-const uint8_t* MemoryOf(int socket, size_t bytes) {
+const uint8_t* memory_of(int socket, size_t bytes) {
   struct stat status = {};
   if (fstat(socket, &status) != 0) return nullptr;
   const std::string name = "socket:[" + std::to_string(status.st_ino) + "]";
@@ -33,43 +33,43 @@ const uint8_t* MemoryOf(int socket, size_t bytes) {
 
 }  // namespace
 
-std::optional<ArrivalTimes> ArrivalTimes::Find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
+std::optional<ArrivalTimes> ArrivalTimes::find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                                size_t frames) {
   std::vector<const uint8_t*> rings;
   for (const int socket : sockets) {
-    if (const uint8_t* ring = MemoryOf(socket, frame_bytes * frames); ring != nullptr) rings.push_back(ring);
+    if (const uint8_t* ring = memory_of(socket, frame_bytes * frames); ring != nullptr) rings.push_back(ring);
   }
   if (queue >= rings.size()) return std::nullopt;
   return ArrivalTimes(rings[queue], frame_bytes, frames);
 }
 
-const tpacket2_hdr* ArrivalTimes::Frame(uint16_t index) const {
+const tpacket2_hdr* ArrivalTimes::frame_at(uint16_t index) const {
   return reinterpret_cast<const tpacket2_hdr*>(ring_ + (next_ + index) % frames_ * frame_bytes_);
 }
 
-ArrivalTimes::Stamp ArrivalTimes::Read(const tpacket2_hdr* frame) {
+ArrivalTimes::Stamp ArrivalTimes::read(const tpacket2_hdr* frame) {
   return {int64_t{frame->tp_sec} * kNsPerSecond + frame->tp_nsec, frame->tp_snaplen};
 }
 
 // The kernel removes VLAN tags, and the driver puts them back.
-bool ArrivalTimes::Stamp::IsOf(uint32_t packet_bytes) const {
+bool ArrivalTimes::Stamp::is_of(uint32_t packet_bytes) const {
   return packet_bytes == bytes || packet_bytes == bytes + kVlanTagBytes;
 }
 
-void ArrivalTimes::Look(uint16_t room) {
+void ArrivalTimes::look(uint16_t room) {
   const auto most = static_cast<uint16_t>(std::min<size_t>(room, stamps_.size()));
   for (seen_ = 0; seen_ < most; ++seen_) {
-    const tpacket2_hdr* frame = Frame(seen_);
+    const tpacket2_hdr* frame = frame_at(seen_);
     if ((__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) return;
-    stamps_[seen_] = Read(frame);
+    stamps_[seen_] = read(frame);
   }
 }
 
-std::optional<int64_t> ArrivalTimes::Of(uint16_t index, uint32_t bytes) {
+std::optional<int64_t> ArrivalTimes::of(uint16_t index, uint32_t bytes) {
   if (lost_) return std::nullopt;
   const bool seen = index < seen_;
-  const Stamp stamp = seen ? stamps_[index] : Read(Frame(index));
-  if (stamp.IsOf(bytes)) return stamp.time_ns;
+  const Stamp stamp = seen ? stamps_[index] : read(frame_at(index));
+  if (stamp.is_of(bytes)) return stamp.time_ns;
   lost_ = seen;
   return std::nullopt;
 }

@@ -23,28 +23,28 @@ class ArrivalTimes {
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
   // Finds the ring number `queue` of these packet sockets; nothing if there is none.
-  static std::optional<ArrivalTimes> Find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
+  static std::optional<ArrivalTimes> find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                           size_t frames);
 
   // Must precede asking the driver for up to `room` packets: afterwards the kernel may overwrite them.
-  void Look(uint16_t room);
+  void look(uint16_t room);
   // Returns the time, since the epoch, of packet `index` of those that the driver then returned. If that is not the
-  // expected packet, this and all later calls return nothing. A packet that arrived after Look(), which can be long ago
+  // expected packet, this and all later calls return nothing. A packet that arrived after look(), which can be long ago
   // if this thread did not run meanwhile, gets its time from what the driver left in its frame; nothing if the kernel
   // has wrapped around the ring since.
-  std::optional<int64_t> Of(uint16_t index, uint32_t bytes);
+  std::optional<int64_t> of(uint16_t index, uint32_t bytes);
   // The driver returned that many packets.
-  void Took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
+  void took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
 
  private:
   struct Stamp {
     int64_t time_ns;
     uint32_t bytes;
-    bool IsOf(uint32_t packet_bytes) const;
+    bool is_of(uint32_t packet_bytes) const;
   };
 
-  const tpacket2_hdr* Frame(uint16_t index) const;
-  static Stamp Read(const tpacket2_hdr* frame);
+  const tpacket2_hdr* frame_at(uint16_t index) const;
+  static Stamp read(const tpacket2_hdr* frame);
 
   const uint8_t* ring_;
   size_t frame_bytes_, frames_;

@@ -16,86 +16,86 @@ class Ring {
  public:
   Ring() : memory_(kFrameBytes * kFrames) {}
   const uint8_t* memory() const { return memory_.data(); }
-  void Write(size_t frame, uint32_t second, uint32_t nanosecond, uint32_t bytes) {
-    *At(frame) = {};
-    At(frame)->tp_status = TP_STATUS_USER;
-    At(frame)->tp_sec = second;
-    At(frame)->tp_nsec = nanosecond;
-    At(frame)->tp_snaplen = bytes;
+  void write(size_t frame, uint32_t second, uint32_t nanosecond, uint32_t bytes) {
+    *at(frame) = {};
+    at(frame)->tp_status = TP_STATUS_USER;
+    at(frame)->tp_sec = second;
+    at(frame)->tp_nsec = nanosecond;
+    at(frame)->tp_snaplen = bytes;
   }
-  void Take(size_t frame) { At(frame)->tp_status = TP_STATUS_KERNEL; }
+  void take(size_t frame) { at(frame)->tp_status = TP_STATUS_KERNEL; }
 
  private:
-  tpacket2_hdr* At(size_t frame) { return reinterpret_cast<tpacket2_hdr*>(memory_.data() + frame * kFrameBytes); }
+  tpacket2_hdr* at(size_t frame) { return reinterpret_cast<tpacket2_hdr*>(memory_.data() + frame * kFrameBytes); }
   std::vector<uint8_t> memory_;
 };
 
 TEST(ArrivalTimes, FollowsTheDriverRoundTheRing) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
-  times.Look(8);
-  EXPECT_EQ(times.Of(0, 60), std::nullopt) << "nothing waits";
-  times.Took(0);
+  times.look(8);
+  EXPECT_EQ(times.of(0, 60), std::nullopt) << "nothing waits";
+  times.took(0);
   for (uint32_t packet = 0; packet < 3 * kFrames; packet += 2) {
     const size_t first = packet % kFrames, second = (packet + 1) % kFrames;
-    ring.Write(first, packet, 1, 60 + packet);
-    ring.Write(second, packet, 2, 70 + packet);
-    times.Look(8);
-    EXPECT_EQ(times.Of(0, 60 + packet), packet * kSecond + 1);
-    EXPECT_EQ(times.Of(1, 70 + packet), packet * kSecond + 2);
-    EXPECT_EQ(times.Of(2, 1), std::nullopt) << "there is none";
-    times.Took(2);
-    ring.Take(first);
-    ring.Take(second);
+    ring.write(first, packet, 1, 60 + packet);
+    ring.write(second, packet, 2, 70 + packet);
+    times.look(8);
+    EXPECT_EQ(times.of(0, 60 + packet), packet * kSecond + 1);
+    EXPECT_EQ(times.of(1, 70 + packet), packet * kSecond + 2);
+    EXPECT_EQ(times.of(2, 1), std::nullopt) << "there is none";
+    times.took(2);
+    ring.take(first);
+    ring.take(second);
   }
 }
 
-// A thread that is preempted between Look() and the driver's poll finds many packets that arrived meanwhile.
+// A thread that is preempted between look() and the driver's poll finds many packets that arrived meanwhile.
 TEST(ArrivalTimes, WhatCameAfterTheLookHasTheTimeItCameAt) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
-  ring.Write(0, 1, 0, 60);
-  times.Look(8);
-  ring.Write(1, 2, 5, 61);
-  ring.Write(2, 3, 7, 62);
-  for (size_t frame = 0; frame < 3; ++frame) ring.Take(frame);
-  EXPECT_EQ(times.Of(0, 60), kSecond);
-  EXPECT_EQ(times.Of(1, 61), 2 * kSecond + 5);
-  EXPECT_EQ(times.Of(2, 66), 3 * kSecond + 7);
-  EXPECT_EQ(times.Of(1, 90), std::nullopt) << "the kernel was there again";
-  EXPECT_EQ(times.Of(1, 61), 2 * kSecond + 5) << "which says nothing of the others";
+  ring.write(0, 1, 0, 60);
+  times.look(8);
+  ring.write(1, 2, 5, 61);
+  ring.write(2, 3, 7, 62);
+  for (size_t frame = 0; frame < 3; ++frame) ring.take(frame);
+  EXPECT_EQ(times.of(0, 60), kSecond);
+  EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5);
+  EXPECT_EQ(times.of(2, 66), 3 * kSecond + 7);
+  EXPECT_EQ(times.of(1, 90), std::nullopt) << "the kernel was there again";
+  EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5) << "which says nothing of the others";
 }
 
 TEST(ArrivalTimes, WhatTheDriverLeavesIsToldNextTime) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
-  ring.Write(0, 1, 0, 60);
-  ring.Write(1, 2, 0, 61);
-  times.Look(8);
-  times.Took(1);  // it had no buffer for the second
-  ring.Take(0);
-  times.Look(8);
-  EXPECT_EQ(times.Of(0, 61), 2 * kSecond);
+  ring.write(0, 1, 0, 60);
+  ring.write(1, 2, 0, 61);
+  times.look(8);
+  times.took(1);  // it had no buffer for the second
+  ring.take(0);
+  times.look(8);
+  EXPECT_EQ(times.of(0, 61), 2 * kSecond);
 }
 
 TEST(ArrivalTimes, ATagThatTheDriverPutsBack) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
-  ring.Write(0, 1, 0, 60);
-  times.Look(8);
-  EXPECT_EQ(times.Of(0, 64), kSecond);
+  ring.write(0, 1, 0, 60);
+  times.look(8);
+  EXPECT_EQ(times.of(0, 64), kSecond);
 }
 
 TEST(ArrivalTimes, AnotherPacketThanExpectedEndsIt) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
-  ring.Write(0, 1, 0, 60);
-  times.Look(8);
-  EXPECT_EQ(times.Of(0, 61), std::nullopt);
-  EXPECT_EQ(times.Of(0, 60), std::nullopt);
+  ring.write(0, 1, 0, 60);
+  times.look(8);
+  EXPECT_EQ(times.of(0, 61), std::nullopt);
+  EXPECT_EQ(times.of(0, 60), std::nullopt);
 }
 
-TEST(ArrivalTimes, NoSocketNoRing) { EXPECT_FALSE(ArrivalTimes::Find({}, 0, kFrameBytes, kFrames).has_value()); }
+TEST(ArrivalTimes, NoSocketNoRing) { EXPECT_FALSE(ArrivalTimes::find({}, 0, kFrameBytes, kFrames).has_value()); }
 
 }  // namespace
 }  // namespace tapline

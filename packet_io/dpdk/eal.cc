@@ -19,15 +19,15 @@ namespace {
 // Keeps the last line that DPDK logged, instead of DPDK's stream on standard error.
 class LogTail {
  public:
-  static LogTail& Get() {
+  static LogTail& get() {
     static LogTail tail;
     return tail;
   }
 
-  void Install() {
+  void install() {
     cookie_io_functions_t functions = {};
     functions.write = [](void* cookie, const char* text, size_t size) {
-      static_cast<LogTail*>(cookie)->Add({text, size});
+      static_cast<LogTail*>(cookie)->add({text, size});
       return static_cast<ssize_t>(size);
     };
     FILE* stream = fopencookie(this, "w", functions);
@@ -44,7 +44,7 @@ class LogTail {
  private:
   static constexpr size_t kMostBytes = 1024;
 
-  void Add(std::string_view text) {
+  void add(std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
     text = text.substr(text.rfind('\n') + 1);
     if (text.empty()) return;
@@ -57,7 +57,7 @@ class LogTail {
 };
 
 // Asks the kernel for the pages themselves: those in /proc/meminfo may be gone, or not available to this process.
-bool HugepagesAreFree(uint32_t memory_mib) {
+bool hugepages_are_free(uint32_t memory_mib) {
   size_t bytes = size_t{memory_mib} << 20;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
   if (memory == MAP_FAILED) return false;
@@ -66,7 +66,7 @@ bool HugepagesAreFree(uint32_t memory_mib) {
 }
 
 // "0@(0,1,5)": one logical core that may run on any core that this process may use.
-std::string CoresOfThisProcess() {
+std::string cores_of_this_process() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   sched_getaffinity(0, sizeof cores, &cores);
@@ -77,8 +77,8 @@ std::string CoresOfThisProcess() {
   return "0@(" + list + ")";
 }
 
-std::vector<std::string> Arguments(const EalOptions& options, bool hugepages) {
-  std::vector<std::string> arguments = {"tapline-monitor", "--no-telemetry", "--lcores=" + CoresOfThisProcess(),
+std::vector<std::string> arguments_of(const EalOptions& options, bool hugepages) {
+  std::vector<std::string> arguments = {"tapline-monitor", "--no-telemetry", "--lcores=" + cores_of_this_process(),
                                         "--file-prefix=tapline-monitor"};
   if (hugepages) {
     arguments.insert(arguments.end(), {"--in-memory", "--single-file-segments"});
@@ -95,35 +95,35 @@ std::vector<std::string> Arguments(const EalOptions& options, bool hugepages) {
   return arguments;
 }
 
-std::string Because() {
-  std::string log = LastEalLog();
+std::string because() {
+  std::string log = last_eal_log();
   return log.empty() ? "" : "; DPDK says: " + log;
 }
 
-Status DescribeFailure(const EalOptions& options, int error) {
+Status describe_failure(const EalOptions& options, int error) {
   const std::string what = options.vdev.empty() ? "port " + options.pci_address : "device " + options.vdev;
   if (error == EACCES || error == EPERM) {
-    return Status::Resources("no permission to start DPDK with " + what + ": run as root" + Because());
+    return Status::resources("no permission to start DPDK with " + what + ": run as root" + because());
   }
   if (error == ENOMEM) {
-    return Status::Resources("not enough memory to start DPDK: " + std::to_string(options.memory_mib) +
-                             " MiB are needed; free some, or lower --memory-mib" + Because());
+    return Status::resources("not enough memory to start DPDK: " + std::to_string(options.memory_mib) +
+                             " MiB are needed; free some, or lower --memory-mib" + because());
   }
-  return Status::Resources("DPDK can't start with " + what + Because());
+  return Status::resources("DPDK can't start with " + what + because());
 }
 
 }  // namespace
 
-std::string LastEalLog() { return LogTail::Get().last(); }
+std::string last_eal_log() { return LogTail::get().last(); }
 
-Status StartEal(const EalOptions& options) {
+Status start_eal(const EalOptions& options) {
   static bool started = false;
   if (started) {
     const int error = rte_dev_probe((options.vdev.empty() ? options.pci_address : options.vdev).c_str());
-    return error == 0 ? Status() : DescribeFailure(options, -error);
+    return error == 0 ? Status() : describe_failure(options, -error);
   }
-  LogTail::Get().Install();
-  bool hugepages = options.may_use_hugepages && HugepagesAreFree(options.memory_mib);
+  LogTail::get().install();
+  bool hugepages = options.may_use_hugepages && hugepages_are_free(options.memory_mib);
   if (options.may_use_hugepages && !hugepages && options.warn) {
     options.warn("no " + std::to_string(options.memory_mib) +
                  " MiB of hugepages are free: going on with ordinary memory, which is slower; reserve some with "
@@ -131,7 +131,7 @@ Status StartEal(const EalOptions& options) {
                  std::to_string(options.memory_mib / 2) +
                  " > /proc/sys/vm/nr_hugepages', or silence this with --hugepages never");
   }
-  auto arguments = Arguments(options, hugepages);
+  auto arguments = arguments_of(options, hugepages);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   rte_log_set_global_level(RTE_LOG_NOTICE);
@@ -139,7 +139,7 @@ Status StartEal(const EalOptions& options) {
     started = true;
     return {};
   }
-  return DescribeFailure(options, rte_errno);
+  return describe_failure(options, rte_errno);
 }
 
 }  // namespace tapline

@@ -21,9 +21,9 @@ struct EalOptions {
 // Uses hugepages if `memory_mib` of them are free, otherwise ordinary memory, with a warning if hugepages were allowed.
 // Does not bind the calling thread to a core. Once it has succeeded, another call adds the device or port to the
 // running environment, whose memory stays as it is.
-Status StartEal(const EalOptions& options);
+Status start_eal(const EalOptions& options);
 
 // The last line that DPDK logged, for messages; empty if there is none.
-std::string LastEalLog();
+std::string last_eal_log();
 
 }  // namespace tapline

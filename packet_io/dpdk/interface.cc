@@ -21,7 +21,7 @@ constexpr unsigned kBlocks = 15;
 // Size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
 constexpr unsigned kFrameHeaderBytes = 32;
 
-std::string Interfaces() {
+std::string interfaces() {
   std::string names;
   struct if_nameindex* all = if_nameindex();
   for (auto* entry = all; entry != nullptr && entry->if_index != 0; ++entry) {
@@ -31,7 +31,7 @@ std::string Interfaces() {
   return names;
 }
 
-bool IsUp(int socket_fd, const std::string& name) {
+bool is_up(int socket_fd, const std::string& name) {
   ifreq request = {};
   std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
   return ioctl(socket_fd, SIOCGIFFLAGS, &request) != 0 || (request.ifr_flags & IFF_UP) != 0;
@@ -39,32 +39,32 @@ bool IsUp(int socket_fd, const std::string& name) {
 
 }  // namespace
 
-Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn) {
+Status check_interface(const std::string& name, const std::function<void(const std::string&)>& warn) {
   if (if_nametoindex(name.c_str()) == 0) {
-    return Status::Invalid("there is no interface '" + name + "'; this host has: " + Interfaces());
+    return Status::invalid("there is no interface '" + name + "'; this host has: " + interfaces());
   }
   int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd < 0) {
-    return Status::Resources("no permission to capture on '" + name + "' (" + std::strerror(errno) +
+    return Status::resources("no permission to capture on '" + name + "' (" + std::strerror(errno) +
                              "): run as root, or give the program the capabilities CAP_NET_RAW and CAP_NET_ADMIN");
   }
-  bool up = IsUp(fd, name);
+  bool up = is_up(fd, name);
   close(fd);
   if (!up && warn) warn("interface '" + name + "' is down: no packet will come before 'ip link set " + name + " up'");
   return {};
 }
 
-std::string AfPacketDevice(const std::string& interface, unsigned queues, unsigned number) {
+std::string af_packet_device(const std::string& interface, unsigned queues, unsigned number) {
   return "net_af_packet" + std::to_string(number) + ",iface=" + interface + ",framesz=" + std::to_string(kFrameBytes) +
          ",blocksz=" + std::to_string(kFramesPerBlock * kFrameBytes) +
          ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks) + ",qpairs=" + std::to_string(queues);
 }
 
-std::optional<ArrivalTimes> AfPacketTimes(std::span<const int> sockets, uint16_t queue) {
-  return ArrivalTimes::Find(sockets, queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
+std::optional<ArrivalTimes> af_packet_times(std::span<const int> sockets, uint16_t queue) {
+  return ArrivalTimes::find(sockets, queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
 }
 
-std::optional<uint64_t> PacketsOn(const std::string& interface) {
+std::optional<uint64_t> packets_on(const std::string& interface) {
   std::ifstream devices("/proc/self/net/dev");
   for (std::string line; std::getline(devices, line);) {
     const size_t colon = line.find(':');
@@ -77,6 +77,6 @@ std::optional<uint64_t> PacketsOn(const std::string& interface) {
   return std::nullopt;
 }
 
-unsigned AfPacketDataBytes() { return kFrameBytes - kFrameHeaderBytes; }
+unsigned af_packet_data_bytes() { return kFrameBytes - kFrameHeaderBytes; }
 
 }  // namespace tapline

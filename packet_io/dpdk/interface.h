@@ -12,21 +12,21 @@
 namespace tapline {
 
 // Fails if there is no such interface, or this process may not open packet sockets. Warns if it is down.
-Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn);
+Status check_interface(const std::string& name, const std::function<void(const std::string&)>& warn);
 
 // The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
 // commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
 // Each device of a process has a `number` of its own.
-std::string AfPacketDevice(const std::string& interface, unsigned queues, unsigned number);
+std::string af_packet_device(const std::string& interface, unsigned queues, unsigned number);
 
 // Arrival times of the packets of one of its queues, given its sockets; nothing if they are not available.
-std::optional<ArrivalTimes> AfPacketTimes(std::span<const int> sockets, uint16_t queue);
+std::optional<ArrivalTimes> af_packet_times(std::span<const int> sockets, uint16_t queue);
 
 // Packets received since the interface exists, as its driver counts them, before GRO merges any. Looks in this
 // process's namespace; nothing if there is no such interface.
-std::optional<uint64_t> PacketsOn(const std::string& interface);
+std::optional<uint64_t> packets_on(const std::string& interface);
 
 // The size that a packet buffer needs for that device.
-unsigned AfPacketDataBytes();
+unsigned af_packet_data_bytes();
 
 }  // namespace tapline

@@ -5,7 +5,7 @@
 
 namespace tapline {
 
-uint64_t KernelDrops::Read() {
+uint64_t KernelDrops::read() {
   for (int fd : sockets_) {
     tpacket_stats stats = {};
     socklen_t size = sizeof stats;

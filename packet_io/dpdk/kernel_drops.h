@@ -11,9 +11,9 @@ namespace tapline {
 class KernelDrops {
  public:
   // Counts on these packet sockets from now on.
-  void Watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
+  void watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
   // Packets dropped on them since the first call. Reading resets the kernel's counter, so only one object may read it.
-  uint64_t Read();
+  uint64_t read();
 
  private:
   std::vector<int> sockets_;

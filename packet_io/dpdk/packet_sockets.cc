@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-std::vector<int> PacketSockets() {
+std::vector<int> packet_sockets() {
   std::vector<int> sockets;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {

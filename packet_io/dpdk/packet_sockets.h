@@ -6,6 +6,6 @@
 namespace tapline {
 
 // Descriptors, in the order of their numbers, which is that in which the driver opened them.
-std::vector<int> PacketSockets();
+std::vector<int> packet_sockets();
 
 }  // namespace tapline

@@ -23,46 +23,46 @@ constexpr unsigned kFewestMbufs = 255;
 
 // Toeplitz with a key that repeats every 16 bits gives the same hash for swapped addresses and swapped ports.
 constexpr size_t kRssKeyBytes = 52;
-constexpr std::array<uint8_t, kRssKeyBytes> SymmetricKey() {
+constexpr std::array<uint8_t, kRssKeyBytes> symmetric_key() {
   std::array<uint8_t, kRssKeyBytes> key = {};
   for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
   return key;
 }
-std::array<uint8_t, kRssKeyBytes> rss_key = SymmetricKey();
+std::array<uint8_t, kRssKeyBytes> rss_key = symmetric_key();
 
-bool IsAfPacket(const std::string& vdev) { return vdev.starts_with("net_af_packet"); }
+bool is_af_packet(const std::string& vdev) { return vdev.starts_with("net_af_packet"); }
 
-bool IsMemif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
+bool is_memif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
 
-std::string Because() {
-  std::string log = LastEalLog();
+std::string because() {
+  std::string log = last_eal_log();
   return log.empty() ? "" : "; DPDK says: " + log;
 }
 
-Status Failed(const std::string& what) { return Status::Resources("the DPDK port " + what + Because()); }
+Status failed(const std::string& what) { return Status::resources("the DPDK port " + what + because()); }
 
 }  // namespace
 
-Status Port::Start() {
+Status Port::start() {
   if (!options_.interface.empty()) {
-    if (Status status = CheckInterface(options_.interface, options_.warn); !status.ok()) return status;
-    options_.vdev = AfPacketDevice(options_.interface, options_.queues, options_.number);
+    if (Status status = check_interface(options_.interface, options_.warn); !status.ok()) return status;
+    options_.vdev = af_packet_device(options_.interface, options_.queues, options_.number);
   }
-  const std::vector<int> sockets_before = PacketSockets();
-  Status status = StartEal({.may_use_hugepages = options_.may_use_hugepages,
-                            .memory_mib = options_.memory_mib,
-                            .vdev = options_.vdev,
-                            .pci_address = options_.pci_address,
-                            .warn = options_.warn});
+  const std::vector<int> sockets_before = packet_sockets();
+  Status status = start_eal({.may_use_hugepages = options_.may_use_hugepages,
+                             .memory_mib = options_.memory_mib,
+                             .vdev = options_.vdev,
+                             .pci_address = options_.pci_address,
+                             .warn = options_.warn});
   if (!status.ok()) return status;
-  unsigned data_bytes = IsAfPacket(options_.vdev) ? AfPacketDataBytes() : kOrdinaryDataBytes;
-  status = CreatePool(data_bytes + RTE_PKTMBUF_HEADROOM);
-  if (status.ok()) status = Open();
+  unsigned data_bytes = is_af_packet(options_.vdev) ? af_packet_data_bytes() : kOrdinaryDataBytes;
+  status = create_pool(data_bytes + RTE_PKTMBUF_HEADROOM);
+  if (status.ok()) status = open();
   if (!status.ok()) return status;
-  const std::vector<int> sockets = PacketSockets();
+  const std::vector<int> sockets = packet_sockets();
   std::set_difference(sockets.begin(), sockets.end(), sockets_before.begin(), sockets_before.end(),
                       std::back_inserter(sockets_));
-  kernel_drops_.Watch(sockets_);
+  kernel_drops_.watch(sockets_);
   if (rte_eth_promiscuous_enable(port_) != 0 && options_.warn) {
     options_.warn("the port could not be made promiscuous: only packets for this host will be seen");
   }
@@ -70,52 +70,53 @@ Status Port::Start() {
 }
 
 // Creates buffers for packets of `data_bytes` out of the port's share of half of the memory that DPDK may use.
-Status Port::CreatePool(unsigned data_bytes) {
+Status Port::create_pool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMostMbufs));
   unsigned cache = std::min(mbufs / 4, 256u);
   pool_ = rte_pktmbuf_pool_create(("packets" + std::to_string(options_.number)).c_str(), mbufs, cache, 0,
                                   static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
-  return Status::Resources("not enough memory for " + std::to_string(mbufs) + " packet buffers; raise --memory-mib" +
-                           Because());
+  return Status::resources("not enough memory for " + std::to_string(mbufs) + " packet buffers; raise --memory-mib" +
+                           because());
 }
 
-Status Port::Open() {
+Status Port::open() {
   port_ = static_cast<uint16_t>(rte_eth_find_next(0));
   // A port that is not the first has a device of its own name.
   const std::string device = options_.vdev.substr(0, options_.vdev.find(','));
   if (options_.number > 0 && rte_eth_dev_get_port_by_name(device.c_str(), &port_) != 0) port_ = RTE_MAX_ETHPORTS;
-  if (port_ >= RTE_MAX_ETHPORTS) return Status::Resources("DPDK found no port" + Because());
-  if (Status status = Configure(); !status.ok()) return status;
+  if (port_ >= RTE_MAX_ETHPORTS) return Status::resources("DPDK found no port" + because());
+  if (Status status = configure(); !status.ok()) return status;
   uint16_t descriptors = kReceiveDescriptors, send_descriptors = 0;
   rte_eth_dev_adjust_nb_rx_tx_desc(port_, &descriptors, &send_descriptors);
   for (uint16_t queue = 0; queue < options_.queues; ++queue) {
     if (rte_eth_rx_queue_setup(port_, queue, descriptors, SOCKET_ID_ANY, nullptr, pool_) != 0) {
-      return Failed("can't set up receive queue " + std::to_string(queue));
+      return failed("can't set up receive queue " + std::to_string(queue));
     }
-    if (IsMemif(options_.vdev) && rte_eth_tx_queue_setup(port_, queue, send_descriptors, SOCKET_ID_ANY, nullptr) != 0) {
-      return Failed("can't set up send queue " + std::to_string(queue));
+    if (is_memif(options_.vdev) &&
+        rte_eth_tx_queue_setup(port_, queue, send_descriptors, SOCKET_ID_ANY, nullptr) != 0) {
+      return failed("can't set up send queue " + std::to_string(queue));
     }
   }
-  if (rte_eth_dev_start(port_) != 0) return Failed("can't be started");
+  if (rte_eth_dev_start(port_) != 0) return failed("can't be started");
   started_ = true;
   return {};
 }
 
-Status Port::Configure() {
+Status Port::configure() {
   rte_eth_conf conf = {};
   rte_eth_dev_info info = {};
-  if (rte_eth_dev_info_get(port_, &info) != 0) return Failed("can't tell what it can do");
+  if (rte_eth_dev_info_get(port_, &info) != 0) return failed("can't tell what it can do");
   if (options_.queues > info.max_rx_queues) {
-    return Status::Invalid("the port has " + std::to_string(info.max_rx_queues) +
+    return Status::invalid("the port has " + std::to_string(info.max_rx_queues) +
                            " receive queues: lower --lanes from " + std::to_string(options_.queues) +
                            ", or use --workers");
   }
   if (options_.queues > 1) {
     constexpr uint64_t kWanted = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
     uint64_t types = info.flow_type_rss_offloads & kWanted;
-    WarnUnlessFlowsStayTogether(types);
+    warn_unless_flows_stay_together(types);
     if (types != 0) {
       conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
       size_t key_bytes = info.hash_key_size == 0 ? 40 : std::min<size_t>(info.hash_key_size, rss_key.size());
@@ -123,42 +124,42 @@ Status Port::Configure() {
     }
   }
   // Without a send queue, DPDK's memif endlessly takes its own empty buffers for received packets.
-  const uint16_t fewest = IsMemif(options_.vdev) ? options_.queues : uint16_t{0};
+  const uint16_t fewest = is_memif(options_.vdev) ? options_.queues : uint16_t{0};
   for (uint16_t send_queues : {fewest, options_.queues}) {
     if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};
   }
-  return Failed("can't be configured");
+  return failed("can't be configured");
 }
 
-void Port::WarnUnlessFlowsStayTogether(uint64_t rss_types) {
-  if (rss_types != 0 || IsAfPacket(options_.vdev) || !options_.warn) return;
+void Port::warn_unless_flows_stay_together(uint64_t rss_types) {
+  if (rss_types != 0 || is_af_packet(options_.vdev) || !options_.warn) return;
   options_.warn(
       "the port can't spread packets by flow over its queues: where their sender does not, connections fall apart; "
       "--workers keeps them together on any port");
 }
 
-void Port::Stop() {
+void Port::stop() {
   if (!started_) return;
   started_ = false;
   rte_eth_dev_stop(port_);
 }
 
-uint16_t Port::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room) {
+uint16_t Port::receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room) {
   return rte_eth_rx_burst(port_, queue, mbufs, room);
 }
 
-std::optional<ArrivalTimes> Port::Times(uint16_t queue) const {
-  return options_.interface.empty() ? std::nullopt : AfPacketTimes(sockets_, queue);
+std::optional<ArrivalTimes> Port::times(uint16_t queue) const {
+  return options_.interface.empty() ? std::nullopt : af_packet_times(sockets_, queue);
 }
 
-PacketSource::Losses Port::ReadLosses() {
+PacketSource::Losses Port::read_losses() {
   PacketSource::Losses losses;
   rte_eth_stats stats = {};
   rte_eth_stats_get(port_, &stats);
-  losses.by_drop[IndexOf(Drop::kNicMissed)] = stats.imissed;
+  losses.by_drop[index_of(Drop::kNicMissed)] = stats.imissed;
   // net_af_packet leaves a packet for which it has no buffer in the ring, and counts every attempt.
-  losses.by_drop[IndexOf(Drop::kNicNoBuffer)] = IsAfPacket(options_.vdev) ? 0 : stats.rx_nombuf;
-  losses.by_drop[IndexOf(Drop::kKernelMissed)] = kernel_drops_.Read();
+  losses.by_drop[index_of(Drop::kNicNoBuffer)] = is_af_packet(options_.vdev) ? 0 : stats.rx_nombuf;
+  losses.by_drop[index_of(Drop::kKernelMissed)] = kernel_drops_.read();
   return losses;
 }
 

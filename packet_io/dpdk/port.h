@@ -33,31 +33,31 @@ struct PortOptions {
   std::function<void(const std::string&)> warn = {};
 };
 
-// Start() and Stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
+// start() and stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
 class Port {
  public:
   explicit Port(PortOptions options) : options_(std::move(options)) {}
-  ~Port() { Stop(); }
+  ~Port() { stop(); }
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
   // Starts DPDK with the first port of the process, and adds the others to it.
-  Status Start();
-  void Stop();
+  Status start();
+  void stop();
 
   // Arrival times of a queue's packets; nothing if the port does not provide them.
-  std::optional<ArrivalTimes> Times(uint16_t queue) const;
+  std::optional<ArrivalTimes> times(uint16_t queue) const;
   uint16_t queues() const { return options_.queues; }
   // Receives up to `room` packets, which the caller must free.
-  uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
+  uint16_t receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
   // Losses of all queues together. One thread at a time.
-  PacketSource::Losses ReadLosses();
+  PacketSource::Losses read_losses();
 
  private:
-  Status CreatePool(unsigned data_bytes);
-  Status Open();
-  Status Configure();
-  void WarnUnlessFlowsStayTogether(uint64_t rss_types);
+  Status create_pool(unsigned data_bytes);
+  Status open();
+  Status configure();
+  void warn_unless_flows_stay_together(uint64_t rss_types);
 
   PortOptions options_;
   rte_mempool* pool_ = nullptr;

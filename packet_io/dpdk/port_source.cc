@@ -16,50 +16,50 @@ constexpr int64_t kLongestRaceNs = 100'000'000;
 
 }  // namespace
 
-void PortSource::Begin() {
+void PortSource::begin() {
   // A thread registered with DPDK has its own cache of buffers. It may read several ports.
   if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
-  times_ = port_->Times(queue_);
+  times_ = port_->times(queue_);
   begun_ = true;
 }
 
-void PortSource::FreeBurst() {
+void PortSource::free_burst() {
   if (held_ > 0) rte_pktmbuf_free_bulk(mbufs_.data(), held_);
   held_ = 0;
 }
 
-void PortSource::Stop() {
-  FreeBurst();
-  if (queue_ == 0) port_->Stop();
+void PortSource::stop() {
+  free_burst();
+  if (queue_ == 0) port_->stop();
 }
 
-PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
-  if (!begun_) Begin();
-  FreeBurst();
-  polled_at_ns_ = WallNs();
+PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
+  if (!begun_) begin();
+  free_burst();
+  polled_at_ns_ = wall_ns();
   const auto room = static_cast<uint16_t>(std::min(packets.size(), mbufs_.size()));
-  if (times_) times_->Look(room);
-  held_ = port_->Receive(queue_, mbufs_.data(), room);
+  if (times_) times_->look(room);
+  held_ = port_->receive(queue_, mbufs_.data(), room);
   if (held_ == 0) {
     const int64_t reached_ns = polled_at_ns_ - bound_ns_;
     told_ns_ = bound_ns_ == 0 ? reached_ns : std::max(told_ns_, reached_ns);
     return {};
   }
-  const int64_t now_ns = WallNs();
+  const int64_t now_ns = wall_ns();
   for (uint16_t i = 0; i < held_; ++i) {
     rte_mbuf* mbuf = mbufs_[i];
-    const int64_t time_ns = NoEarlier(times_ ? times_->Of(i, mbuf->pkt_len).value_or(now_ns) : now_ns);
+    const int64_t time_ns = no_earlier(times_ ? times_->of(i, mbuf->pkt_len).value_or(now_ns) : now_ns);
     rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
     packets[i] = {
         rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, 0, mbuf};
   }
-  if (times_) times_->Took(held_);
+  if (times_) times_->took(held_);
   return {held_, false};
 }
 
 // The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
 // clock that was set back is a different case, and is believed.
-int64_t PortSource::NoEarlier(int64_t came_ns) {
+int64_t PortSource::no_earlier(int64_t came_ns) {
   if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) {
     ++late_;
     return told_ns_;
@@ -67,21 +67,21 @@ int64_t PortSource::NoEarlier(int64_t came_ns) {
   return told_ns_ = came_ns;
 }
 
-// Later packets have later stamps than the beginning of the last Poll(), or were shown late.
-std::optional<int64_t> PortSource::IdleTimeNs() const {
+// Later packets have later stamps than the beginning of the last poll(), or were shown late.
+std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }
 
-void PortSource::Retain(void* buffer, uint16_t times) {
+void PortSource::retain(void* buffer, uint16_t times) {
   rte_mbuf_refcnt_update(static_cast<rte_mbuf*>(buffer), static_cast<int16_t>(times));
 }
 
-void PortSource::Release(std::span<void* const> buffers) {
+void PortSource::release(std::span<void* const> buffers) {
   for (void* buffer : buffers) rte_pktmbuf_free(static_cast<rte_mbuf*>(buffer));
 }
 
-std::unique_ptr<PacketSource> MergeInterfaces(PortOptions options, const std::vector<std::string>& interfaces,
-                                              int64_t bound_ns) {
+std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
+                                               int64_t bound_ns) {
   std::vector<std::unique_ptr<PacketSource>> sources;
   options.ports = static_cast<uint16_t>(interfaces.size());
   for (options.number = 0; options.number < options.ports; ++options.number) {

@@ -12,34 +12,34 @@
 namespace tapline {
 
 // Packet time is when the kernel saw the packet, if that is known, otherwise when it was polled. The packets of a burst
-// stay in DPDK's buffers until the next Poll(), or longer if they are retained. Queue 0 reports the port's losses.
+// stay in DPDK's buffers until the next poll(), or longer if they are retained. Queue 0 reports the port's losses.
 //
-// A packet is expected at most `bound_ns` after its time: IdleTimeNs() is that much behind the last poll. One that
+// A packet is expected at most `bound_ns` after its time: idle_time_ns() is that much behind the last poll. One that
 // comes later is late, and gets the earliest time that keeps this word.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)
       : port_(std::move(port)), queue_(queue), bound_ns_(bound_ns) {}
-  ~PortSource() override { FreeBurst(); }
+  ~PortSource() override { free_burst(); }
 
   // Queue 0 starts and stops the port: it starts first and stops last.
-  Status Start() override { return queue_ == 0 ? port_->Start() : Status(); }
-  void Stop() override;
-  Burst Poll(std::span<RawPacket> packets) override;
+  Status start() override { return queue_ == 0 ? port_->start() : Status(); }
+  void stop() override;
+  Burst poll(std::span<RawPacket> packets) override;
   Status status() const override { return {}; }
-  using PacketSource::ReadLosses;
-  uint64_t LatePackets(uint8_t /*tap*/) const override { return late_; }
-  Losses ReadLosses() override { return queue_ == 0 ? port_->ReadLosses() : Losses(); }
+  using PacketSource::read_losses;
+  uint64_t late_packets(uint8_t /*tap*/) const override { return late_; }
+  Losses read_losses() override { return queue_ == 0 ? port_->read_losses() : Losses(); }
   bool live() const override { return true; }
-  std::optional<int64_t> IdleTimeNs() const override;
+  std::optional<int64_t> idle_time_ns() const override;
   bool retains() const override { return true; }
-  void Retain(void* buffer, uint16_t times) override;
-  void Release(std::span<void* const> buffers) override;
+  void retain(void* buffer, uint16_t times) override;
+  void release(std::span<void* const> buffers) override;
 
  private:
-  void Begin();
-  void FreeBurst();
-  int64_t NoEarlier(int64_t came_ns);
+  void begin();
+  void free_burst();
+  int64_t no_earlier(int64_t came_ns);
 
   std::shared_ptr<Port> port_;
   uint16_t queue_;
@@ -55,7 +55,7 @@ class PortSource final : public PacketSource {
 
 // Reads the first queue of each of several interfaces as one source in the order of time, as MergedSource does: the
 // index of an interface is the tap of its packets. `options` are those of every port.
-std::unique_ptr<PacketSource> MergeInterfaces(PortOptions options, const std::vector<std::string>& interfaces,
-                                              int64_t bound_ns);
+std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
+                                               int64_t bound_ns);
 
 }  // namespace tapline

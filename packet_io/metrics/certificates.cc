@@ -23,7 +23,7 @@ using File = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 
 // Seconds since 1970.
-std::optional<time_t> EndOf(const std::string& path) {
+std::optional<time_t> end_of(const std::string& path) {
   const File file(BIO_new_file(path.c_str(), "r"));
   std::optional<time_t> first;
   while (file != nullptr) {
@@ -39,17 +39,17 @@ std::optional<time_t> EndOf(const std::string& path) {
 
 }  // namespace
 
-prometheus::MetricFamily CertificateEnds() {
+prometheus::MetricFamily certificate_ends() {
   return {"tapline_certificate_not_after_timestamp_seconds",
           "When the certificate ends that this process shows, by what for",
           prometheus::MetricType::Gauge,
           {}};
 }
 
-Status AddCertificateEnd(const CertificateFile& certificate, prometheus::MetricFamily* ends) {
+Status add_certificate_end(const CertificateFile& certificate, prometheus::MetricFamily* ends) {
   if (certificate.file.empty()) return {};
-  const std::optional<time_t> end = EndOf(certificate.file);
-  if (!end) return Status::Invalid(certificate.file + ": has no CERTIFICATE in PEM that can be read");
+  const std::optional<time_t> end = end_of(certificate.file);
+  if (!end) return Status::invalid(certificate.file + ": has no CERTIFICATE in PEM that can be read");
   prometheus::ClientMetric metric;
   metric.label = {{"purpose", certificate.purpose}};
   metric.gauge.value = static_cast<double>(*end);

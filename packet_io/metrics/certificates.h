@@ -15,10 +15,10 @@ struct CertificateFile {
 };
 
 // The metric without any certificates yet.
-prometheus::MetricFamily CertificateEnds();
+prometheus::MetricFamily certificate_ends();
 
 // Adds the earliest expiry of the file's certificates, as the file is now: programs read theirs once, at start. Returns
 // kInvalid if the file has none.
-Status AddCertificateEnd(const CertificateFile& certificate, prometheus::MetricFamily* ends);
+Status add_certificate_end(const CertificateFile& certificate, prometheus::MetricFamily* ends);
 
 }  // namespace tapline

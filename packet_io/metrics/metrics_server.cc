@@ -49,17 +49,17 @@ using Request = http::request<http::empty_body>;
 
 // Avoids Beast's serializer, which for two kinds of stream takes the compiler longer than the rest of the monitor's
 // largest file.
-std::string Response(http::status status, const std::string& headers, const std::string& body) {
+std::string response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
          std::string(http::obsolete_reason(status)) + "\r\n" + headers +
          "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
-std::string Refusal(http::status status, const std::string& why, const std::string& headers = "") {
-  return Response(status, headers + "Content-Type: text/plain\r\n", why + "\n");
+std::string refusal(http::status status, const std::string& why, const std::string& headers = "") {
+  return response(status, headers + "Content-Type: text/plain\r\n", why + "\n");
 }
 
-Status LoadTls(const MetricsConfig& config, asio::ssl::context* tls) {
+Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
   // Forward secrecy and authenticated encryption only.
   SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
@@ -71,12 +71,12 @@ Status LoadTls(const MetricsConfig& config, asio::ssl::context* tls) {
   error_code error;
   tls->use_certificate_chain_file(config.certificate, error);
   if (error)
-    return Status::Invalid("--metrics-certificate " + config.certificate +
+    return Status::invalid("--metrics-certificate " + config.certificate +
                            ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
   // OpenSSL would keep keys of two kinds, so check that they match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
-    return Status::Invalid("--metrics-key " + config.key +
+    return Status::invalid("--metrics-key " + config.key +
                            ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
   return {};
 }
@@ -92,33 +92,34 @@ class MetricsServer::Impl {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status Load(const MetricsConfig& config, const std::vector<CertificateFile>& others) {
+  Status load(const MetricsConfig& config, const std::vector<CertificateFile>& others) {
     for (const CertificateFile& other : others) {
-      if (Status status = AddCertificateEnd(other, &certificates_); !status.ok()) return status;
+      if (Status status = add_certificate_end(other, &certificates_); !status.ok()) return status;
     }
     if (config.certificate.empty()) return {};
     tls_.emplace(asio::ssl::context::tls_server);
-    if (Status status = LoadTls(config, &*tls_); !status.ok()) return status;
-    if (Status status = AddCertificateEnd({"metrics", config.certificate}, &certificates_); !status.ok()) return status;
-    return config.tokens.empty() ? Status() : ReadTokens("--metrics-token-file", config.tokens, &tokens_);
+    if (Status status = load_tls(config, &*tls_); !status.ok()) return status;
+    if (Status status = add_certificate_end({"metrics", config.certificate}, &certificates_); !status.ok())
+      return status;
+    return config.tokens.empty() ? Status() : read_tokens("--metrics-token-file", config.tokens, &tokens_);
   }
 
-  Status Listen(const std::string& address) {
+  Status listen(const std::string& address) {
     error_code error;
-    Bind(address, &error);
+    bind(address, &error);
     if (!error) return {};
-    return Status::Resources("--metrics " + address + ": can't listen there (" + error.message() +
+    return Status::resources("--metrics " + address + ": can't listen there (" + error.message() +
                              "); is the address in use, or no HOST:PORT of this machine?");
   }
 
-  void Run() {
+  void run() {
     // Each coroutine serves one client at a time, so their number bounds what clients can use.
-    for (int i = 0; i < kMostClients; ++i) asio::co_spawn(network_, TakeClients(), asio::detached);
+    for (int i = 0; i < kMostClients; ++i) asio::co_spawn(network_, take_clients(), asio::detached);
     thread_ = std::thread([this] { network_.run(); });
   }
 
  private:
-  void Bind(const std::string& address, error_code* error) {
+  void bind(const std::string& address, error_code* error) {
     const size_t colon = address.rfind(':');
     *error = asio::error::invalid_argument;
     if (colon == std::string::npos || colon == 0) return;
@@ -134,7 +135,7 @@ class MetricsServer::Impl {
     if (!*error) acceptor_.listen(kMostClients, *error);
   }
 
-  asio::awaitable<void> TakeClients() {
+  asio::awaitable<void> take_clients() {
     for (;;) {
       error_code error;
       tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(use_awaitable, error));
@@ -144,28 +145,28 @@ class MetricsServer::Impl {
         continue;
       }
       try {
-        co_await Serve(std::move(socket));
+        co_await serve(std::move(socket));
       } catch (const std::exception&) {
         // The client left, was too slow, or spoke another protocol: there is nothing to report.
       }
     }
   }
 
-  asio::awaitable<void> Serve(tcp::socket socket) {
+  asio::awaitable<void> serve(tcp::socket socket) {
     beast::tcp_stream stream(std::move(socket));
     stream.expires_after(kPatience);
     if (!tls_) {
-      co_await Answer(stream);
+      co_await answer(stream);
       co_return;
     }
     asio::ssl::stream<beast::tcp_stream&> encrypted(stream, *tls_);
     co_await encrypted.async_handshake(asio::ssl::stream_base::server, use_awaitable);
-    co_await Answer(encrypted);
+    co_await answer(encrypted);
     co_await encrypted.async_shutdown(use_awaitable);
   }
 
   template <typename Stream>
-  asio::awaitable<void> Answer(Stream& stream) {
+  asio::awaitable<void> answer(Stream& stream) {
     std::array<char, kMostRequestBytes> buffer;
     http::request_parser<http::empty_body> parser;
     parser.header_limit(kMostRequestBytes);
@@ -180,27 +181,27 @@ class MetricsServer::Impl {
       std::memmove(buffer.data(), buffer.data() + parsed, filled - parsed);
       filled -= parsed;
     }
-    const std::string response = AnswerTo(parser.get());
+    const std::string response = answer_to(parser.get());
     co_await asio::async_write(stream, asio::buffer(response), use_awaitable);
   }
 
-  std::string AnswerTo(const Request& request) const {
-    if (!tokens_.empty() && !HasToken(tokens_, std::string(request[http::field::authorization])))
-      return Refusal(http::status::unauthorized, "a token is wanted: Authorization: Bearer TOKEN",
+  std::string answer_to(const Request& request) const {
+    if (!tokens_.empty() && !has_token(tokens_, std::string(request[http::field::authorization])))
+      return refusal(http::status::unauthorized, "a token is wanted: Authorization: Bearer TOKEN",
                      "WWW-Authenticate: Bearer\r\n");
     const std::string target(request.target());
     if (target.substr(0, target.find('?')) != "/metrics")
-      return Refusal(http::status::not_found, "there is /metrics, and nothing else");
+      return refusal(http::status::not_found, "there is /metrics, and nothing else");
     if (request.method() != http::verb::get)
-      return Refusal(http::status::method_not_allowed, "metrics are for GET", "Allow: GET\r\n");
+      return refusal(http::status::method_not_allowed, "metrics are for GET", "Allow: GET\r\n");
     std::vector<prometheus::MetricFamily> families = figures_->Collect();
     if (!certificates_.metric.empty()) families.insert(families.begin(), certificates_);
-    return Response(http::status::ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
+    return response(http::status::ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
                     prometheus::TextSerializer().Serialize(families));
   }
 
   const std::unique_ptr<const prometheus::Collectable> figures_;
-  prometheus::MetricFamily certificates_ = CertificateEnds();
+  prometheus::MetricFamily certificates_ = certificate_ends();
   std::vector<std::string> tokens_;
   std::optional<asio::ssl::context> tls_;
   asio::io_context network_{1};
@@ -211,15 +212,15 @@ class MetricsServer::Impl {
 MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MetricsServer::~MetricsServer() = default;
 
-std::unique_ptr<MetricsServer> MetricsServer::Start(const MetricsConfig& config,
+std::unique_ptr<MetricsServer> MetricsServer::start(const MetricsConfig& config,
                                                     const std::vector<CertificateFile>& others,
                                                     std::unique_ptr<const prometheus::Collectable> figures,
                                                     Status* status) {
   auto impl = std::make_unique<Impl>(std::move(figures));
-  *status = impl->Load(config, others);
-  if (status->ok()) *status = impl->Listen(config.address);
+  *status = impl->load(config, others);
+  if (status->ok()) *status = impl->listen(config.address);
   if (!status->ok()) return nullptr;
-  impl->Run();
+  impl->run();
   return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(impl)));
 }
 

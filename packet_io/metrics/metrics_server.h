@@ -20,8 +20,8 @@ class MetricsServer {
  public:
   // Returns null and sets *status if the files are unusable or the address can't be listened on. `others` are
   // certificates that the program presents elsewhere: the metrics include their expiry and that of its own. REQUIRES:
-  // ValidateMetrics() found no error, and there is an address.
-  static std::unique_ptr<MetricsServer> Start(const MetricsConfig& config, const std::vector<CertificateFile>& others,
+  // validate_metrics() found no error, and there is an address.
+  static std::unique_ptr<MetricsServer> start(const MetricsConfig& config, const std::vector<CertificateFile>& others,
                                               std::unique_ptr<const prometheus::Collectable> figures, Status* status);
 
   // Closes open connections.

@@ -47,7 +47,7 @@ class Figures final : public prometheus::Collectable {
   const std::string help_;
 };
 
-bool Shows7(const std::string& answer) {
+bool shows7(const std::string& answer) {
   return answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\nseven 7\n");
 }
 
@@ -63,7 +63,7 @@ class MetricsServerTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // Makes a certificate, its key, and a token for clients.
-  void UseTls() {
+  void use_tls() {
     config_.certificate = folder_ + "/own.pem";
     config_.key = folder_ + "/own.key";
     config_.tokens = folder_ + "/token";
@@ -74,42 +74,42 @@ class MetricsServerTest : public ::testing::Test {
     ASSERT_EQ(std::system((made + " >" + folder_ + "/log").c_str()), 0);
     std::ofstream(config_.tokens) << kToken << "\n";
   }
-  Status Start() {
+  Status start() {
     Status status;
-    server_ = MetricsServer::Start(config_, others_, std::make_unique<Figures>(help_bytes_), &status);
+    server_ = MetricsServer::start(config_, others_, std::make_unique<Figures>(help_bytes_), &status);
     return status;
   }
 
-  tcp::socket Connect() {
+  tcp::socket connect() {
     tcp::socket socket(network_);
     socket.connect({asio::ip::address_v4::loopback(), port_});
     return socket;
   }
   template <typename Stream>
-  static std::string Ask(Stream* stream, const std::string& request) {
+  static std::string ask(Stream* stream, const std::string& request) {
     std::string answer;
     error_code error;
     asio::write(*stream, asio::buffer(request), error);
     asio::read(*stream, asio::dynamic_buffer(answer), error);
     return answer;
   }
-  std::string AskPlainly(const std::string& request) {
-    tcp::socket socket = Connect();
-    return Ask(&socket, request);
+  std::string ask_plainly(const std::string& request) {
+    tcp::socket socket = connect();
+    return ask(&socket, request);
   }
-  std::string AskOverTls(const std::string& request, int newest = TLS1_3_VERSION,
-                         const char* ciphers = "DEFAULT@SECLEVEL=0") {
+  std::string ask_over_tls(const std::string& request, int newest = TLS1_3_VERSION,
+                           const char* ciphers = "DEFAULT@SECLEVEL=0") {
     asio::ssl::context context(asio::ssl::context::tls_client);
     // Lowers OpenSSL's own floor, so that the server's shows.
     SSL_CTX_set_cipher_list(context.native_handle(), ciphers);
     SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context.native_handle(), newest);
-    asio::ssl::stream<tcp::socket> stream(Connect(), context);
+    asio::ssl::stream<tcp::socket> stream(connect(), context);
     error_code error;
     stream.handshake(asio::ssl::stream_base::client, error);
-    return error ? "" : Ask(&stream, request);
+    return error ? "" : ask(&stream, request);
   }
-  static std::string Get(const std::string& path, const std::string& token = "") {
+  static std::string get(const std::string& path, const std::string& token = "") {
     return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" +
            (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") + "\r\n";
   }
@@ -124,45 +124,45 @@ class MetricsServerTest : public ::testing::Test {
 };
 
 TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
-  ASSERT_TRUE(Start().ok());
-  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
-  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics?name=x"))));
+  ASSERT_TRUE(start().ok());
+  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
+  EXPECT_TRUE(shows7(ask_plainly(get("/metrics?name=x"))));
   for (const char* path : {"/", "/metricsx", "/metrics/", "//metrics", "http://h/metrics"})
-    EXPECT_TRUE(AskPlainly(Get(path)).starts_with("HTTP/1.1 404 ")) << path;
+    EXPECT_TRUE(ask_plainly(get(path)).starts_with("HTTP/1.1 404 ")) << path;
   for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
-    const std::string answer = AskPlainly(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    const std::string answer = ask_plainly(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
     EXPECT_NE(answer.find("\r\nAllow: GET\r\n"), std::string::npos) << answer;
   }
-  EXPECT_EQ(AskPlainly("nonsense\r\n\r\n"), "");
+  EXPECT_EQ(ask_plainly("nonsense\r\n\r\n"), "");
 }
 
 TEST_F(MetricsServerTest, ATokenIsWantedOverTls) {
-  UseTls();
-  ASSERT_TRUE(Start().ok());
-  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken))));
-  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken), TLS1_2_VERSION)));
-  for (const std::string& request : {Get("/metrics"), Get("/metrics", "0123456789abcdeF"), Get("/other")}) {
-    const std::string answer = AskOverTls(request);
+  use_tls();
+  ASSERT_TRUE(start().ok());
+  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken))));
+  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken), TLS1_2_VERSION)));
+  for (const std::string& request : {get("/metrics"), get("/metrics", "0123456789abcdeF"), get("/other")}) {
+    const std::string answer = ask_over_tls(request);
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
     EXPECT_NE(answer.find("\r\nWWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
     EXPECT_EQ(answer.find("seven"), std::string::npos);
   }
-  EXPECT_TRUE(AskOverTls(Get("/other", kToken)).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(ask_over_tls(get("/other", kToken)).starts_with("HTTP/1.1 404 "));
 }
 
 TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
-  UseTls();
-  ASSERT_TRUE(Start().ok());
-  const std::string answer = AskPlainly(Get("/metrics", kToken));
+  use_tls();
+  ASSERT_TRUE(start().ok());
+  const std::string answer = ask_plainly(get("/metrics", kToken));
   EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
   EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
-  EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_1_VERSION), "");
-  EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
+  EXPECT_EQ(ask_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
+  EXPECT_EQ(ask_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
 }
 
 TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
-  UseTls();
+  use_tls();
   // In a chain, the earliest expiry counts.
   const std::string chain = folder_ + "/chain.pem";
   const std::string made =
@@ -171,9 +171,9 @@ TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
       folder_ + "/x.pem >" + chain;
   ASSERT_EQ(std::system(made.c_str()), 0);
   others_ = {{"kafka", chain}, {"nothing", ""}};
-  ASSERT_TRUE(Start().ok()) << Start().message();
-  const std::string answer = AskOverTls(Get("/metrics", kToken));
-  EXPECT_TRUE(Shows7(answer));
+  ASSERT_TRUE(start().ok()) << start().message();
+  const std::string answer = ask_over_tls(get("/metrics", kToken));
+  EXPECT_TRUE(shows7(answer));
   const auto days_left = [&](const std::string& purpose) {
     const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
     const size_t at = answer.find(name);
@@ -187,15 +187,15 @@ TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
 
 TEST_F(MetricsServerTest, SaysWhichCertificateHasNoEnd) {
   others_ = {{"kafka", "/nowhere"}};
-  EXPECT_EQ(Start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
+  EXPECT_EQ(start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
 }
 
 TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
-  UseTls();
-  ASSERT_TRUE(Start().ok());
+  use_tls();
+  ASSERT_TRUE(start().ok());
   std::list<tcp::socket> silent;
-  for (int i = 0; i < 20; ++i) silent.push_back(Connect());
-  EXPECT_TRUE(Shows7(AskOverTls(Get("/metrics", kToken))));
+  for (int i = 0; i < 20; ++i) silent.push_back(connect());
+  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken))));
   silent.front().non_blocking(true);
   error_code error;
   char byte;
@@ -205,10 +205,10 @@ TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
 
 TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
   help_bytes_ = 8 << 20;  // more than a socket takes at once
-  ASSERT_TRUE(Start().ok());
+  ASSERT_TRUE(start().ok());
   const auto began = steady_clock::now();
-  tcp::socket slow = Connect(), deaf = Connect();
-  asio::write(deaf, asio::buffer(Get("/metrics")));
+  tcp::socket slow = connect(), deaf = connect();
+  asio::write(deaf, asio::buffer(get("/metrics")));
   error_code cut;
   std::thread talks([&] {
     while (!cut && steady_clock::now() - began < std::chrono::seconds(20)) {
@@ -217,25 +217,25 @@ TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
     }
   });
   std::list<tcp::socket> silent;
-  for (int i = 0; i < 40; ++i) silent.push_back(Connect());
-  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
+  for (int i = 0; i < 40; ++i) silent.push_back(connect());
+  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
   talks.join();
   EXPECT_TRUE(cut);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
-  EXPECT_FALSE(Shows7(Ask(&deaf, ""))) << "what it did not take in time";
+  EXPECT_FALSE(shows7(ask(&deaf, ""))) << "what it did not take in time";
 }
 
 TEST_F(MetricsServerTest, ALongRequestIsCutOff) {
-  ASSERT_TRUE(Start().ok());
+  ASSERT_TRUE(start().ok());
   const std::string much(1 << 20, 'x');
-  EXPECT_EQ(AskPlainly("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
-  EXPECT_EQ(AskPlainly(Get("/" + much)), "");
-  EXPECT_TRUE(Shows7(AskPlainly(Get("/metrics"))));
+  EXPECT_EQ(ask_plainly("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
+  EXPECT_EQ(ask_plainly(get("/" + much)), "");
+  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
 }
 
 TEST_F(MetricsServerTest, EndsAtOnceWhoeverIsThere) {
-  ASSERT_TRUE(Start().ok());
-  tcp::socket silent = Connect(), slow = Connect();
+  ASSERT_TRUE(start().ok());
+  tcp::socket silent = connect(), slow = connect();
   asio::write(slow, asio::buffer("GET", 3));
   usleep(100'000);
   const auto began = steady_clock::now();
@@ -244,25 +244,25 @@ TEST_F(MetricsServerTest, EndsAtOnceWhoeverIsThere) {
 }
 
 TEST_F(MetricsServerTest, SaysWhereItCanNotListen) {
-  ASSERT_TRUE(Start().ok());
+  ASSERT_TRUE(start().ok());
   for (const std::string& address : {config_.address, std::string("127.0.0.1"), std::string(":7402"),
                                      std::string("192.0.2.1:7402"), std::string("127.0.0.1:http")}) {
     MetricsConfig second;
     second.address = address;
     Status status;
-    EXPECT_EQ(MetricsServer::Start(second, {}, std::make_unique<Figures>(help_bytes_), &status), nullptr) << address;
+    EXPECT_EQ(MetricsServer::start(second, {}, std::make_unique<Figures>(help_bytes_), &status), nullptr) << address;
     EXPECT_EQ(status.exit_code(), 1);
     EXPECT_TRUE(status.message().starts_with("--metrics " + address + ": can't listen there")) << status.message();
   }
 }
 
 TEST_F(MetricsServerTest, SaysWhichFileIsWrong) {
-  UseTls();
+  use_tls();
   const MetricsConfig good = config_;
   const auto said = [this, &good](std::string MetricsConfig::*file, const std::string& path) {
     config_ = good;
     config_.*file = path;
-    return Start().message();
+    return start().message();
   };
   EXPECT_TRUE(said(&MetricsConfig::certificate, "/nowhere").starts_with("--metrics-certificate /nowhere: "));
   EXPECT_TRUE(said(&MetricsConfig::certificate, good.key).starts_with("--metrics-certificate "));

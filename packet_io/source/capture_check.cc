@@ -13,34 +13,34 @@ namespace {
 // read no further: supported ones may follow.
 constexpr uint64_t kMostPackets = 4096;
 
-bool ReadingTakesBytesAway(const std::string& path) {
+bool reading_takes_bytes_away(const std::string& path) {
   struct stat info = {};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-Status CheckCapture(const std::string& path) {
+Status check_capture(const std::string& path) {
   CaptureError error;
-  const CaptureName name = CaptureName::Of(path);
-  auto reader = CaptureReader::Open(name.path, &error);
-  if (!reader) return StatusOf(error);
-  if (!name.interface.empty() && !reader->Select({name.interface}, &error)) return StatusOf(error);
+  const CaptureName name = CaptureName::of(path);
+  auto reader = CaptureReader::open(name.path, &error);
+  if (!reader) return status_of(error);
+  if (!name.interface.empty() && !reader->select({name.interface}, &error)) return status_of(error);
   std::array<CapturedPacket, 16> packets;
   while (reader->unsupported_packets() < kMostPackets) {
     size_t count = 0;
-    const CaptureReader::Outcome outcome = reader->Read(packets, &count);
+    const CaptureReader::Outcome outcome = reader->read(packets, &count);
     if (outcome == CaptureReader::Outcome::kPackets) return {};
-    if (outcome == CaptureReader::Outcome::kEnd) return reader->error() ? StatusOf(reader->error()) : Status();
-    reader->Refill();
+    if (outcome == CaptureReader::Outcome::kEnd) return reader->error() ? status_of(reader->error()) : Status();
+    reader->refill();
   }
   return {};
 }
 
 }  // namespace
 
-Status CheckCaptures(std::span<const std::string> paths) {
+Status check_captures(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
-    if (ReadingTakesBytesAway(CaptureName::Of(path).path)) continue;
-    if (Status status = CheckCapture(path); !status.ok()) return status;
+    if (reading_takes_bytes_away(CaptureName::of(path).path)) continue;
+    if (Status status = check_capture(path); !status.ok()) return status;
   }
   return {};
 }

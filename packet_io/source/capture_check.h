@@ -11,6 +11,6 @@ namespace tapline {
 // Opens each regular file and reads up to its first packet. Refuses files on which a FileSource would fail without
 // returning a packet. Accepts a file that only ends too early, since its packets are useful. Does not open pipes and
 // devices, since reading would consume their bytes. Returns the first fault.
-Status CheckCaptures(std::span<const std::string> paths);
+Status check_captures(std::span<const std::string> paths);
 
 }  // namespace tapline

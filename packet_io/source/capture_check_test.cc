@@ -12,18 +12,18 @@ constexpr uint32_t kUser0 = 147;
 
 class CaptureCheckTest : public testing::Test {
  protected:
-  static Bytes Capture(uint32_t link_type, int packets) {
+  static Bytes capture(uint32_t link_type, int packets) {
     ByteWriter out;
-    PcapHeader(out, kPcapMicros, link_type);
-    for (int i = 0; i < packets; ++i) PcapRecord(out, static_cast<uint32_t>(i), 0, Bytes(60, 'x'), 60);
+    pcap_header(out, kPcapMicros, link_type);
+    for (int i = 0; i < packets; ++i) pcap_record(out, static_cast<uint32_t>(i), 0, Bytes(60, 'x'), 60);
     return out.bytes();
   }
 
   // Returns the fault of a file with these bytes; empty if there is none.
-  std::string Fault(Bytes bytes, size_t cut_bytes = 0) {
+  std::string fault(Bytes bytes, size_t cut_bytes = 0) {
     bytes.resize(bytes.size() - cut_bytes);
-    const std::string path = dir_.Write("capture", bytes);
-    const Status status = CheckCaptures(std::vector{path});
+    const std::string path = dir_.write("capture", bytes);
+    const Status status = check_captures(std::vector{path});
     EXPECT_TRUE(status.ok() || status.message().starts_with(path)) << status.message();
     EXPECT_EQ(status.exit_code(), status.ok() ? 0 : 1);
     return status.message();
@@ -33,33 +33,33 @@ class CaptureCheckTest : public testing::Test {
 };
 
 TEST_F(CaptureCheckTest, AcceptsWhatHasPackets) {
-  EXPECT_EQ(Fault(Capture(1, 3)), "");
-  EXPECT_EQ(Fault(Capture(1, 0)), "");
-  EXPECT_EQ(Fault(Capture(1, 2), 1), "") << "the first packet is whole";
+  EXPECT_EQ(fault(capture(1, 3)), "");
+  EXPECT_EQ(fault(capture(1, 0)), "");
+  EXPECT_EQ(fault(capture(1, 2), 1), "") << "the first packet is whole";
 }
 
 TEST_F(CaptureCheckTest, RefusesWhatCanNotBeRead) {
-  EXPECT_NE(Fault({}).find("is empty"), std::string::npos);
-  EXPECT_NE(Fault(Bytes(100, 'x')).find("is not a capture file"), std::string::npos);
-  EXPECT_NE(Fault({0x1f, 0x8b, 8, 0, 0, 0}).find("gunzip"), std::string::npos);
-  EXPECT_NE(Fault(Capture(1, 0), 1).find("takes 24 bytes: the file has 23"), std::string::npos);
-  EXPECT_NE(Fault(Capture(1, 1), 1).find("ends too early"), std::string::npos);
-  EXPECT_NE(Fault(Capture(kUser0, 1)).find("147"), std::string::npos);
-  EXPECT_NE(Fault({0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3}).find("can't be read"), std::string::npos);
+  EXPECT_NE(fault({}).find("is empty"), std::string::npos);
+  EXPECT_NE(fault(Bytes(100, 'x')).find("is not a capture file"), std::string::npos);
+  EXPECT_NE(fault({0x1f, 0x8b, 8, 0, 0, 0}).find("gunzip"), std::string::npos);
+  EXPECT_NE(fault(capture(1, 0), 1).find("takes 24 bytes: the file has 23"), std::string::npos);
+  EXPECT_NE(fault(capture(1, 1), 1).find("ends too early"), std::string::npos);
+  EXPECT_NE(fault(capture(kUser0, 1)).find("147"), std::string::npos);
+  EXPECT_NE(fault({0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3}).find("can't be read"), std::string::npos);
 }
 
 TEST_F(CaptureCheckTest, NamesTheFirstFileThatIsWrong) {
-  const std::string good = dir_.Write("good", Capture(1, 1));
+  const std::string good = dir_.write("good", capture(1, 1));
   const std::string missing = good + ".none";
-  const Status status = CheckCaptures(std::vector{good, missing, missing + "2"});
+  const Status status = check_captures(std::vector{good, missing, missing + "2"});
   EXPECT_EQ(status.message(), missing + ": there is no such file; check the path");
-  EXPECT_NE(CheckCaptures(std::vector{dir_.path("")}).message().find("is a directory"), std::string::npos);
+  EXPECT_NE(check_captures(std::vector{dir_.path("")}).message().find("is a directory"), std::string::npos);
 }
 
 TEST_F(CaptureCheckTest, LeavesPipesAlone) {
   const std::string pipe = dir_.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_TRUE(CheckCaptures(std::vector{pipe}).ok()) << "and does not wait for a writer";
+  EXPECT_TRUE(check_captures(std::vector{pipe}).ok()) << "and does not wait for a writer";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace tapline {
 
 // Converts a capture's error to a program's. REQUIRES: there is an error.
-Status StatusOf(const CaptureError& error);
+Status status_of(const CaptureError& error);
 
 struct FileSourceOptions {
   // FILE or FILE#INTERFACE: the index of each is the tap of its packets.
@@ -31,21 +31,21 @@ struct FileSourceOptions {
 
 // Keeps the order within a file even if its times go back, unless several of its interfaces are named: these are merged
 // within the bound. Of several files, the packet with the smallest time comes next; of equal ones, that of the file
-// named first. Start() opens every file, so that any fault shows before the first packet.
+// named first. start() opens every file, so that any fault shows before the first packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
 
-  Status Start() override;
-  Burst Poll(std::span<RawPacket> packets) override;
+  Status start() override;
+  Burst poll(std::span<RawPacket> packets) override;
   Status status() const override { return status_; }
-  Losses ReadLosses() override;
-  Losses ReadLosses(uint8_t tap) override { return taps_[tap].losses; }
-  uint64_t LatePackets(uint8_t tap) const override { return taps_[tap].late; }
+  Losses read_losses() override;
+  Losses read_losses(uint8_t tap) override { return taps_[tap].losses; }
+  uint64_t late_packets(uint8_t tap) const override { return taps_[tap].late; }
   bool live() const override { return false; }
   // When paced: the packet time reached by now.
-  std::optional<int64_t> IdleTimeNs() const override;
-  std::optional<double> Fraction() const override;
+  std::optional<int64_t> idle_time_ns() const override;
+  std::optional<double> fraction() const override;
 
  private:
   struct File {
@@ -54,7 +54,7 @@ class FileSource final : public PacketSource {
     std::unique_ptr<ReorderBuffer> reorder;  // set if it has several taps
     bool reader_ended = false;
     // Read-ahead packets: packets[next] is the file's next one if next < count. Their bytes stay in place until
-    // Refill().
+    // refill().
     std::array<CapturedPacket, kBurstPackets> packets;
     size_t next = 0;
     size_t count = 0;
@@ -70,18 +70,18 @@ class FileSource final : public PacketSource {
     uint64_t late = 0;
   };
 
-  Status Open(const std::string& path, std::vector<std::string> interfaces, std::vector<uint8_t> taps);
-  void Skip();
-  bool Advance(File& file);
-  bool ReadAhead(File& file);
-  void ReadInOrder(File& file);
-  void Refill();
-  size_t TakeNext(File& file, std::span<RawPacket> packets);
-  size_t TakeMerged(std::span<RawPacket> packets);
-  void EndOf(File& file);
-  File* Earliest();
-  bool IsDue(int64_t time_ns);
-  bool AllEnded() const;
+  Status open(const std::string& path, std::vector<std::string> interfaces, std::vector<uint8_t> taps);
+  void skip();
+  bool advance(File& file);
+  bool read_ahead(File& file);
+  void read_in_order(File& file);
+  void refill();
+  size_t take_next(File& file, std::span<RawPacket> packets);
+  size_t take_merged(std::span<RawPacket> packets);
+  void end_of(File& file);
+  File* earliest();
+  bool is_due(int64_t time_ns);
+  bool all_ended() const;
 
   FileSourceOptions options_;
   std::vector<File> files_;

@@ -16,21 +16,21 @@ struct Seen {
 
 class FileSourceTest : public testing::Test {
  protected:
-  std::string WriteCapture(const std::string& name, const std::vector<std::pair<uint32_t, uint8_t>>& packets,
-                           size_t cut_bytes = 0) {
+  std::string write_capture(const std::string& name, const std::vector<std::pair<uint32_t, uint8_t>>& packets,
+                            size_t cut_bytes = 0) {
     ByteWriter out;
-    PcapHeader(out);
-    for (auto [seconds, byte] : packets) PcapRecord(out, seconds, 0, Bytes(60, byte), 60);
+    pcap_header(out);
+    for (auto [seconds, byte] : packets) pcap_record(out, seconds, 0, Bytes(60, byte), 60);
     Bytes bytes = out.bytes();
     bytes.resize(bytes.size() - cut_bytes);
-    return dir_.Write(name, bytes);
+    return dir_.write(name, bytes);
   }
 
-  std::vector<Seen> ReadAll(FileSource& source, size_t burst = kBurstPackets) {
+  std::vector<Seen> read_all(FileSource& source, size_t burst = kBurstPackets) {
     std::vector<Seen> seen;
     std::vector<RawPacket> packets(burst);
     while (true) {
-      auto got = source.Poll(packets);
+      auto got = source.poll(packets);
       for (size_t i = 0; i < got.packets; ++i) {
         seen.push_back({packets[i].time_ns, Bytes(packets[i].data, packets[i].data + packets[i].captured_bytes)});
       }
@@ -42,20 +42,20 @@ class FileSourceTest : public testing::Test {
 
 TEST_F(FileSourceTest, MergesByTimeAndKeepsTheOrderOfFilesForEqualTimes) {
   FileSource source(
-      {{WriteCapture("a", {{1, 'a'}, {3, 'b'}, {3, 'c'}}), WriteCapture("b", {{2, 'd'}, {3, 'e'}})}, false, {}});
-  ASSERT_TRUE(source.Start().ok());
+      {{write_capture("a", {{1, 'a'}, {3, 'b'}, {3, 'c'}}), write_capture("b", {{2, 'd'}, {3, 'e'}})}, false, {}});
+  ASSERT_TRUE(source.start().ok());
   std::string order;
-  for (const Seen& seen : ReadAll(source, 2)) order += static_cast<char>(seen.data[0]);
+  for (const Seen& seen : read_all(source, 2)) order += static_cast<char>(seen.data[0]);
   EXPECT_EQ(order, "adbce");
   EXPECT_TRUE(source.status().ok());
-  EXPECT_EQ(source.Fraction(), 1.0);
+  EXPECT_EQ(source.fraction(), 1.0);
 }
 
 TEST_F(FileSourceTest, OrderWithinAFileIsKeptWhereItsTimesGoBack) {
-  FileSource source({{WriteCapture("a", {{5, 'a'}, {1, 'b'}, {6, 'c'}})}, false, {}});
-  ASSERT_TRUE(source.Start().ok());
+  FileSource source({{write_capture("a", {{5, 'a'}, {1, 'b'}, {6, 'c'}})}, false, {}});
+  ASSERT_TRUE(source.start().ok());
   std::string order;
-  for (const Seen& seen : ReadAll(source)) order += static_cast<char>(seen.data[0]);
+  for (const Seen& seen : read_all(source)) order += static_cast<char>(seen.data[0]);
   EXPECT_EQ(order, "abc");
 }
 
@@ -63,9 +63,9 @@ TEST_F(FileSourceTest, OrderWithinAFileIsKeptWhereItsTimesGoBack) {
 TEST_F(FileSourceTest, MergedFilesLargerThanTheWindowAreWhole) {
   std::vector<std::pair<uint32_t, uint8_t>> odd, even;
   for (uint32_t i = 0; i < 20000; ++i) (i % 2 ? odd : even).push_back({i, static_cast<uint8_t>(i)});
-  FileSource source({{WriteCapture("odd", odd), WriteCapture("even", even)}, false, {}});
-  ASSERT_TRUE(source.Start().ok());
-  auto seen = ReadAll(source);
+  FileSource source({{write_capture("odd", odd), write_capture("even", even)}, false, {}});
+  ASSERT_TRUE(source.start().ok());
+  auto seen = read_all(source);
   ASSERT_EQ(seen.size(), 20000u);
   for (uint32_t i = 0; i < seen.size(); ++i) {
     ASSERT_EQ(seen[i], (Seen{int64_t{i} * 1000000000, Bytes(60, static_cast<uint8_t>(i))}));
@@ -75,19 +75,19 @@ TEST_F(FileSourceTest, MergedFilesLargerThanTheWindowAreWhole) {
 TEST_F(FileSourceTest, ACutFileGivesWhatIsWholeAWarningAndALoss) {
   std::vector<std::string> warnings;
   FileSource source(
-      {{WriteCapture("a", {{1, 'a'}, {2, 'b'}}, 5)}, false, [&](const std::string& w) { warnings.push_back(w); }});
-  ASSERT_TRUE(source.Start().ok());
-  EXPECT_EQ(ReadAll(source).size(), 1u);
+      {{write_capture("a", {{1, 'a'}, {2, 'b'}}, 5)}, false, [&](const std::string& w) { warnings.push_back(w); }});
+  ASSERT_TRUE(source.start().ok());
+  EXPECT_EQ(read_all(source).size(), 1u);
   EXPECT_TRUE(source.status().ok());
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("ends too early"), std::string::npos) << warnings[0];
-  EXPECT_EQ(source.ReadLosses().by_drop[IndexOf(Drop::kCaptureTruncated)], 1u);
+  EXPECT_EQ(source.read_losses().by_drop[index_of(Drop::kCaptureTruncated)], 1u);
 }
 
 TEST_F(FileSourceTest, ACutFileThatGivesNothingIsAnError) {
-  FileSource source({{WriteCapture("a", {{1, 'a'}}, 5)}, false, {}});
-  ASSERT_TRUE(source.Start().ok());
-  EXPECT_TRUE(ReadAll(source).empty());
+  FileSource source({{write_capture("a", {{1, 'a'}}, 5)}, false, {}});
+  ASSERT_TRUE(source.start().ok());
+  EXPECT_TRUE(read_all(source).empty());
   EXPECT_EQ(source.status().code(), Code::kInvalid);
 }
 
@@ -99,21 +99,22 @@ class InterfacesTest : public FileSourceTest {
     uint8_t byte;
   };
   // A pcapng with the interfaces "in", "out" and one without a name, which is number 2.
-  std::string WritePcapng(const std::vector<Record>& records) {
+  std::string write_pcapng(const std::vector<Record>& records) {
     ByteWriter out;
-    PcapngSection(out);
-    PcapngInterface(out, 1, {2, 0, 2, 0, 'i', 'n', 0, 0});
-    PcapngInterface(out, 1, {2, 0, 3, 0, 'o', 'u', 't', 0});
-    PcapngInterface(out, 1);
-    for (const Record& record : records) PcapngPacket(out, record.interface, record.micros, Bytes(60, record.byte), 60);
-    return dir_.Write("taps.pcapng", out.bytes());
+    pcapng_section(out);
+    pcapng_interface(out, 1, {2, 0, 2, 0, 'i', 'n', 0, 0});
+    pcapng_interface(out, 1, {2, 0, 3, 0, 'o', 'u', 't', 0});
+    pcapng_interface(out, 1);
+    for (const Record& record : records)
+      pcapng_packet(out, record.interface, record.micros, Bytes(60, record.byte), 60);
+    return dir_.write("taps.pcapng", out.bytes());
   }
   // "0a 1b" are packets 'a' of tap 0 and 'b' of tap 1.
-  std::string Read(FileSource& source) {
-    EXPECT_TRUE(source.Start().ok()) << source.status().message();
+  std::string read(FileSource& source) {
+    EXPECT_TRUE(source.start().ok()) << source.status().message();
     std::string seen;
     std::array<RawPacket, 3> packets;
-    for (auto got = source.Poll(packets); !got.ended; got = source.Poll(packets)) {
+    for (auto got = source.poll(packets); !got.ended; got = source.poll(packets)) {
       for (size_t i = 0; i < got.packets; ++i) {
         seen += (seen.empty() ? "" : " ") + std::to_string(packets[i].tap) + static_cast<char>(packets[i].data[0]);
       }
@@ -123,15 +124,15 @@ class InterfacesTest : public FileSourceTest {
 };
 
 TEST_F(InterfacesTest, AreReadByNameOrNumber) {
-  const std::string path = WritePcapng({{0, 1, 'a'}, {1, 2, 'b'}, {2, 3, 'c'}, {0, 4, 'd'}});
+  const std::string path = write_pcapng({{0, 1, 'a'}, {1, 2, 'b'}, {2, 3, 'c'}, {0, 4, 'd'}});
   FileSource out({.paths = {path + "#out"}});
-  EXPECT_EQ(Read(out), "0b");
+  EXPECT_EQ(read(out), "0b");
   FileSource both({.paths = {path + "#out", path + "#in"}});
-  EXPECT_EQ(Read(both), "1a 0b 1d");
+  EXPECT_EQ(read(both), "1a 0b 1d");
   FileSource number({.paths = {path + "#2"}});
-  EXPECT_EQ(Read(number), "0c");
+  EXPECT_EQ(read(number), "0c");
   FileSource all({.paths = {path}});
-  EXPECT_EQ(Read(all), "0a 0b 0c 0d");
+  EXPECT_EQ(read(all), "0a 0b 0c 0d");
 }
 
 TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
@@ -143,88 +144,88 @@ TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
     others += " 0x";
   }
   for (Record record : {Record{1, 20, 'c'}, Record{0, 5, 'e'}, Record{1, 90, 'f'}}) records.push_back(record);
-  const std::string path = WritePcapng(records);
+  const std::string path = write_pcapng(records);
   FileSource source({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = 15'000});
-  EXPECT_EQ(Read(source), "0a 0e 1c" + others + " 1f");
-  EXPECT_EQ(source.LatePackets(0), 1u);
-  EXPECT_EQ(source.LatePackets(1), 0u);
+  EXPECT_EQ(read(source), "0a 0e 1c" + others + " 1f");
+  EXPECT_EQ(source.late_packets(0), 1u);
+  EXPECT_EQ(source.late_packets(1), 0u);
   FileSource patient({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = 30'000});
-  EXPECT_EQ(Read(patient), "0e 0a 1c" + others + " 1f");
-  EXPECT_EQ(patient.LatePackets(0), 0u);
+  EXPECT_EQ(read(patient), "0e 0a 1c" + others + " 1f");
+  EXPECT_EQ(patient.late_packets(0), 0u);
 }
 
 // Larger than the read window and than the buffer's bound on memory.
 TEST_F(InterfacesTest, LoseNothingWhateverTheBound) {
   std::vector<Record> records;
   for (uint32_t i = 0; i < 150'000; ++i) records.push_back({i % 2, (i ^ 1) * uint64_t{10}, static_cast<uint8_t>(i)});
-  const std::string path = WritePcapng(records);
+  const std::string path = write_pcapng(records);
   for (int64_t bound_ns : {int64_t{0}, int64_t{10'000}, int64_t{3'600} * 1'000'000'000}) {
     FileSource source({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = bound_ns});
-    ASSERT_TRUE(source.Start().ok());
-    const std::vector<Seen> seen = ReadAll(source);
+    ASSERT_TRUE(source.start().ok());
+    const std::vector<Seen> seen = read_all(source);
     EXPECT_EQ(seen.size(), records.size());
-    const uint64_t late = source.LatePackets(0) + source.LatePackets(1);
+    const uint64_t late = source.late_packets(0) + source.late_packets(1);
     EXPECT_TRUE(bound_ns == 0 || late == 0) << late << " late with " << bound_ns;
   }
 }
 
 TEST_F(InterfacesTest, AMissingOneIsAnErrorThatListsTheOthers) {
-  const std::string path = WritePcapng({{0, 1, 'a'}});
+  const std::string path = write_pcapng({{0, 1, 'a'}});
   FileSource source({.paths = {path + "#in", path + "#eth7"}});
-  EXPECT_EQ(Read(source), "0a");
+  EXPECT_EQ(read(source), "0a");
   EXPECT_EQ(source.status().message(), path + ": has no interface 'eth7'; it has: in, out, 2");
   EXPECT_EQ(source.status().code(), Code::kInvalid);
 }
 
 TEST_F(InterfacesTest, APcapHasNone) {
-  const std::string path = WriteCapture("plain.pcap", {{1, 'a'}});
+  const std::string path = write_capture("plain.pcap", {{1, 'a'}});
   FileSource source({.paths = {path + "#eth0"}});
-  EXPECT_EQ(source.Start().message(), path + ": is a pcap, which has no interfaces: name it without #eth0");
+  EXPECT_EQ(source.start().message(), path + ": is a pcap, which has no interfaces: name it without #eth0");
 }
 
 TEST_F(FileSourceTest, ANameWithAHashMayBeAFile) {
-  FileSource source({.paths = {WriteCapture("a#b", {{1, 'a'}})}});
-  ASSERT_TRUE(source.Start().ok());
-  EXPECT_EQ(ReadAll(source).size(), 1u);
+  FileSource source({.paths = {write_capture("a#b", {{1, 'a'}})}});
+  ASSERT_TRUE(source.start().ok());
+  EXPECT_EQ(read_all(source).size(), 1u);
 }
 
 TEST_F(FileSourceTest, PacketsHaveTheTapOfTheirFileAndLossesToo) {
-  FileSource source({.paths = {WriteCapture("a", {{1, 'a'}, {3, 'b'}}), WriteCapture("b", {{2, 'c'}, {4, 'd'}}, 5)}});
-  ASSERT_TRUE(source.Start().ok());
+  FileSource source({.paths = {write_capture("a", {{1, 'a'}, {3, 'b'}}), write_capture("b", {{2, 'c'}, {4, 'd'}}, 5)}});
+  ASSERT_TRUE(source.start().ok());
   std::string taps;
   std::array<RawPacket, 8> packets;
-  for (auto got = source.Poll(packets); !got.ended; got = source.Poll(packets)) {
+  for (auto got = source.poll(packets); !got.ended; got = source.poll(packets)) {
     for (size_t i = 0; i < got.packets; ++i) taps += std::to_string(packets[i].tap);
   }
   EXPECT_EQ(taps, "010");
-  EXPECT_EQ(source.ReadLosses(0).by_drop[IndexOf(Drop::kCaptureTruncated)], 0u);
-  EXPECT_EQ(source.ReadLosses(1).by_drop[IndexOf(Drop::kCaptureTruncated)], 1u);
-  EXPECT_EQ(source.ReadLosses().by_drop[IndexOf(Drop::kCaptureTruncated)], 1u);
+  EXPECT_EQ(source.read_losses(0).by_drop[index_of(Drop::kCaptureTruncated)], 0u);
+  EXPECT_EQ(source.read_losses(1).by_drop[index_of(Drop::kCaptureTruncated)], 1u);
+  EXPECT_EQ(source.read_losses().by_drop[index_of(Drop::kCaptureTruncated)], 1u);
 }
 
 TEST_F(FileSourceTest, StartNamesTheFileThatIsMissing) {
-  FileSource source({{WriteCapture("a", {{1, 'a'}}), dir_.path("nowhere")}, false, {}});
-  Status status = source.Start();
+  FileSource source({{write_capture("a", {{1, 'a'}}), dir_.path("nowhere")}, false, {}});
+  Status status = source.start();
   EXPECT_EQ(status.code(), Code::kInvalid);
   EXPECT_NE(status.message().find("nowhere"), std::string::npos);
 }
 
 TEST_F(FileSourceTest, PacedPacketsComeWhenTheyAreDue) {
   ByteWriter out;
-  PcapHeader(out);
-  PcapRecord(out, 100, 0, {1}, 1);
-  PcapRecord(out, 100, 50000, {2}, 1);
-  FileSource source({{dir_.Write("a", out.bytes())}, true, {}});
-  ASSERT_TRUE(source.Start().ok());
+  pcap_header(out);
+  pcap_record(out, 100, 0, {1}, 1);
+  pcap_record(out, 100, 50000, {2}, 1);
+  FileSource source({{dir_.write("a", out.bytes())}, true, {}});
+  ASSERT_TRUE(source.start().ok());
   RawPacket packet;
-  int64_t start_ns = MonotonicNs();
-  EXPECT_EQ(source.Poll({&packet, 1}).packets, 1u);
-  while (source.Poll({&packet, 1}).packets == 0) {
-    ASSERT_LE(*source.IdleTimeNs(), 100'050'000'000);
-    ASSERT_LT(MonotonicNs() - start_ns, 10'000'000'000) << "the second packet never came";
+  int64_t start_ns = monotonic_ns();
+  EXPECT_EQ(source.poll({&packet, 1}).packets, 1u);
+  while (source.poll({&packet, 1}).packets == 0) {
+    ASSERT_LE(*source.idle_time_ns(), 100'050'000'000);
+    ASSERT_LT(monotonic_ns() - start_ns, 10'000'000'000) << "the second packet never came";
   }
-  EXPECT_GE(MonotonicNs() - start_ns, 50'000'000);
-  EXPECT_TRUE(source.Poll({&packet, 1}).ended);
+  EXPECT_GE(monotonic_ns() - start_ns, 50'000'000);
+  EXPECT_TRUE(source.poll({&packet, 1}).ended);
 }
 
 }  // namespace

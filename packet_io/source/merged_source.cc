@@ -9,28 +9,28 @@ MergedSource::MergedSource(std::vector<std::unique_ptr<PacketSource>> sources) {
   for (auto& source : sources) inputs_.emplace_back().source = std::move(source);
 }
 
-Status MergedSource::Start() {
+Status MergedSource::start() {
   for (Input& input : inputs_) {
-    if (Status status = input.source->Start(); !status.ok()) return status;
+    if (Status status = input.source->start(); !status.ok()) return status;
   }
   return {};
 }
 
-void MergedSource::Stop() {
-  for (auto input = inputs_.rbegin(); input != inputs_.rend(); ++input) input->source->Stop();
+void MergedSource::stop() {
+  for (auto input = inputs_.rbegin(); input != inputs_.rend(); ++input) input->source->stop();
 }
 
 int64_t MergedSource::Input::reached_ns() const {
   if (has_packet()) return packets[next].time_ns;
-  return ended ? INT64_MAX : source->IdleTimeNs().value_or(INT64_MIN);
+  return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);
 }
 
 // The packets returned last are no longer in use, so sources that have returned all of theirs may be polled.
-void MergedSource::PollEmpty() {
+void MergedSource::poll_empty() {
   for (size_t tap = 0; tap < inputs_.size(); ++tap) {
     Input& input = inputs_[tap];
     if (input.has_packet() || input.ended) continue;
-    const Burst burst = input.source->Poll(input.packets);
+    const Burst burst = input.source->poll(input.packets);
     input.next = 0;
     input.count = burst.packets;
     input.ended = burst.ended;
@@ -39,7 +39,7 @@ void MergedSource::PollEmpty() {
 }
 
 // Returns the input whose packet comes next, or null if some source may still have an earlier one.
-MergedSource::Input* MergedSource::Earliest() {
+MergedSource::Input* MergedSource::earliest() {
   Input* earliest = &inputs_[0];
   for (Input& input : inputs_) {
     const int64_t here_ns = input.reached_ns(), there_ns = earliest->reached_ns();
@@ -48,11 +48,11 @@ MergedSource::Input* MergedSource::Earliest() {
   return earliest->has_packet() ? earliest : nullptr;
 }
 
-PacketSource::Burst MergedSource::Poll(std::span<RawPacket> packets) {
-  PollEmpty();
+PacketSource::Burst MergedSource::poll(std::span<RawPacket> packets) {
+  poll_empty();
   size_t count = 0;
   while (count < packets.size()) {
-    Input* input = Earliest();
+    Input* input = earliest();
     if (input == nullptr) break;
     const RawPacket& packet = packets[count++] = input->packets[input->next++];
     if (packet.time_ns < latest_ns_) ++input->late;
@@ -71,13 +71,13 @@ Status MergedSource::status() const {
   return {};
 }
 
-PacketSource::Losses MergedSource::ReadLosses() {
+PacketSource::Losses MergedSource::read_losses() {
   Losses all;
-  for (Input& input : inputs_) all += input.source->ReadLosses();
+  for (Input& input : inputs_) all += input.source->read_losses();
   return all;
 }
 
-std::optional<int64_t> MergedSource::IdleTimeNs() const {
+std::optional<int64_t> MergedSource::idle_time_ns() const {
   int64_t reached_ns = INT64_MAX;
   for (const Input& input : inputs_) reached_ns = std::min(reached_ns, input.reached_ns());
   return reached_ns == INT64_MIN || reached_ns == INT64_MAX ? std::nullopt : std::optional(reached_ns);

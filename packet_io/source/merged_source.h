@@ -10,28 +10,28 @@
 namespace tapline {
 
 // The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
-// waiting, or says by IdleTimeNs() that it will have no earlier one. A source that breaks its word makes packets late:
-// they are returned as they come, and counted.
+// waiting, or says by idle_time_ns() that it will have no earlier one. A source that breaks its word makes packets
+// late: they are returned as they come, and counted.
 class MergedSource final : public PacketSource {
  public:
   // REQUIRES: at least one source; each has one tap, and is live.
   explicit MergedSource(std::vector<std::unique_ptr<PacketSource>> sources);
 
   // The first source is started first and stopped last.
-  Status Start() override;
-  void Stop() override;
-  Burst Poll(std::span<RawPacket> packets) override;
+  Status start() override;
+  void stop() override;
+  Burst poll(std::span<RawPacket> packets) override;
   Status status() const override;
-  Losses ReadLosses() override;
-  Losses ReadLosses(uint8_t tap) override { return inputs_[tap].source->ReadLosses(); }
-  uint64_t LatePackets(uint8_t tap) const override { return inputs_[tap].late + inputs_[tap].source->LatePackets(0); }
+  Losses read_losses() override;
+  Losses read_losses(uint8_t tap) override { return inputs_[tap].source->read_losses(); }
+  uint64_t late_packets(uint8_t tap) const override { return inputs_[tap].late + inputs_[tap].source->late_packets(0); }
 
   // All sources are of one kind: buffers of one may be handed to another.
   bool retains() const override { return inputs_[0].source->retains(); }
-  void Retain(void* buffer, uint16_t times) override { inputs_[0].source->Retain(buffer, times); }
-  void Release(std::span<void* const> buffers) override { inputs_[0].source->Release(buffers); }
+  void retain(void* buffer, uint16_t times) override { inputs_[0].source->retain(buffer, times); }
+  void release(std::span<void* const> buffers) override { inputs_[0].source->release(buffers); }
   bool live() const override { return inputs_[0].source->live(); }
-  std::optional<int64_t> IdleTimeNs() const override;
+  std::optional<int64_t> idle_time_ns() const override;
 
  private:
   struct Input {
@@ -48,8 +48,8 @@ class MergedSource final : public PacketSource {
     int64_t reached_ns() const;
   };
 
-  void PollEmpty();
-  Input* Earliest();
+  void poll_empty();
+  Input* earliest();
 
   std::vector<Input> inputs_;
   int64_t latest_ns_ = INT64_MIN;

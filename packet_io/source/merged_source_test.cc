@@ -10,8 +10,8 @@ namespace {
 // A port whose packets and clock the test sets.
 class Port final : public PacketSource {
  public:
-  Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> packets) override {
+  Status start() override { return {}; }
+  Burst poll(std::span<RawPacket> packets) override {
     size_t count = 0;
     for (; count < packets.size() && !arriving.empty(); ++count) {
       packets[count] = {.time_ns = arriving.front()};
@@ -20,10 +20,10 @@ class Port final : public PacketSource {
     return {count, ended && arriving.empty() && count == 0};
   }
   Status status() const override { return {}; }
-  using PacketSource::ReadLosses;
-  Losses ReadLosses() override { return losses; }
+  using PacketSource::read_losses;
+  Losses read_losses() override { return losses; }
   bool live() const override { return true; }
-  std::optional<int64_t> IdleTimeNs() const override { return idle_ns; }
+  std::optional<int64_t> idle_time_ns() const override { return idle_ns; }
 
   std::deque<int64_t> arriving;
   std::optional<int64_t> idle_ns;
@@ -44,10 +44,10 @@ class MergedSourceTest : public testing::Test {
   }
 
   // Polls until nothing comes: "0:5 1:7" are packets of taps 0 and 1 at times 5 and 7.
-  std::string Poll(size_t room = kBurstPackets) {
+  std::string poll(size_t room = kBurstPackets) {
     std::string seen;
     std::vector<RawPacket> packets(room);
-    for (PacketSource::Burst got = merged_->Poll(packets); got.packets > 0; got = merged_->Poll(packets)) {
+    for (PacketSource::Burst got = merged_->poll(packets); got.packets > 0; got = merged_->poll(packets)) {
       for (size_t i = 0; i < got.packets; ++i) {
         seen += (seen.empty() ? "" : " ") + std::to_string(packets[i].tap) + ":" + std::to_string(packets[i].time_ns);
       }
@@ -63,47 +63,47 @@ TEST_F(MergedSourceTest, PacketsComeInTheOrderOfTime) {
   ports_[0]->arriving = {1, 4, 5, 9};
   ports_[1]->arriving = {2, 3, 5, 8};
   ports_[0]->idle_ns = ports_[1]->idle_ns = 20;
-  EXPECT_EQ(Poll(3), "0:1 1:2 1:3 0:4 0:5 1:5 1:8 0:9");
-  EXPECT_EQ(merged_->IdleTimeNs(), 20);
+  EXPECT_EQ(poll(3), "0:1 1:2 1:3 0:4 0:5 1:5 1:8 0:9");
+  EXPECT_EQ(merged_->idle_time_ns(), 20);
 }
 
 TEST_F(MergedSourceTest, APacketWaitsUntilNoEarlierOneCanCome) {
   ports_[0]->arriving = {10, 30};
-  EXPECT_EQ(Poll(), "") << "nothing is known of the other port";
+  EXPECT_EQ(poll(), "") << "nothing is known of the other port";
   ports_[1]->idle_ns = 9;
-  EXPECT_EQ(Poll(), "");
-  EXPECT_EQ(merged_->IdleTimeNs(), 9);
+  EXPECT_EQ(poll(), "");
+  EXPECT_EQ(merged_->idle_time_ns(), 9);
   ports_[1]->arriving = {9};
-  EXPECT_EQ(Poll(), "1:9");
+  EXPECT_EQ(poll(), "1:9");
   ports_[1]->idle_ns = 20;
-  EXPECT_EQ(Poll(), "0:10");
+  EXPECT_EQ(poll(), "0:10");
   ports_[0]->idle_ns = ports_[1]->idle_ns = 40;
-  EXPECT_EQ(Poll(), "0:30");
-  EXPECT_EQ(merged_->LatePackets(0) + merged_->LatePackets(1), 0u);
+  EXPECT_EQ(poll(), "0:30");
+  EXPECT_EQ(merged_->late_packets(0) + merged_->late_packets(1), 0u);
 }
 
 TEST_F(MergedSourceTest, APacketBeyondTheBoundIsLateAndCounted) {
   ports_[0]->arriving = {10};
   ports_[0]->idle_ns = ports_[1]->idle_ns = 20;
-  EXPECT_EQ(Poll(), "0:10");
+  EXPECT_EQ(poll(), "0:10");
   ports_[1]->arriving = {7, 11};
-  EXPECT_EQ(Poll(), "1:7 1:11") << "returned with its own time";
-  EXPECT_EQ(merged_->LatePackets(1), 1u);
-  EXPECT_EQ(merged_->LatePackets(0), 0u);
+  EXPECT_EQ(poll(), "1:7 1:11") << "returned with its own time";
+  EXPECT_EQ(merged_->late_packets(1), 1u);
+  EXPECT_EQ(merged_->late_packets(0), 0u);
 }
 
 TEST_F(MergedSourceTest, EndsWhenAllHaveEndedAndLossesAreThoseOfTheTap) {
   ports_[0]->ended = true;
   ports_[1]->arriving = {5};
-  EXPECT_EQ(Poll(), "1:5");
+  EXPECT_EQ(poll(), "1:5");
   std::array<RawPacket, 4> packets;
-  EXPECT_FALSE(merged_->Poll(packets).ended);
+  EXPECT_FALSE(merged_->poll(packets).ended);
   ports_[1]->ended = true;
-  EXPECT_TRUE(merged_->Poll(packets).ended);
-  ports_[1]->losses.by_drop[IndexOf(Drop::kKernelMissed)] = 3;
-  EXPECT_EQ(merged_->ReadLosses().by_drop[IndexOf(Drop::kKernelMissed)], 3u);
-  EXPECT_EQ(merged_->ReadLosses(0).by_drop[IndexOf(Drop::kKernelMissed)], 0u);
-  EXPECT_EQ(merged_->ReadLosses(1).by_drop[IndexOf(Drop::kKernelMissed)], 3u);
+  EXPECT_TRUE(merged_->poll(packets).ended);
+  ports_[1]->losses.by_drop[index_of(Drop::kKernelMissed)] = 3;
+  EXPECT_EQ(merged_->read_losses().by_drop[index_of(Drop::kKernelMissed)], 3u);
+  EXPECT_EQ(merged_->read_losses(0).by_drop[index_of(Drop::kKernelMissed)], 0u);
+  EXPECT_EQ(merged_->read_losses(1).by_drop[index_of(Drop::kKernelMissed)], 3u);
 }
 
 }  // namespace

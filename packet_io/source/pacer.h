@@ -17,7 +17,7 @@ class Pacer {
   // A large burst means that more packets are waiting: no sleep. A small one means that the port is slow: a tenth of a
   // millisecond, which bounds how late a packet is seen (and stamped) while there is traffic. No packet for a while: a
   // millisecond.
-  int64_t AfterPoll(size_t packets, int64_t now_ns) {
+  int64_t after_poll(size_t packets, int64_t now_ns) {
     if (packets > 0) last_packet_at_ns_ = now_ns;
     if (busy_ || packets >= kManyPackets) return 0;
     return now_ns - last_packet_at_ns_ < kIdleAfterNs ? kActiveSleepNs : kIdleSleepNs;

@@ -41,37 +41,37 @@ class PacketSource {
 
   virtual ~PacketSource() = default;
   // Opens the input.
-  virtual Status Start() = 0;
-  virtual void Stop() {}
+  virtual Status start() = 0;
+  virtual void stop() {}
 
   // Returns packets in the order of capture. Their bytes stay where they were captured and are valid until the next
-  // Poll(). Never waits for packets; reading a file does not count as waiting.
-  virtual Burst Poll(std::span<RawPacket> packets) = 0;
+  // poll(). Never waits for packets; reading a file does not count as waiting.
+  virtual Burst poll(std::span<RawPacket> packets) = 0;
 
-  // The error, if any, once Poll() has reported the end.
+  // The error, if any, once poll() has reported the end.
   virtual Status status() const = 0;
   // May cost a system call, so must not be called for every burst.
-  virtual Losses ReadLosses() = 0;
+  virtual Losses read_losses() = 0;
   // The same by tap. A source without taps of its own has one, number 0.
-  virtual Losses ReadLosses(uint8_t tap) { return tap == 0 ? ReadLosses() : Losses(); }
+  virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
   // Packets of this tap that were returned after one with a later time: they came later than the bound within which
   // sources are merged, or one of several captures has them in this order.
-  virtual uint64_t LatePackets(uint8_t /*tap*/) const { return 0; }
+  virtual uint64_t late_packets(uint8_t /*tap*/) const { return 0; }
 
-  // True if Retain() and Release() work: any thread may then keep a packet's bytes beyond the next Poll().
+  // True if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
-  // Each of `times` must be matched by one Release() of the packet's RawPacket::buffer. Polling thread only.
-  virtual void Retain(void* /*buffer*/, uint16_t /*times*/) {}
+  // Each of `times` must be matched by one release() of the packet's RawPacket::buffer. Polling thread only.
+  virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
   // Any thread.
-  virtual void Release(std::span<void* const> /*buffers*/) {}
+  virtual void release(std::span<void* const> /*buffers*/) {}
 
   // True for ports: packet time is wall clock, and waiting loses packets.
   virtual bool live() const = 0;
   // A packet time that all later packets will reach, even if none has come: it lets time pass on an idle link. Nothing
   // for files that are read at full speed.
-  virtual std::optional<int64_t> IdleTimeNs() const { return std::nullopt; }
+  virtual std::optional<int64_t> idle_time_ns() const { return std::nullopt; }
   // How much of the input has been read, 0 to 1. Nothing if its end is unknown.
-  virtual std::optional<double> Fraction() const { return std::nullopt; }
+  virtual std::optional<double> fraction() const { return std::nullopt; }
 };
 
 }  // namespace tapline

@@ -6,7 +6,7 @@
 
 namespace tapline {
 
-void ReorderBuffer::Add(std::span<const CapturedPacket> packets) {
+void ReorderBuffer::add(std::span<const CapturedPacket> packets) {
   for (const CapturedPacket& packet : packets) {
     if (free_.empty()) free_.push_back(std::make_unique<Waiting>());
     std::unique_ptr<Waiting> waiting = std::move(free_.back());
@@ -22,12 +22,12 @@ void ReorderBuffer::Add(std::span<const CapturedPacket> packets) {
   }
 }
 
-bool ReorderBuffer::IsReady() const {
+bool ReorderBuffer::is_ready() const {
   if (waiting_.empty()) return false;
   return ended_ || waiting_bytes_ >= kMostBytes || latest_ns_ - waiting_.front()->packet.time_ns >= bound_ns_;
 }
 
-std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::Pop() {
+std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::pop() {
   std::pop_heap(waiting_.begin(), waiting_.end(), Later());
   std::unique_ptr<Waiting> earliest = std::move(waiting_.back());
   waiting_.pop_back();
@@ -35,16 +35,16 @@ std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::Pop() {
   return earliest;
 }
 
-size_t ReorderBuffer::Take(std::span<CapturedPacket> packets) {
+size_t ReorderBuffer::take(std::span<CapturedPacket> packets) {
   size_t count = 0;
-  while (count < packets.size() && IsReady()) {
-    taken_.push_back(Pop());
+  while (count < packets.size() && is_ready()) {
+    taken_.push_back(pop());
     packets[count++] = taken_.back()->packet;
   }
   return count;
 }
 
-void ReorderBuffer::Recycle() {
+void ReorderBuffer::recycle() {
   std::move(taken_.begin(), taken_.end(), std::back_inserter(free_));
   taken_.clear();
 }

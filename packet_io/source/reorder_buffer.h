@@ -16,14 +16,14 @@ class ReorderBuffer {
   // A packet waits until one has come that is `bound_ns` later, or until the waiting ones take kMostBytes.
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
-  void Add(std::span<const CapturedPacket> packets);
+  void add(std::span<const CapturedPacket> packets);
   // No packet follows: none waits any longer.
-  void End() { ended_ = true; }
+  void end() { ended_ = true; }
 
-  // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until Recycle().
-  size_t Take(std::span<CapturedPacket> packets);
+  // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until recycle().
+  size_t take(std::span<CapturedPacket> packets);
   // Frees the bytes of the packets taken.
-  void Recycle();
+  void recycle();
 
   bool empty() const { return waiting_.empty(); }
 
@@ -41,8 +41,8 @@ class ReorderBuffer {
     }
   };
 
-  bool IsReady() const;
-  std::unique_ptr<Waiting> Pop();
+  bool is_ready() const;
+  std::unique_ptr<Waiting> pop();
 
   int64_t bound_ns_;
   bool ended_ = false;

@@ -21,15 +21,15 @@ class ByteWriter {
  public:
   explicit ByteWriter(std::endian order = std::endian::little) : order_(order) {}
 
-  ByteWriter& U8(uint8_t value) { return Number(value, 1); }
-  ByteWriter& U16(uint16_t value) { return Number(value, 2); }
-  ByteWriter& U32(uint32_t value) { return Number(value, 4); }
-  ByteWriter& U64(uint64_t value) { return Number(value, 8); }
-  ByteWriter& Raw(const Bytes& bytes) {
+  ByteWriter& u8(uint8_t value) { return number(value, 1); }
+  ByteWriter& u16(uint16_t value) { return number(value, 2); }
+  ByteWriter& u32(uint32_t value) { return number(value, 4); }
+  ByteWriter& u64(uint64_t value) { return number(value, 8); }
+  ByteWriter& raw(const Bytes& bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     return *this;
   }
-  ByteWriter& Pad() {
+  ByteWriter& pad() {
     while (bytes_.size() % 4 != 0) bytes_.push_back(0);
     return *this;
   }
@@ -38,7 +38,7 @@ class ByteWriter {
   std::endian order() const { return order_; }
 
  private:
-  ByteWriter& Number(uint64_t value, int size) {
+  ByteWriter& number(uint64_t value, int size) {
     for (int i = 0; i < size; ++i) {
       int shift = 8 * (order_ == std::endian::little ? i : size - 1 - i);
       bytes_.push_back(static_cast<uint8_t>(value >> shift));
@@ -54,44 +54,44 @@ constexpr uint32_t kPcapMicros = 0xa1b2c3d4;
 constexpr uint32_t kPcapNanos = 0xa1b23c4d;
 constexpr uint32_t kPcapKuznetzov = 0xa1b2cd34;
 
-inline void PcapHeader(ByteWriter& out, uint32_t magic = kPcapMicros, uint32_t link_type = 1, uint16_t minor = 4) {
-  out.U32(magic).U16(2).U16(minor).U32(0).U32(0).U32(65535).U32(link_type);
+inline void pcap_header(ByteWriter& out, uint32_t magic = kPcapMicros, uint32_t link_type = 1, uint16_t minor = 4) {
+  out.u32(magic).u16(2).u16(minor).u32(0).u32(0).u32(65535).u32(link_type);
 }
 
-inline void PcapRecord(ByteWriter& out, uint32_t seconds, uint32_t fraction, const Bytes& data, uint32_t wire_bytes) {
-  out.U32(seconds).U32(fraction).U32(static_cast<uint32_t>(data.size())).U32(wire_bytes).Raw(data);
+inline void pcap_record(ByteWriter& out, uint32_t seconds, uint32_t fraction, const Bytes& data, uint32_t wire_bytes) {
+  out.u32(seconds).u32(fraction).u32(static_cast<uint32_t>(data.size())).u32(wire_bytes).raw(data);
 }
 
 // Wraps a body, which it pads, in a pcapng block.
-inline void PcapngBlock(ByteWriter& out, uint32_t type, ByteWriter body) {
-  body.Pad();
+inline void pcapng_block(ByteWriter& out, uint32_t type, ByteWriter body) {
+  body.pad();
   uint32_t length = static_cast<uint32_t>(body.size()) + 12;
-  out.U32(type).U32(length).Raw(body.bytes()).U32(length);
+  out.u32(type).u32(length).raw(body.bytes()).u32(length);
 }
 
-inline void PcapngSection(ByteWriter& out, uint16_t major = 1) {
+inline void pcapng_section(ByteWriter& out, uint16_t major = 1) {
   ByteWriter body(out.order());
-  body.U32(0x1a2b3c4d).U16(major).U16(0).U64(~uint64_t{0});
-  PcapngBlock(out, 0x0a0d0d0a, body);
+  body.u32(0x1a2b3c4d).u16(major).u16(0).u64(~uint64_t{0});
+  pcapng_block(out, 0x0a0d0d0a, body);
 }
 
 // `options` as written in the block, without the end of options.
-inline void PcapngInterface(ByteWriter& out, uint16_t link_type, const Bytes& options = {}, uint32_t snaplen = 0) {
+inline void pcapng_interface(ByteWriter& out, uint16_t link_type, const Bytes& options = {}, uint32_t snaplen = 0) {
   ByteWriter body(out.order());
-  body.U16(link_type).U16(0).U32(snaplen).Raw(options);
-  if (!options.empty()) body.U16(0).U16(0);
-  PcapngBlock(out, 1, body);
+  body.u16(link_type).u16(0).u32(snaplen).raw(options);
+  if (!options.empty()) body.u16(0).u16(0);
+  pcapng_block(out, 1, body);
 }
 
-inline void PcapngPacket(ByteWriter& out, uint32_t interface_id, uint64_t ticks, const Bytes& data,
-                         uint32_t wire_bytes) {
+inline void pcapng_packet(ByteWriter& out, uint32_t interface_id, uint64_t ticks, const Bytes& data,
+                          uint32_t wire_bytes) {
   ByteWriter body(out.order());
-  body.U32(interface_id).U32(static_cast<uint32_t>(ticks >> 32)).U32(static_cast<uint32_t>(ticks));
-  body.U32(static_cast<uint32_t>(data.size())).U32(wire_bytes).Raw(data);
-  PcapngBlock(out, 6, body);
+  body.u32(interface_id).u32(static_cast<uint32_t>(ticks >> 32)).u32(static_cast<uint32_t>(ticks));
+  body.u32(static_cast<uint32_t>(data.size())).u32(wire_bytes).raw(data);
+  pcapng_block(out, 6, body);
 }
 
-inline Bytes Zstd(const Bytes& plain) {
+inline Bytes zstd(const Bytes& plain) {
   Bytes out(ZSTD_compressBound(plain.size()));
   out.resize(ZSTD_compress(out.data(), out.size(), plain.data(), plain.size(), 3));
   return out;
@@ -109,7 +109,7 @@ class TempDir {
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
 
-  std::string Write(const std::string& name, const Bytes& bytes) const {
+  std::string write(const std::string& name, const Bytes& bytes) const {
     std::string path = path_ / name;
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

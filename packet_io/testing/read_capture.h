@@ -24,15 +24,15 @@ struct CaptureCopy {
   uint64_t unsupported_packets = 0;
 };
 
-inline CaptureCopy ReadCapture(const std::string& path) {
+inline CaptureCopy read_capture(const std::string& path) {
   CaptureCopy copy;
-  auto reader = CaptureReader::Open(path, &copy.error);
+  auto reader = CaptureReader::open(path, &copy.error);
   if (!reader) return copy;
   std::array<CapturedPacket, 5> packets;
   size_t count;
   CaptureReader::Outcome outcome;
-  while ((outcome = reader->Read(packets, &count)) != CaptureReader::Outcome::kEnd) {
-    if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
+  while ((outcome = reader->read(packets, &count)) != CaptureReader::Outcome::kEnd) {
+    if (outcome == CaptureReader::Outcome::kRefill) reader->refill();
     for (const CapturedPacket& packet : std::span(packets).first(count)) {
       copy.packets.push_back({Bytes(packet.data, packet.data + packet.captured_bytes), packet.wire_bytes,
                               packet.time_ns, packet.link_type});

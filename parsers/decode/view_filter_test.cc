@@ -14,7 +14,7 @@ using testing::Frame;
 const FlowHasher kHasher(HashKey{1, 2});
 constexpr int64_t kMs = 1'000'000;
 
-Bytes Datagram(uint16_t identification) {
+Bytes datagram(uint16_t identification) {
   Bytes ip =
       testing::ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, testing::udp_datagram(7, 9, "a datagram of some length"));
   ip[4] = static_cast<uint8_t>(identification >> 8);
@@ -24,10 +24,10 @@ Bytes Datagram(uint16_t identification) {
 
 class ViewFilterTest : public ::testing::Test {
  protected:
-  void Make(ViewOptions options) { filter_ = std::make_unique<ViewFilter>(options, HashKey{3, 4}); }
+  void make(ViewOptions options) { filter_ = std::make_unique<ViewFilter>(options, HashKey{3, 4}); }
 
   bool is_repeated(uint8_t tap, uint16_t identification, int64_t time_ns) {
-    const Frame frame{Datagram(identification), time_ns};
+    const Frame frame{datagram(identification), time_ns};
     RawPacket raw = frame.raw();
     raw.tap = tap;
     Packet packet;
@@ -39,7 +39,7 @@ class ViewFilterTest : public ::testing::Test {
 };
 
 TEST_F(ViewFilterTest, AnotherTapRepeatsAPacketUntilTheHorizon) {
-  Make({.horizon_ns = 50 * kMs});
+  make({.horizon_ns = 50 * kMs});
   EXPECT_FALSE(is_repeated(0, 1, 0));
   EXPECT_TRUE(is_repeated(1, 1, 50 * kMs));
   EXPECT_FALSE(is_repeated(0, 2, 0));
@@ -61,7 +61,7 @@ TEST_F(ViewFilterTest, EqualPacketsOfOneTapAreDifferentPackets) {
 }
 
 TEST_F(ViewFilterTest, EveryTapHasOneView) {
-  Make({.taps = 3});
+  make({.taps = 3});
   EXPECT_FALSE(is_repeated(0, 1, 0));
   EXPECT_TRUE(is_repeated(1, 1, 1));
   EXPECT_TRUE(is_repeated(2, 1, 2));
@@ -76,7 +76,7 @@ TEST_F(ViewFilterTest, AnUnseenRetransmissionIsTheOldestOne) {
 }
 
 TEST_F(ViewFilterTest, MemoryBoundsWhatIsRememberedAndCountsTheRest) {
-  Make({.max_packets = 64});
+  make({.max_packets = 64});
   for (uint16_t i = 0; i < 100; ++i) EXPECT_FALSE(is_repeated(0, i, i));
   EXPECT_EQ(filter_->forgotten_early(), 36u);
   for (uint16_t i = 36; i < 100; ++i) EXPECT_TRUE(is_repeated(1, i, 200));
@@ -85,7 +85,7 @@ TEST_F(ViewFilterTest, MemoryBoundsWhatIsRememberedAndCountsTheRest) {
 }
 
 TEST_F(ViewFilterTest, PacketsBeyondTheHorizonMakeRoom) {
-  Make({.horizon_ns = kMs, .max_packets = 64});
+  make({.horizon_ns = kMs, .max_packets = 64});
   for (uint16_t i = 0; i < 1000; ++i) EXPECT_FALSE(is_repeated(0, i, i * kMs));
   EXPECT_EQ(filter_->forgotten_early(), 0u);
 }

@@ -39,7 +39,7 @@ class NoSink final : public TupleSink {
 uint64_t looked_at = 0;
 
 // Frames in `memory` as a receive burst leaves them.
-std::vector<Packet> Packets(uint8_t* memory) {
+std::vector<Packet> packets_in(uint8_t* memory) {
   std::vector<Packet> packets(kBurst);
   for (size_t i = 0; i < kBurst; ++i) {
     std::memset(memory + i * kFrameBytes, static_cast<int>(i), kFrameBytes);
@@ -52,7 +52,7 @@ std::vector<Packet> Packets(uint8_t* memory) {
   return packets;
 }
 
-double CyclesPerPacket(const std::function<void()>& burst) {
+double cycles_per_packet(const std::function<void()>& burst) {
   uint64_t least = UINT64_MAX;
   for (int run = 0; run < kRuns; ++run) {
     const uint64_t start = __rdtsc();
@@ -62,11 +62,11 @@ double CyclesPerPacket(const std::function<void()>& burst) {
   return static_cast<double>(least) / (kBursts * kBurst);
 }
 
-void Process(void*, const tapline_packet* const* packets, uint32_t count, tapline_out*) {
+void process(void*, const tapline_packet* const* packets, uint32_t count, tapline_out*) {
   for (uint32_t i = 0; i < count; ++i) looked_at += packets[i]->data[packets[i]->payload_offset];
 }
 
-tapline_parser Described() {
+tapline_parser make_description() {
   static const tapline_field field = {"any", nullptr, nullptr, TAPLINE_U64, 0};
   static const char* const main_fields[] = {"any"};
   tapline_parser parser = {};
@@ -80,7 +80,7 @@ tapline_parser Described() {
   parser.main_field_count = 1;
   parser.create = [](const tapline_host* host) { return const_cast<void*>(static_cast<const void*>(host)); };
   parser.destroy = [](void*) {};
-  parser.process = Process;
+  parser.process = process;
   return parser;
 }
 
@@ -93,19 +93,19 @@ struct Ring {
   std::array<tapline_packet, kPlaces> places;
 };
 
-void Consume(Ring* ring) {
+void consume(Ring* ring) {
   while (true) {
     const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
     const uint64_t head = ring->head.load(std::memory_order_acquire);
     for (uint64_t at = tail; at < head; ++at) {
       const tapline_packet* packet = &ring->places[at % Ring::kPlaces];
-      Process(nullptr, &packet, 1, nullptr);
+      process(nullptr, &packet, 1, nullptr);
     }
     ring->tail.store(head, std::memory_order_release);
   }
 }
 
-void Produce(std::span<const Packet> packets, Ring* ring) {
+void produce(std::span<const Packet> packets, Ring* ring) {
   const uint64_t head = ring->head.load(std::memory_order_relaxed);
   while (head + packets.size() - ring->tail.load(std::memory_order_acquire) > Ring::kPlaces) _mm_pause();
   for (size_t i = 0; i < packets.size(); ++i) {
@@ -125,17 +125,17 @@ void Produce(std::span<const Packet> packets, Ring* ring) {
 }
 
 // A burst and back: the wait for a parser whose tuples must come in the order of the packets.
-void RoundTrip(std::span<const Packet> packets, Ring* ring) {
-  Produce(packets, ring);
+void round_trip(std::span<const Packet> packets, Ring* ring) {
+  produce(packets, ring);
   while (ring->tail.load(std::memory_order_acquire) != ring->head.load(std::memory_order_relaxed)) _mm_pause();
 }
 
-int Main() {
+int main() {
   auto* memory =
       static_cast<uint8_t*>(mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   void* ring_memory = mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || ring_memory == MAP_FAILED) return 1;
-  std::vector<Packet> packets = Packets(memory);
+  std::vector<Packet> packets = packets_in(memory);
   NoSink sink;
   int64_t clock_ns = 0;
   Emitter out(0, &sink, &clock_ns);
@@ -143,14 +143,14 @@ int Main() {
   auto built_in =
       packet_parser({}, [](const Packet& packet, Emitter&) { looked_at += packet.data[packet.payload_offset]; });
   std::printf("built in               %6.1f cycles per packet\n",
-              CyclesPerPacket([&] { built_in->process(packets, out); }));
+              cycles_per_packet([&] { built_in->process(packets, out); }));
 
-  const tapline_parser described = Described();
+  const tapline_parser described = make_description();
   std::string error;
   auto plugin = make_plugin_parser(*describe(&described, &error), 0);
   std::printf("plug-in, bursts of %zu  %6.1f cycles per packet\n", kBurst,
-              CyclesPerPacket([&] { plugin->process(packets, out); }));
-  std::printf("plug-in, one by one    %6.1f cycles per packet\n", CyclesPerPacket([&] {
+              cycles_per_packet([&] { plugin->process(packets, out); }));
+  std::printf("plug-in, one by one    %6.1f cycles per packet\n", cycles_per_packet([&] {
                 for (const Packet& packet : packets) plugin->process({&packet, 1}, out);
               }));
 
@@ -158,11 +158,12 @@ int Main() {
   const pid_t consumer = fork();
   if (consumer == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Consume(ring);
+    consume(ring);
   }
   std::printf("process, throughput    %6.1f cycles per packet, on each of two cores\n",
-              CyclesPerPacket([&] { Produce(packets, ring); }));
-  std::printf("process, burst by burst%6.1f cycles per packet\n", CyclesPerPacket([&] { RoundTrip(packets, ring); }));
+              cycles_per_packet([&] { produce(packets, ring); }));
+  std::printf("process, burst by burst%6.1f cycles per packet\n",
+              cycles_per_packet([&] { round_trip(packets, ring); }));
   kill(consumer, SIGKILL);
   waitpid(consumer, nullptr, 0);
   return looked_at == 1 ? 1 : 0;
@@ -171,4 +172,4 @@ int Main() {
 }  // namespace
 }  // namespace tapline
 
-int main() { return tapline::Main(); }
+int main() { return tapline::main(); }

@@ -18,7 +18,7 @@ using conditions::KeyRanges;
 using conditions::Leaf;
 using conditions::Node;
 
-// Of a field without ranges, such as vlan. A longer list would be one of the values that are excluded.
+// For a field without ranges, such as vlan. A longer list would be one of excluded values.
 constexpr uint64_t kMaxListed = 4096;
 
 struct Unfit {
@@ -26,7 +26,7 @@ struct Unfit {
 };
 
 const conditions::Schema& fields_of_packets() {
-  static const conditions::Schema schema = *conditions::Schema::Make({{.name = "time_ns", .type = FieldType::kTime},
+  static const conditions::Schema schema = *conditions::Schema::make({{.name = "time_ns", .type = FieldType::kTime},
                                                                       {.name = "src_ip", .type = FieldType::kAddress},
                                                                       {.name = "dst_ip", .type = FieldType::kAddress},
                                                                       {.name = "src_port", .type = FieldType::kU16},
@@ -58,11 +58,11 @@ bool has_only(bool ones, std::string_view bytes, int from_bit) {
   return true;
 }
 
-// Of the addresses low to high, as conditions::kAddressBytes describes them.
+// For the addresses low to high, in the form of conditions::kAddressBytes.
 Prefix prefix_of(const Leaf& leaf) {
   const std::string name(name_of(leaf.column));
   if (leaf.kind != Leaf::Kind::kWide || leaf.negated || leaf.wide_mask.find_first_not_of('\xff') != std::string::npos) {
-    throw Unfit{name + " must be one of a list of addresses or prefixes, since what is excluded is no such list"};
+    throw Unfit{name + " must be one of a list of addresses or prefixes; excluding addresses is not supported"};
   }
   const bool v4 = leaf.low[0] == 4;
   const std::string_view low = std::string_view(leaf.low).substr(1, v4 ? 4 : 16);
@@ -83,7 +83,7 @@ KeyRanges ranges_of(const Leaf& leaf) {
   return leaf.ranges;
 }
 
-// What both lists allow: of two prefixes the one within the other.
+// The intersection of two lists: of two prefixes the longer one, if it is within the other.
 std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Prefix>& b) {
   std::vector<Prefix> both;
   for (const Prefix& one : a) {
@@ -155,7 +155,7 @@ class Reader {
         list.ranges.insert(list.ranges.end(), ranges.begin(), ranges.end());
       }
     }
-    list.ranges = conditions::Union(std::move(list.ranges));
+    list.ranges = conditions::union_of(std::move(list.ranges));
     return list;
   }
 
@@ -163,7 +163,7 @@ class Reader {
     for (Allowed& known : allowed_) {
       if (known.field != list.field) continue;
       known.prefixes = common_to(known.prefixes, list.prefixes);
-      known.ranges = conditions::Intersect(known.ranges, list.ranges);
+      known.ranges = conditions::intersect(known.ranges, list.ranges);
       list = {};
     }
     if (!list.field.empty()) allowed_.push_back(std::move(list));
@@ -207,7 +207,7 @@ class Reader {
     std::vector<uint32_t> values;
     const Allowed* allowed = find(field);
     if (allowed == nullptr) return values;
-    for (const KeyRange& range : conditions::Intersect(allowed->ranges, {{1, UINT32_MAX}})) {
+    for (const KeyRange& range : conditions::intersect(allowed->ranges, {{1, UINT32_MAX}})) {
       if (range.high - range.low >= kMaxListed - values.size()) {
         throw Unfit{"more than 4096 values of " + std::string(field)};
       }
@@ -224,9 +224,9 @@ class Reader {
 }  // namespace
 
 std::optional<Filter> read_filter(const v1::ConditionTree& tree, std::string* error) {
-  const auto expression = conditions::Expression::Compile(tree, fields_of_packets());
+  const auto expression = conditions::Expression::compile(tree, fields_of_packets());
   if (!expression.ok()) {
-    *error = expression.status().Sentence();
+    *error = expression.status().sentence();
     return std::nullopt;
   }
   try {

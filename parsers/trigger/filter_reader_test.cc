@@ -12,7 +12,7 @@ using conditions::FieldType;
 using tapline::testing::address;
 
 v1::ConditionTree tree_of(const std::string& text) {
-  const auto schema = conditions::Schema::Make({{.name = "time_ns", .type = FieldType::kTime},
+  const auto schema = conditions::Schema::make({{.name = "time_ns", .type = FieldType::kTime},
                                                 {.name = "src_ip", .type = FieldType::kAddress},
                                                 {.name = "dst_ip", .type = FieldType::kAddress},
                                                 {.name = "src_port", .type = FieldType::kU16},
@@ -20,8 +20,8 @@ v1::ConditionTree tree_of(const std::string& text) {
                                                 {.name = "protocol", .type = FieldType::kU8},
                                                 {.name = "vlan", .type = FieldType::kU32},
                                                 {.name = "bytes", .type = FieldType::kU32}});
-  const auto expression = conditions::Expression::Compile(text, *schema);
-  EXPECT_TRUE(expression.ok()) << expression.status().Sentence();
+  const auto expression = conditions::Expression::compile(text, *schema);
+  EXPECT_TRUE(expression.ok()) << expression.status().sentence();
   return expression->tree();
 }
 

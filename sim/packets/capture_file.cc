@@ -23,13 +23,13 @@ class Bytes {
   std::vector<uint8_t> bytes_;
 };
 
-void AddEthernet(Bytes* frame, uint16_t type) {
+void add_ethernet(Bytes* frame, uint16_t type) {
   for (const uint32_t address : {1u, 2u}) frame->Add16(0x0200), frame->Add32(address);
   frame->Add16(type);
 }
 
 // INT-MD of version 2; the last switch's words come first.
-void AddTelemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
+void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
   constexpr uint32_t kSwitchId = 0x8000, kLatency = 0x2000, kLeft = 0x0400;
   frame->Add8(kIntMd << 4);
@@ -53,21 +53,21 @@ void AddTelemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
 CaptureFile::CaptureFile(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
   if (file_ == nullptr) std::perror(path.c_str()), std::exit(1);
   const uint32_t header[6] = {0xa1b23c4d, 2 | 4 << 16, 0, 0, 65535, 1};
-  Put(header, sizeof header);
+  put(header, sizeof header);
 }
 
 CaptureFile::~CaptureFile() {
   if (std::fclose(file_) != 0) std::perror("capture"), std::exit(1);
 }
 
-void CaptureFile::Put(const void* bytes, size_t count) {
+void CaptureFile::put(const void* bytes, size_t count) {
   if (std::fwrite(bytes, 1, count, file_) != count) std::perror("capture"), std::exit(1);
 }
 
-void CaptureFile::Write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops) {
+void CaptureFile::write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops) {
   Bytes frame;
-  AddEthernet(&frame, hops.empty() ? kIpV4Type : kTelemetryType);
-  if (!hops.empty()) AddTelemetry(&frame, hops);
+  add_ethernet(&frame, hops.empty() ? kIpV4Type : kTelemetryType);
+  if (!hops.empty()) add_telemetry(&frame, hops);
   uint8_t ip[kMostHeaderBytes];
   uint32_t ip_bytes = packet->CopyData(ip, sizeof ip);
   // Up to the end of the TCP header.
@@ -76,9 +76,9 @@ void CaptureFile::Write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, co
   const uint64_t at = kEpochNs + time_ns;
   const uint32_t record[4] = {static_cast<uint32_t>(at / 1'000'000'000), static_cast<uint32_t>(at % 1'000'000'000),
                               before + ip_bytes, before + packet->GetSize()};
-  Put(record, sizeof record);
-  Put(frame.bytes().data(), before);
-  Put(ip, ip_bytes);
+  put(record, sizeof record);
+  put(frame.bytes().data(), before);
+  put(ip, ip_bytes);
 }
 
 }  // namespace tapline::packets

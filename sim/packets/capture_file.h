@@ -26,10 +26,10 @@ class CaptureFile {
   CaptureFile& operator=(const CaptureFile&) = delete;
 
   // REQUIRES: the packet begins with its IPv4 header.
-  void Write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops);
+  void write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops);
 
  private:
-  void Put(const void* bytes, size_t count);
+  void put(const void* bytes, size_t count);
   std::FILE* file_;
 };
 

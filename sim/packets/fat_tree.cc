@@ -50,20 +50,20 @@ class Fault final : public ns3::ErrorModel {
 
 FatTree::FatTree(const TreeOptions& options, OnDrop on_drop)
     : k_(options.k), half_(options.k / 2), options_(options), on_drop_(std::move(on_drop)) {
-  for (uint32_t n = 0; n < k_ * half_; ++n) edges_.push_back(MakeSwitch(100 + n));
-  for (uint32_t n = 0; n < k_ * half_; ++n) aggregations_.push_back(MakeSwitch(200 + n));
-  for (uint32_t n = 0; n < half_ * half_; ++n) cores_.push_back(MakeSwitch(300 + n));
+  for (uint32_t n = 0; n < k_ * half_; ++n) edges_.push_back(make_switch(100 + n));
+  for (uint32_t n = 0; n < k_ * half_; ++n) aggregations_.push_back(make_switch(200 + n));
+  for (uint32_t n = 0; n < half_ * half_; ++n) cores_.push_back(make_switch(300 + n));
   for (uint32_t h = 0; h < hosts(); ++h) {
     hosts_.push_back(ns3::CreateObject<ns3::Node>());
-    host_routing_.push_back(InstallStack(hosts_[h]));
+    host_routing_.push_back(install_stack(hosts_[h]));
     Switch& edge = edges_[h / half_];
-    edge.down.push_back(Link(hosts_[h], edge.node, address(h)).second);
+    edge.down.push_back(link(hosts_[h], edge.node, address(h)).second);
   }
   for (uint32_t pod = 0; pod < k_; ++pod) {
     for (uint32_t e = 0; e < half_; ++e) {
       for (uint32_t a = 0; a < half_; ++a) {
         Switch &low = edges_[pod * half_ + e], &high = aggregations_[pod * half_ + a];
-        const auto [up, down] = Link(low.node, high.node, {});
+        const auto [up, down] = link(low.node, high.node, {});
         low.up.push_back(up), high.down.push_back(down);
       }
     }
@@ -71,20 +71,20 @@ FatTree::FatTree(const TreeOptions& options, OnDrop on_drop)
   for (uint32_t pod = 0; pod < k_; ++pod) {
     for (uint32_t c = 0; c < half_ * half_; ++c) {
       Switch &low = aggregations_[pod * half_ + c / half_], &high = cores_[c];
-      const auto [up, down] = Link(low.node, high.node, {});
+      const auto [up, down] = link(low.node, high.node, {});
       low.up.push_back(up), high.down.push_back(down);
     }
   }
   for (auto* level : {&edges_, &aggregations_, &cores_}) {
     for (Switch& each : *level) {
-      for (const uint32_t interface : each.up) LimitPort(&each, interface);
-      for (const uint32_t interface : each.down) LimitPort(&each, interface);
-      Note(&each);
+      for (const uint32_t interface : each.up) limit_port(&each, interface);
+      for (const uint32_t interface : each.down) limit_port(&each, interface);
+      note(&each);
     }
   }
-  Route();
+  route();
   if (options.processing_ns == 0) return;
-  for (Switch& edge : edges_) edge.routing->SetProcessing(options.processing_ns);
+  for (Switch& edge : edges_) edge.routing->set_processing(options.processing_ns);
 }
 
 ns3::Ipv4Address FatTree::address(uint32_t h) const {
@@ -92,13 +92,13 @@ ns3::Ipv4Address FatTree::address(uint32_t h) const {
   return ns3::Ipv4Address(10u << 24 | pod << 16 | edge % half_ << 8 | (2 + h % half_));
 }
 
-FatTree::Switch FatTree::MakeSwitch(uint32_t id) {
+FatTree::Switch FatTree::make_switch(uint32_t id) {
   Switch made{id, ns3::CreateObject<ns3::Node>(), nullptr, {}, {}};
-  made.routing = InstallStack(made.node);
+  made.routing = install_stack(made.node);
   return made;
 }
 
-ns3::Ptr<TreeRouting> FatTree::InstallStack(ns3::Ptr<ns3::Node> node) {
+ns3::Ptr<TreeRouting> FatTree::install_stack(ns3::Ptr<ns3::Node> node) {
   ns3::InternetStackHelper stack;
   stack.SetIpv6StackInstall(false);
   stack.Install(node);
@@ -107,7 +107,7 @@ ns3::Ptr<TreeRouting> FatTree::InstallStack(ns3::Ptr<ns3::Node> node) {
   return routing;
 }
 
-std::pair<uint32_t, uint32_t> FatTree::Link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high,
+std::pair<uint32_t, uint32_t> FatTree::link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high,
                                             ns3::Ipv4Address low_address) {
   ns3::PointToPointHelper helper;
   helper.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(options_.link_bits_per_second)));
@@ -121,11 +121,11 @@ std::pair<uint32_t, uint32_t> FatTree::Link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns
   if (!options_.by_priority) helper.DisableFlowControl();
   const ns3::NetDeviceContainer ends = helper.Install(low, high);
   const uint32_t network = 172u << 24 | 16u << 16 | links_++ << 2;
-  const uint32_t at_low = AddInterface(low, ends.Get(0), is_host ? low_address : ns3::Ipv4Address(network + 1));
-  return {at_low, AddInterface(high, ends.Get(1), ns3::Ipv4Address(network + 2))};
+  const uint32_t at_low = add_interface(low, ends.Get(0), is_host ? low_address : ns3::Ipv4Address(network + 1));
+  return {at_low, add_interface(high, ends.Get(1), ns3::Ipv4Address(network + 2))};
 }
 
-uint32_t FatTree::AddInterface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address) {
+uint32_t FatTree::add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address) {
   const auto ipv4 = node->GetObject<ns3::Ipv4>();
   const uint32_t interface = ipv4->AddInterface(device);
   ipv4->AddAddress(interface, ns3::Ipv4InterfaceAddress(address, ns3::Ipv4Mask("255.255.255.252")));
@@ -133,7 +133,7 @@ uint32_t FatTree::AddInterface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice
   return interface;
 }
 
-void FatTree::LimitPort(Switch* at, uint32_t interface) {
+void FatTree::limit_port(Switch* at, uint32_t interface) {
   const auto device =
       ns3::DynamicCast<ns3::PointToPointNetDevice>(at->node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
   const ns3::QueueSize most(ns3::QueueSizeUnit::PACKETS, options_.queue_packets);
@@ -164,7 +164,7 @@ void FatTree::LimitPort(Switch* at, uint32_t interface) {
       }));
 }
 
-void FatTree::Note(Switch* at) {
+void FatTree::note(Switch* at) {
   const uint32_t id = at->id;
   at->node->GetObject<ns3::Ipv4L3Protocol>()->TraceConnectWithoutContext(
       "UnicastForward",
@@ -176,28 +176,28 @@ void FatTree::Note(Switch* at) {
   }
 }
 
-void FatTree::Route() {
+void FatTree::route() {
   const uint32_t per_pod = half_ * half_;
   for (uint32_t d = 0; d < hosts(); ++d) {
     const ns3::Ipv4Address to = address(d);
     const uint32_t pod = d / per_pod, edge = d / half_;
     const uint32_t a = options_.one_way_up ? 0 : d % half_, c = options_.one_way_up ? 0 : d / half_ % half_;
-    for (uint32_t h = 0; h < hosts(); ++h) host_routing_[h]->Add(to, 1);
+    for (uint32_t h = 0; h < hosts(); ++h) host_routing_[h]->add(to, 1);
     for (uint32_t e = 0; e < edges_.size(); ++e)
-      edges_[e].routing->Add(to, e == edge ? edges_[e].down[d % half_] : edges_[e].up[a]);
+      edges_[e].routing->add(to, e == edge ? edges_[e].down[d % half_] : edges_[e].up[a]);
     for (uint32_t n = 0; n < aggregations_.size(); ++n)
-      aggregations_[n].routing->Add(to,
+      aggregations_[n].routing->add(to,
                                     n / half_ == pod ? aggregations_[n].down[edge % half_] : aggregations_[n].up[c]);
-    for (Switch& core : cores_) core.routing->Add(to, core.down[pod]);
+    for (Switch& core : cores_) core.routing->add(to, core.down[pod]);
   }
 }
 
-void FatTree::Detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share) {
+void FatTree::detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share) {
   Switch& edge = edges_.at(edge_switch - 100);
-  edge.routing->AddDetour(address(to_host), edge.up.at(aggregation_port), share);
+  edge.routing->add_detour(address(to_host), edge.up.at(aggregation_port), share);
 }
 
-void FatTree::Lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses) {
+void FatTree::lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses) {
   auto& level = switch_id < 200 ? edges_ : switch_id < 300 ? aggregations_ : cores_;
   const auto node = level.at(switch_id % 100).node;
   for (uint32_t i = 0; i < node->GetNDevices(); ++i) {

@@ -51,9 +51,9 @@ class FatTree {
   uint32_t aggregation(uint32_t pod, uint32_t n) const { return 200 + pod * half_ + n; }
 
   // Sends that share of the packets from hosts below this edge switch to the host up by the other aggregation switch.
-  void Detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
+  void detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
   // Calls `loses` for each packet that a switch receives, and drops the packet if it returns true.
-  void Lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);
+  void lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);
 
  private:
   struct Switch {
@@ -63,14 +63,14 @@ class FatTree {
     std::vector<uint32_t> up, down;  // interfaces
   };
 
-  Switch MakeSwitch(uint32_t id);
-  ns3::Ptr<TreeRouting> InstallStack(ns3::Ptr<ns3::Node> node);
+  Switch make_switch(uint32_t id);
+  ns3::Ptr<TreeRouting> install_stack(ns3::Ptr<ns3::Node> node);
   // Interfaces at both ends.
-  std::pair<uint32_t, uint32_t> Link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high, ns3::Ipv4Address low_address);
-  uint32_t AddInterface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address);
-  void LimitPort(Switch* at, uint32_t interface);
-  void Route();
-  void Note(Switch* at);
+  std::pair<uint32_t, uint32_t> link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high, ns3::Ipv4Address low_address);
+  uint32_t add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address);
+  void limit_port(Switch* at, uint32_t interface);
+  void route();
+  void note(Switch* at);
 
   ns3::Ptr<ns3::UniformRandomVariable> random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
   uint32_t k_, half_;

@@ -20,14 +20,14 @@ std::string Endpoint(ns3::Ipv4Address address, uint16_t port) {
   return text.str();
 }
 
-std::vector<FlowSpec> Named(std::vector<FlowSpec> flows, const FatTree& tree) {
+std::vector<FlowSpec> named(std::vector<FlowSpec> flows, const FatTree& tree) {
   for (size_t i = 0; i < flows.size(); ++i)
     flows[i].destination = Endpoint(tree.address(flows[i].to), static_cast<uint16_t>(kFirstPort + i));
   return flows;
 }
 
 // Uses the values of current Linux for TCP.
-void SetDefaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
+void set_defaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpLinuxReno"));
@@ -45,30 +45,30 @@ void SetDefaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
 
 Run::Run(const Scenario& scenario, const std::string& folder)
     : scenario_(scenario), folder_(folder), truth_({}), sent_(scenario.flows.size(), 0) {
-  SetDefaults(scenario.window_bytes, scenario.least_timeout_ms);
+  set_defaults(scenario.window_bytes, scenario.least_timeout_ms);
   ns3::RngSeedManager::SetSeed(1);
   tree_ = std::make_unique<FatTree>(scenario.tree, [this](uint32_t switch_id, ns3::Ptr<const ns3::Packet> packet) {
     Segment segment;
-    if (Read(packet, &segment) && segment.payload_bytes > 0) truth_.Dropped(switch_id, segment.flow, segment.seq);
+    if (read(packet, &segment) && segment.payload_bytes > 0) truth_.dropped(switch_id, segment.flow, segment.seq);
   });
-  truth_ = Truth(Named(scenario.flows, *tree_));
+  truth_ = Truth(named(scenario.flows, *tree_));
   for (size_t i = 0; i < scenario.flows.size(); ++i) {
-    Listen(scenario.flows[i].to);
-    Connect(i);
+    listen(scenario.flows[i].to);
+    connect(i);
   }
   if (scenario.prepare) scenario.prepare(tree_.get());
 }
 
-void Run::Listen(uint32_t host) {
+void Run::listen(uint32_t host) {
   if (captures_.count(host) > 0) return;
   captures_[host] = std::make_unique<CaptureFile>(folder_ + "/h" + std::to_string(host) + ".pcap");
   tree_->host(host)->GetObject<ns3::Ipv4L3Protocol>()->TraceConnectWithoutContext(
       "Rx",
       ns3::Callback<void, ns3::Ptr<const ns3::Packet>, ns3::Ptr<ns3::Ipv4>, uint32_t>(
-          [this, host](ns3::Ptr<const ns3::Packet> packet, ns3::Ptr<ns3::Ipv4>, uint32_t) { Received(host, packet); }));
+          [this, host](ns3::Ptr<const ns3::Packet> packet, ns3::Ptr<ns3::Ipv4>, uint32_t) { received(host, packet); }));
 }
 
-void Run::Connect(size_t flow) {
+void Run::connect(size_t flow) {
   const FlowSpec& spec = scenario_.flows[flow];
   const auto port = static_cast<uint16_t>(kFirstPort + flow);
   ns3::PacketSinkHelper sink("ns3::TcpSocketFactory", ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), port));
@@ -92,11 +92,11 @@ void Run::Connect(size_t flow) {
                             const auto whole = packet->Copy();
                             whole->AddHeader(ip);
                             Segment segment;
-                            if (Read(whole, &segment) && segment.flow == flow) Sent(segment, packet);
+                            if (read(whole, &segment) && segment.flow == flow) sent(segment, packet);
                           }));
 }
 
-bool Run::Read(ns3::Ptr<const ns3::Packet> packet, Segment* segment) {
+bool Run::read(ns3::Ptr<const ns3::Packet> packet, Segment* segment) {
   const auto rest = packet->Copy();
   ns3::Ipv4Header ip;
   ns3::TcpHeader tcp;
@@ -105,11 +105,11 @@ bool Run::Read(ns3::Ptr<const ns3::Packet> packet, Segment* segment) {
   const size_t flow = size_t{tcp.GetDestinationPort()} - kFirstPort;
   if (tcp.GetDestinationPort() < kFirstPort || flow >= scenario_.flows.size()) return false;
   *segment = {flow, tcp.GetSequenceNumber().GetValue(), rest->GetSize()};
-  truth_.SetSource(flow, Endpoint(ip.GetSource(), tcp.GetSourcePort()));
+  truth_.set_source(flow, Endpoint(ip.GetSource(), tcp.GetSourcePort()));
   return true;
 }
 
-void Run::Sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet) {
+void Run::sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet) {
   uint32_t& never_sent = sent_[segment.flow];
   TelemetryTag tag;
   tag.again = segment.payload_bytes > 0 && segment.seq < never_sent;
@@ -120,21 +120,21 @@ void Run::Sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet) {
   mutable_packet->AddPacketTag(tag);
 }
 
-void Run::Received(uint32_t host, ns3::Ptr<const ns3::Packet> packet) {
+void Run::received(uint32_t host, ns3::Ptr<const ns3::Packet> packet) {
   TelemetryTag tag;
   packet->PeekPacketTag(tag);
   Segment segment;
-  if (!Read(packet, &segment)) return;
-  captures_[host]->Write(static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()), packet, tag.hops);
-  truth_.Captured(host);
-  if (segment.payload_bytes > 0) truth_.Delivered(segment.flow, tag, segment.payload_bytes);
+  if (!read(packet, &segment)) return;
+  captures_[host]->write(static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()), packet, tag.hops);
+  truth_.captured(host);
+  if (segment.payload_bytes > 0) truth_.delivered(segment.flow, tag, segment.payload_bytes);
 }
 
-void Run::Execute() {
+void Run::execute() {
   ns3::Simulator::Stop(ns3::Seconds(scenario_.seconds));
   ns3::Simulator::Run();
   captures_.clear();
-  std::ofstream(folder_ + "/truth.json") << truth_.Text(scenario_.name, scenario_.tree.link_bits_per_second,
+  std::ofstream(folder_ + "/truth.json") << truth_.text(scenario_.name, scenario_.tree.link_bits_per_second,
                                                         scenario_.tree.queue_packets);
   ns3::Simulator::Destroy();
 }

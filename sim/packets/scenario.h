@@ -30,7 +30,7 @@ class Run {
  public:
   // Writes hN.pcap for each receiver and truth.json into the folder.
   Run(const Scenario& scenario, const std::string& folder);
-  void Execute();
+  void execute();
 
  private:
   struct Segment {
@@ -38,12 +38,12 @@ class Run {
     uint32_t seq, payload_bytes;
   };
 
-  void Listen(uint32_t host);
-  void Connect(size_t flow);
-  void Sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet);
-  void Received(uint32_t host, ns3::Ptr<const ns3::Packet> packet);
+  void listen(uint32_t host);
+  void connect(size_t flow);
+  void sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet);
+  void received(uint32_t host, ns3::Ptr<const ns3::Packet> packet);
   // Reads a packet of a flow's data direction; returns false for others.
-  bool Read(ns3::Ptr<const ns3::Packet> packet, Segment* segment);
+  bool read(ns3::Ptr<const ns3::Packet> packet, Segment* segment);
 
   const Scenario& scenario_;
   std::string folder_;
@@ -57,10 +57,10 @@ class Run {
 // Changes a setting: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes,
 // "jitter=0" ns of hosts' links, "processing=12000" ns of edge switches at most, flows that start "apart=100" us one
 // from the next. Returns false if it is none of these.
-bool Change(const std::string& setting, Scenario* scenario);
+bool change(const std::string& setting, Scenario* scenario);
 
 // Returns the scenario of that name, or null.
-const Scenario* FindScenario(const std::string& name);
-const std::vector<Scenario>& Scenarios();
+const Scenario* find_scenario(const std::string& name);
+const std::vector<Scenario>& scenarios();
 
 }  // namespace tapline::packets

@@ -13,7 +13,7 @@ namespace {
 constexpr uint8_t kUrgent = 0xb0;  // VOICE-ADMIT (RFC 5865): the first class of a switch that has classes
 constexpr uint64_t kMbps = 1'000'000;
 
-Scenario Quiet() {
+Scenario quiet() {
   return {"quiet",
           "two flows with room for both: nothing is wrong",
           {},
@@ -21,7 +21,7 @@ Scenario Quiet() {
           0.6};
 }
 
-Scenario EqualPriority() {
+Scenario equal_priority() {
   return {"equal-priority",
           "Figure 2, top: two flows want more than 102 has towards 202",
           {.queue_packets = 32},
@@ -29,7 +29,7 @@ Scenario EqualPriority() {
           0.6};
 }
 
-Scenario UnequalPriority() {
+Scenario unequal_priority() {
   return {"unequal-priority",
           "Figure 2, middle: the second flow goes first at every switch",
           {.queue_packets = 32, .by_priority = true},
@@ -38,7 +38,7 @@ Scenario UnequalPriority() {
 }
 
 // Loses packets in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
-Scenario PeriodicBug() {
+Scenario periodic_bug() {
   return {"periodic-bug",
           "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all; the last two flows go by others",
           {},
@@ -48,14 +48,14 @@ Scenario PeriodicBug() {
            {.from = 12, .to = 8, .stop_s = 2, .bits_per_second = 5 * kMbps}},
           2,
           [](FatTree* tree) {
-            tree->Lose(202, [](ns3::Ptr<ns3::Packet> packet) {
+            tree->lose(202, [](ns3::Ptr<ns3::Packet> packet) {
               const auto at = ns3::Simulator::Now().GetMicroSeconds();
               return packet->GetSize() > 1000 && at > 100'000 && at % 100'000 < 1'300;
             });
           }};
 }
 
-Scenario ManyFlows() {
+Scenario many_flows() {
   Scenario scenario{
       "many-flows", "six flows to six hosts want more than 102 has towards 202", {.queue_packets = 64}, {}, 0.5};
   for (uint32_t i = 0; i < 6; ++i) {
@@ -66,7 +66,7 @@ Scenario ManyFlows() {
 }
 
 // Figure 9(c).
-Scenario SeveralSwitches() {
+Scenario several_switches() {
   return {"several-switches",
           "Figure 9(c): one flow meets an urgent one at 102, later another at 202",
           {.queue_packets = 32, .by_priority = true},
@@ -77,17 +77,17 @@ Scenario SeveralSwitches() {
           {}};
 }
 
-Scenario Detour() {
+Scenario detour() {
   return {"detour",
           "one packet in twenty of one flow goes by 203 instead of 202",
           {},
           {{.from = 4, .to = 0, .bits_per_second = 30 * kMbps}, {.from = 5, .to = 8, .bits_per_second = 30 * kMbps}},
           0.5,
-          [](FatTree* tree) { tree->Detour(102, 0, 1, 0.05); }};
+          [](FatTree* tree) { tree->detour(102, 0, 1, 0.05); }};
 }
 
 // Prakash et al., NSDI'12: 14 flows and one come to the last switch by different ports.
-Scenario Outcast(const std::string& name, const std::string& about, uint64_t link_bits_per_second,
+Scenario outcast(const std::string& name, const std::string& about, uint64_t link_bits_per_second,
                  uint32_t queue_packets) {
   Scenario scenario{
       name, about, {.link_bits_per_second = link_bits_per_second, .queue_packets = queue_packets}, {}, 1.05};
@@ -96,13 +96,13 @@ Scenario Outcast(const std::string& name, const std::string& about, uint64_t lin
   return scenario;
 }
 
-Scenario OutcastOfThePaper() {
-  return Outcast("outcast", "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s", 1000 * kMbps, 200);
+Scenario outcast_of_the_paper() {
+  return outcast("outcast", "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s", 1000 * kMbps, 200);
 }
 
-Scenario OutcastSmall() { return Outcast("outcast-small", "the same over links of 100 Mb/s", 100 * kMbps, 200); }
+Scenario outcast_small() { return outcast("outcast-small", "the same over links of 100 Mb/s", 100 * kMbps, 200); }
 
-Scenario Incast() {
+Scenario incast() {
   Scenario scenario{"incast",
                     "12 flows, all over 5 switches, to host 0: they share alike",
                     {.link_bits_per_second = 100 * kMbps, .queue_packets = 64},
@@ -113,7 +113,7 @@ Scenario Incast() {
 }
 
 // For Figure 9(b): 128 hosts; the flows of the four hosts below one edge switch, each to another host.
-Scenario Competing() {
+Scenario competing() {
   Scenario scenario{"competing",
                     "k = 8: 124 flows to as many hosts want more than 100 has towards 200",
                     {.k = 8, .queue_packets = 64, .one_way_up = true},
@@ -125,14 +125,14 @@ Scenario Competing() {
 
 }  // namespace
 
-const std::vector<Scenario>& Scenarios() {
-  static const std::vector<Scenario> all = {Quiet(),        EqualPriority(),   UnequalPriority(), PeriodicBug(),
-                                            ManyFlows(),    SeveralSwitches(), Detour(),          OutcastOfThePaper(),
-                                            OutcastSmall(), Incast(),          Competing()};
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = {
+      quiet(),  equal_priority(),       unequal_priority(), periodic_bug(), many_flows(), several_switches(),
+      detour(), outcast_of_the_paper(), outcast_small(),    incast(),       competing()};
   return all;
 }
 
-bool Change(const std::string& setting, Scenario* scenario) {
+bool change(const std::string& setting, Scenario* scenario) {
   const size_t equals = setting.find('=');
   if (equals == std::string::npos) return false;
   const std::string name = setting.substr(0, equals);
@@ -161,8 +161,8 @@ bool Change(const std::string& setting, Scenario* scenario) {
   return true;
 }
 
-const Scenario* FindScenario(const std::string& name) {
-  for (const Scenario& each : Scenarios()) {
+const Scenario* find_scenario(const std::string& name) {
+  for (const Scenario& each : scenarios()) {
     if (each.name == name) return &each;
   }
   return nullptr;

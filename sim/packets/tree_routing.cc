@@ -16,17 +16,17 @@ ns3::TypeId TreeRouting::GetTypeId() {
   return id;
 }
 
-void TreeRouting::AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share) {
+void TreeRouting::add_detour(ns3::Ipv4Address destination, uint32_t interface, double share) {
   if (random_ == nullptr) random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
   detours_[destination] = {interface, share};
 }
 
-void TreeRouting::SetProcessing(uint64_t most_ns) {
+void TreeRouting::set_processing(uint64_t most_ns) {
   if (random_ == nullptr) random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
   processing_ns_ = most_ns;
 }
 
-ns3::Ptr<ns3::Ipv4Route> TreeRouting::To(ns3::Ipv4Address destination) {
+ns3::Ptr<ns3::Ipv4Route> TreeRouting::to(ns3::Ipv4Address destination) {
   const auto found = routes_.find(destination);
   if (found == routes_.end()) return nullptr;
   uint32_t interface = found->second;
@@ -43,7 +43,7 @@ ns3::Ptr<ns3::Ipv4Route> TreeRouting::To(ns3::Ipv4Address destination) {
 
 ns3::Ptr<ns3::Ipv4Route> TreeRouting::RouteOutput(ns3::Ptr<ns3::Packet>, const ns3::Ipv4Header& header,
                                                   ns3::Ptr<ns3::NetDevice>, ns3::Socket::SocketErrno& error) {
-  auto route = To(header.GetDestination());
+  auto route = to(header.GetDestination());
   error = route == nullptr ? ns3::Socket::ERROR_NOROUTETOHOST : ns3::Socket::ERROR_NOTERROR;
   return route;
 }
@@ -56,7 +56,7 @@ bool TreeRouting::RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4
     deliver(packet, header, interface);
     return true;
   }
-  const auto route = To(header.GetDestination());
+  const auto route = to(header.GetDestination());
   if (route == nullptr) {
     fail(packet, header, ns3::Socket::ERROR_NOROUTETOHOST);
     return false;

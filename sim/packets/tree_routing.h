@@ -14,12 +14,12 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
  public:
   static ns3::TypeId GetTypeId();
 
-  void Add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
+  void add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
   // That share of the packets to the destination takes the other interface, at random.
-  void AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share);
+  void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
   // Each packet waits up to this long, at random, before it is sent on; packets of one interface keep their order.
-  void SetProcessing(uint64_t most_ns);
+  void set_processing(uint64_t most_ns);
 
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
                                        ns3::Ptr<ns3::NetDevice> device, ns3::Socket::SocketErrno& error) override;
@@ -39,7 +39,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
     double share;
   };
 
-  ns3::Ptr<ns3::Ipv4Route> To(ns3::Ipv4Address destination);
+  ns3::Ptr<ns3::Ipv4Route> to(ns3::Ipv4Address destination);
 
   ns3::Ptr<ns3::Ipv4> ipv4_;
   std::map<ns3::Ipv4Address, uint32_t> routes_;

@@ -4,9 +4,9 @@
 
 namespace tapline::packets {
 
-void Truth::Dropped(uint32_t switch_id, size_t flow, uint32_t seq) { ++of_flow_[flow].drops[switch_id][seq]; }
+void Truth::dropped(uint32_t switch_id, size_t flow, uint32_t seq) { ++of_flow_[flow].drops[switch_id][seq]; }
 
-void Truth::Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes) {
+void Truth::delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes) {
   OfFlow& of = of_flow_[flow];
   ++of.segments;
   of.again += tag.again;
@@ -16,7 +16,7 @@ void Truth::Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_byt
   ++of.paths[path];
 }
 
-std::string Truth::TextOf(size_t flow) const {
+std::string Truth::text_of(size_t flow) const {
   const FlowSpec& spec = flows_[flow];
   const OfFlow& of = of_flow_[flow];
   std::ostringstream out;
@@ -43,7 +43,7 @@ std::string Truth::TextOf(size_t flow) const {
   return out.str();
 }
 
-std::string Truth::Text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const {
+std::string Truth::text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const {
   std::ostringstream out;
   out << "{\"scenario\":\"" << scenario << "\",\"link_bits_per_second\":" << link_bits_per_second
       << ",\"queue_packets\":" << queue_packets << ",\"captured\":{";
@@ -53,7 +53,7 @@ std::string Truth::Text(const std::string& scenario, uint64_t link_bits_per_seco
     comma = ",";
   }
   out << "},\"flows\":[";
-  for (size_t i = 0; i < flows_.size(); ++i) out << (i == 0 ? "\n " : ",\n ") << TextOf(i);
+  for (size_t i = 0; i < flows_.size(); ++i) out << (i == 0 ? "\n " : ",\n ") << text_of(i);
   out << "\n]}\n";
   return out.str();
 }

@@ -23,13 +23,13 @@ class Truth {
  public:
   explicit Truth(std::vector<FlowSpec> flows) : flows_(std::move(flows)), of_flow_(flows_.size()) {}
 
-  void Dropped(uint32_t switch_id, size_t flow, uint32_t seq);
-  void Captured(uint32_t host) { ++captured_[host]; }
+  void dropped(uint32_t switch_id, size_t flow, uint32_t seq);
+  void captured(uint32_t host) { ++captured_[host]; }
   // Records the delivery of a segment with data.
-  void Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
-  void SetSource(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
+  void delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
+  void set_source(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
   // The truth as JSON.
-  std::string Text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const;
+  std::string text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const;
 
  private:
   struct OfFlow {
@@ -38,7 +38,7 @@ class Truth {
     // By switch: first sequence numbers, each once, and total packets.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
   };
-  std::string TextOf(size_t flow) const;
+  std::string text_of(size_t flow) const;
 
   std::vector<FlowSpec> flows_;
   std::vector<OfFlow> of_flow_;
