@@ -1,5 +1,5 @@
-// Measures what it costs to evaluate triggers on every packet, and what that is beside a pass that only reads the
-// packets, in the same run. Frames of 64 bytes lie in memory; packet time advances as if they came at 14.88 million per
+// Compares the cost of evaluating triggers on every packet with that of a pass that only reads the packets, in the same
+// run. Frames of 64 bytes are in memory; packet time advances as if they came at 14.88 million per
 // second, the most of 10 GbE, so a window of 10 ms has 148,800 of them. Rates are by this thread's CPU time: the
 // minimum of several rounds, which alternate between the subjects.
 //
@@ -67,7 +67,7 @@ class Subject {
   double least_ns = 1e9;  // a packet
 };
 
-// What all subjects do: reads the frames.
+// The work that all subjects share: reads the frames.
 class Pass final : public Subject {
  public:
   Pass() : Subject("read only") {}

@@ -1,4 +1,4 @@
-// Other ways to evaluate triggers, to be measured beside the engine: each counts the same packets for the same triggers
+// Other ways to evaluate triggers, to compare with the engine: each counts the same packets for the same triggers
 // and tests the same conditions.
 #pragma once
 

@@ -33,7 +33,7 @@ inline constexpr int kKeyWords = 6;
 // REQUIRES: decode() returned kOk.
 Sample sample_of(const Packet& packet);
 
-// The sequence numbers of a TCP segment, which TcpFlows needs beside its Sample.
+// The sequence numbers of a TCP segment, which TcpFlows needs in addition to its Sample.
 struct TcpNumbers {
   uint32_t seq = 0;
   uint32_t ack = 0;

@@ -4,7 +4,7 @@
 
 namespace tapline {
 
-// What a TCP segment says beyond its own header, given the segments before it: TcpFlows determines it.
+// Facts about a TCP segment that follow from the segments before it. TcpFlows determines them.
 struct TcpFacts {
   // Bytes of payload that its sender sent before, as far as this tap can know. A bare ACK, a keep-alive and a segment
   // that fills a recent hole have none.

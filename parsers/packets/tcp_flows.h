@@ -64,7 +64,7 @@ class TcpFlows {
     uint32_t begin, end;  // equal: none
     int64_t since_ns;
   };
-  // What one side sent, and the other one acknowledged.
+  // Data that one side sent and the other one acknowledged.
   struct SideState {
     uint32_t seq_end;            // after the highest byte seen
     uint32_t acked;              // the highest acknowledgement

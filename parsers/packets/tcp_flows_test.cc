@@ -21,7 +21,7 @@ class Tap {
  public:
   explicit Tap(TcpFlowOptions options = {.max_flows = 1024}) : flows_(options) {}
 
-  // From the client, unless told otherwise. Returns the packet's facts; correction() has those for the other direction.
+  // Sends from the client by default. Returns the packet's facts; correction() has those for the other direction.
   TcpFacts send(uint32_t seq, uint32_t payload, uint32_t ack = 0, bool from_client = true, uint8_t flags = kAck) {
     Sample sample;
     sample.time_ns = now_ns;

@@ -7,7 +7,7 @@
 
 namespace tapline::trigger {
 
-// What a lane is expected to see.
+// The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
   // In a window of each channel; a window has no more of either than packets.
@@ -16,7 +16,7 @@ struct ExpectedTraffic {
   double groups = 0;
 };
 
-// What the steps of the engine cost on a machine, in nanoseconds of one core. The defaults are estimates, taken from
+// The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are estimates, taken from
 // experiments with other code of the same design; `bench_triggers --only feasible` measures rates to fit them to.
 struct CostModel {
   double receive = 15;         // a packet, before it comes here

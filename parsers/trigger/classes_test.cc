@@ -1,4 +1,4 @@
-// Match sets against the filters themselves, with values at and beside the borders of prefixes and ranges.
+// Compares match sets with the filters, for values at and next to the borders of prefixes and ranges.
 #include <gtest/gtest.h>
 
 #include <random>

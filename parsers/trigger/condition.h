@@ -13,7 +13,7 @@ namespace tapline::trigger {
 
 enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
 
-// A value between two bounds. They differ where packets were counted without being told apart: in bursts, and in groups
+// A value between two bounds. They differ where packets were counted together: in bursts, and in groups
 // beyond those that are kept.
 struct Interval {
   double low = 0;

@@ -10,7 +10,7 @@ namespace tapline::trigger {
 enum class EventScope : uint8_t {
   kAll,    // of a trigger without groups
   kGroup,  // of the group in Event::group
-  kRest,   // of some group that was not told apart from others: the value is what any of them may have had at most
+  kRest,   // of a group that was counted together with others: the value is the most that any of them may have had
 };
 
 // A trigger's condition held for a window.

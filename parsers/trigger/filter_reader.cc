@@ -202,7 +202,7 @@ class Reader {
     return static_cast<uint8_t>(first.low);
   }
 
-  // Where packets have no value the engine has 0.
+  // The engine uses 0 for packets without a value.
   std::vector<uint32_t> listed(std::string_view field) const {
     std::vector<uint32_t> values;
     const Allowed* allowed = find(field);

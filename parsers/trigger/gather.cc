@@ -60,7 +60,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   }
 }
 
-// Of the first cell: most sets have one.
+// The counter of the first cell: most sets have one.
 inline void Gather::prefetch_counter(uint16_t set) const {
   if (set == MatchSets::kNoSet) return;
   const auto cells = sets_->cells_of(set);

@@ -18,7 +18,7 @@ struct GatherOptions {
   // Counters of groups in a window, for each channel with groups; a power of two. A counter takes 128 to 320 bytes and
   // another 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
-  // Of each channel. Two are enough for a lane that sweeps its own windows; another thread needs some time.
+  // For each channel. Two are enough for a lane that sweeps its own windows; another thread needs some time.
   uint32_t windows = 2;
 };
 
@@ -53,7 +53,7 @@ class Gather {
   const MatchSets& sets() const { return *sets_; }
   uint64_t cache_misses() const { return sets_->cache_misses() + spare_sets_->cache_misses(); }
   uint64_t counted_singly() const { return sets_->counted_singly() + spare_sets_->counted_singly(); }
-  // How often all match sets were replaced by new ones.
+  // Number of times that all match sets were replaced.
   uint64_t renewals() const { return renewals_; }
 
  private:

@@ -30,7 +30,7 @@ class HostTriggers {
   // a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
-  // Whoever replays a capture, and so can wait, does not pass a window's end before this is true.
+  // A caller that replays a capture can wait: it passes the end of a window only once this is true.
   bool has_room(uint32_t lane) const { return lanes_[lane]->has_room(); }
   void lose(uint32_t lane, uint64_t packets) { lanes_[lane]->lose(packets); }
 

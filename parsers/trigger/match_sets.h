@@ -91,7 +91,7 @@ class MatchSets {
     return {words() + cell.first_word, cell.word_count};
   }
   bool contains(const Cell& cell, uint32_t bit) const;
-  // How many cells a channel can have.
+  // Maximum number of cells of a channel.
   uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
 
   uint32_t size() const { return set_count_; }

@@ -8,7 +8,7 @@
 
 namespace tapline::trigger {
 
-// What is counted of a window's packets. The number is the place among a counter's words, eight to a cache line:
+// The quantities that are counted in a window. The number is the place among a counter's words, eight to a cache line:
 //
 //   line 0   of every packet, without state of its connection: sums
 //   line 1   of TCP connections (TcpFlows): sums

@@ -72,7 +72,7 @@ void PrefixClasses::make_rows(std::span<const std::vector<Prefix>* const> lists,
   rows_.seal();
 }
 
-// Where a prefix ends, the class of what contains it continues, unless another one begins there.
+// Behind the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
 void PrefixClasses::make_borders() {
   std::vector<uint32_t> open;
   const auto begin = [&](const Address& at, uint32_t node) {

@@ -48,7 +48,7 @@ class Program {
  public:
   static constexpr size_t kMaxTriggers = 16'384;
   static constexpr size_t kMaxChannels = 16;
-  // Of one field, in all triggers together. A field's rows take a bit for each value and trigger: 64 MiB at most.
+  // For one field, in all triggers together. A field's rows take a bit for each value and trigger: 64 MiB at most.
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;

@@ -211,8 +211,8 @@ void Sweep::test_group(size_t first_part, const GroupTable::Entry& first, uint32
   }
 }
 
-// A trigger of several of the group's cells is tested with the first one. (If that one could not hold, then neither can
-// the trigger, which is one of its own.)
+// A trigger that several of the group's cells contain is tested with the first of them. (If no trigger of that cell can
+// be true, then neither can this one.)
 bool Sweep::is_in_earlier(size_t counted, uint32_t bit) const {
   return std::any_of(counted_.begin(), counted_.begin() + static_cast<ptrdiff_t>(counted),
                      [bit](const Counted& earlier) { return earlier.sets->contains(*earlier.cell, bit); });
@@ -228,8 +228,8 @@ void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
   judge(bit, counts, EventScope::kGroup, key);
 }
 
-// Sets counts->high: with what packets without their group may add. A cell in which the group has a counter of its own
-// kept that from its first packet on, so what is left of such cells is not the group's.
+// Sets counts->high, which includes what packets without their group may add. A cell that has a counter for the group
+// has had it since the group's first packet, so the rest of such a cell does not belong to the group.
 template <typename IsPart>
 void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const {
   counts->high = counts->low;

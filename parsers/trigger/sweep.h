@@ -11,7 +11,7 @@
 namespace tapline::trigger {
 
 struct SweepOptions {
-  // Of a trigger in a window; more are only counted.
+  // Events of a trigger in a window; more are only counted.
   uint32_t max_events = 1000;
   // Windows without packets that are tested one by one after a jump of packet time.
   uint32_t max_empty_windows = 1000;

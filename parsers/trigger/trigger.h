@@ -33,7 +33,7 @@ struct Filter {
   std::vector<uint32_t> vlans;  // as in FlowKey
   std::vector<uint32_t> network_ids;
 
-  // What the engine's classes must agree with; used where there is no program.
+  // The reference for the engine's classes; used where there is no program.
   bool matches(const Sample& sample) const;
 };
 

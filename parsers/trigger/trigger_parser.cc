@@ -21,7 +21,8 @@ std::string_view name_of(EventScope scope) {
   return kNames[static_cast<size_t>(scope)];
 }
 
-// Of client and server: a trigger counts both directions of a connection for its client, as parsers' tuples do.
+// Source and destination become client and server: a trigger counts both directions of a connection for its client, as
+// parsers' tuples do.
 Sample seen_from_client(const Packet& packet) {
   Sample sample = sample_of(packet);
   if (packet.direction == Direction::kFromServer) {
@@ -188,7 +189,7 @@ const Schema& TriggerParser::schema() const {
       .layer = Layer::kTransport,
       .fields = {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
                  {"scope", FieldType::kString, "",
-                  "all: it has no groups; group; rest: groups that were not told apart"},
+                  "all: it has no groups; group; rest: groups that were counted together"},
                  optional({"group", FieldType::kString, "", "Names and values of its fields"}),
                  optional({"value", FieldType::kU64, "", "What was compared; absent if only its bounds are known"}),
                  {"low", FieldType::kU64, "", "The value is at least this"},

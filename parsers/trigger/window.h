@@ -16,8 +16,8 @@ namespace tapline::trigger {
 
 class MatchSets;
 
-// What one lane counted for one channel in one window. Only cells and groups that were touched cost anything, when they
-// are counted, swept or cleared.
+// The counts of one lane for one channel in one window. Only cells and groups that were touched cost anything, when
+// they are counted, swept or cleared.
 class Window {
  public:
   Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)

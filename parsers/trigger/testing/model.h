@@ -1,4 +1,4 @@
-// What triggers mean, computed from all samples at once, with none of the engine's data structures.
+// The reference semantics of triggers, computed from all samples at once, without the engine's data structures.
 #pragma once
 
 #include <array>
