@@ -25,7 +25,7 @@ public final class Trees {
   /** Maximum number of levels of a tree. */
   public static final int MAX_DEPTH = 256;
 
-  /** The tree that holds for every row. */
+  /** The tree that is true for every row. */
   public static final ConditionTree ALL = ConditionTree.getDefaultInstance();
 
   private Trees() {}
@@ -95,17 +95,30 @@ public final class Trees {
     return negated;
   }
 
-  /** Returns a tree that holds where all of these do. */
+  /** Returns a tree that is true if a field has one of the values, or is in one of the prefixes. */
+  public static ConditionTree isOneOf(String field, Collection<Literal> values) {
+    Membership.Builder among =
+        Membership.newBuilder().setField(ConditionTree.Field.newBuilder().setName(field));
+    values.forEach(value -> among.addRangesBuilder().setLow(value));
+    return ConditionTree.newBuilder().addNodes(Node.newBuilder().setMembership(among)).build();
+  }
+
+  /** Returns the literal for a number, a word, an address or a prefix. */
+  public static Literal word(String text) {
+    return Literal.newBuilder().setWord(text).build();
+  }
+
+  /** Returns a tree that is true if all of these are. */
   public static ConditionTree and(Collection<ConditionTree> trees) {
     return joined(trees, true);
   }
 
-  /** Returns a tree that holds where any of these does. REQUIRES: each has nodes. */
+  /** Returns a tree that is true if any of these is. REQUIRES: each has nodes. */
   public static ConditionTree or(Collection<ConditionTree> trees) {
     return joined(trees, false);
   }
 
-  /** Returns a tree that holds where the other is false. REQUIRES: it has nodes. */
+  /** Returns a tree that is true if the other is false. REQUIRES: it has nodes. */
   public static ConditionTree not(ConditionTree tree) {
     Node not = Node.newBuilder().setNot(ConditionTree.Not.getDefaultInstance()).build();
     return tree.toBuilder().addNodes(not).build();

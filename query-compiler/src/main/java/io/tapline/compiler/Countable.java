@@ -38,22 +38,12 @@ final class Countable {
     if (isHalfSeen(parser, word)) {
       Literal none = Literal.newBuilder().setText(ByteString.EMPTY).build();
       return Trees.and(
-          List.of(Trees.not(isEqual("partial", none)), isEqual("unanswered", word("false"))));
+          List.of(Trees.not(isEqual("partial", none)), isEqual("unanswered", Trees.word("false"))));
     }
-    return isEqual(flag(parser, word).orElseThrow().name(), word("true"));
-  }
-
-  private static Literal word(String word) {
-    return Literal.newBuilder().setWord(word).build();
+    return isEqual(flag(parser, word).orElseThrow().name(), Trees.word("true"));
   }
 
   private static ConditionTree isEqual(String field, Literal value) {
-    ConditionTree.Membership.Builder equal =
-        ConditionTree.Membership.newBuilder()
-            .setField(ConditionTree.Field.newBuilder().setName(field))
-            .addRanges(ConditionTree.Range.newBuilder().setLow(value));
-    return ConditionTree.newBuilder()
-        .addNodes(ConditionTree.Node.newBuilder().setMembership(equal))
-        .build();
+    return Trees.isOneOf(field, List.of(value));
   }
 }

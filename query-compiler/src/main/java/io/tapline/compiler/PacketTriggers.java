@@ -136,7 +136,7 @@ final class PacketTriggers {
         Value.newBuilder()
             .setField("value")
             .setUnit(trigger.getValue().getUnit())
-            .setOnly(equal("trigger", Integer.toString(index)))
+            .setOnly(Trees.isOneOf("trigger", List.of(Trees.word(Integer.toString(index)))))
             .build();
     return trigger.toBuilder()
         .setParser(PARSER)
@@ -154,19 +154,7 @@ final class PacketTriggers {
     return Window.newBuilder().setSize(length).setSlide(length).build();
   }
 
-  private static ConditionTree equal(String field, String value) {
-    var left =
-        ConditionTree.Term.newBuilder().setField(ConditionTree.Field.newBuilder().setName(field));
-    var right =
-        ConditionTree.Term.newBuilder()
-            .setLiteral(ConditionTree.Literal.newBuilder().setWord(value));
-    var comparison = ConditionTree.Comparison.newBuilder().addLeft(left).addRight(right);
-    return ConditionTree.newBuilder()
-        .addNodes(ConditionTree.Node.newBuilder().setComparison(comparison))
-        .build();
-  }
-
-  /** Returns what WHERE asks of a parser's tuples. */
+  /** Returns the condition of WHERE on a parser's tuples. */
   private ConditionTree filter(String parser) {
     List<ConditionTree> asked =
         filters.stream()

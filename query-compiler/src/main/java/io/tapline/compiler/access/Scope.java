@@ -61,14 +61,8 @@ public record Scope(List<IpPrefix> prefixes) {
   }
 
   private static ConditionTree end(String end, IpPrefix prefix) {
-    ConditionTree.Membership.Builder within =
-        ConditionTree.Membership.newBuilder()
-            .setField(
-                ConditionTree.Field.newBuilder().setName(end + (prefix.isIpv6() ? "_ip6" : "_ip")));
-    within.addRangesBuilder().getLowBuilder().setWord(prefix.toString());
-    return ConditionTree.newBuilder()
-        .addNodes(ConditionTree.Node.newBuilder().setMembership(within))
-        .build();
+    String field = end + (prefix.isIpv6() ? "_ip6" : "_ip");
+    return Trees.isOneOf(field, List.of(Trees.word(prefix.toString())));
   }
 
   /** Returns true if all addresses of a prefix are within the scope. */
