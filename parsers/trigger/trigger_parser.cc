@@ -197,7 +197,7 @@ const Schema& TriggerParser::schema() const {
                  {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},
                  {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
                  {"certain", FieldType::kBool, "", "False: the condition holds for some values between the bounds"},
-                 {"partial", FieldType::kBool, "", "The window was not watched from its beginning to its end"}},
+                 {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"}},
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,

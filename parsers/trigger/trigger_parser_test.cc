@@ -66,7 +66,7 @@ TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   const auto& tuple = harness.tuples()[0];
   EXPECT_EQ(tuple.header.time_ns, kStart + 2610 * kMs - 1) << "within its window";
   EXPECT_EQ(tuple["scope"], "group");
-  EXPECT_EQ(tuple["partial"], "false");
+  EXPECT_EQ(tuple["incomplete"], "false");
   EXPECT_EQ(tapline::testing::to_string(tuple.header.src_ip), "10.0.0.1");
 }
 
@@ -114,11 +114,11 @@ TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
   harness.engine().end_queries(0b01);
   ASSERT_EQ(harness.tuples().size(), 1u);
   EXPECT_EQ(harness.tuples()[0].header.queries, 0b01u);
-  EXPECT_EQ(harness.tuples()[0]["partial"], "true");
+  EXPECT_EQ(harness.tuples()[0]["incomplete"], "true");
   harness.engine().advance(kStart + 10 * kMs);
   ASSERT_EQ(harness.tuples().size(), 2u);
   EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);
-  EXPECT_EQ(harness.tuples()[1]["partial"], "false");
+  EXPECT_EQ(harness.tuples()[1]["incomplete"], "false");
 }
 
 TEST(TriggerParser, AQueryWithoutTriggersHasNoEvents) {
