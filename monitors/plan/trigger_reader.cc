@@ -60,7 +60,7 @@ Status read_when(const v1::PacketTrigger& given, trigger::Expression* when) {
   }
   const double threshold = given.condition().threshold();
   if (!(threshold >= 0) || (threshold == 0 && comparison == v1::Condition::AT_LEAST)) {
-    return Status::invalid("its condition holds without packets");
+    return Status::invalid("its condition is true without packets");
   }
   const trigger::Op op = comparison == v1::Condition::ABOVE ? trigger::Op::kGreater : trigger::Op::kGreaterEqual;
   *when = trigger::apply(op, trigger::value_of(measure), trigger::number(threshold));

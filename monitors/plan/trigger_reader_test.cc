@@ -60,7 +60,7 @@ TEST(TriggerReader, WhatIsWrongIsNamed) {
   names(plan_with(with("src_ip", "url")), "no groups by 'url'");
   names(plan_with(with("0.010s", "0.0105s")), "whole milliseconds");
   names(plan_with(with(R"("threshold")", R"("comparison":"BELOW","threshold")")), "must be > or >=");
-  names(plan_with(with(R"({"threshold":50000})", R"({"comparison":"AT_LEAST"})")), "holds without packets");
+  names(plan_with(with(R"({"threshold":50000})", R"({"comparison":"AT_LEAST"})")), "is true without packets");
   names(plan_with(with(R"("every")", R"("filter":{"nodes":[{"present":{"name":"url"}}]},"every")")), "url");
   names(plan_with(kTrigger, R"(["tcp_pkt_size","trigger"])", R"(,"sampling":{"mode":"FIXED","rate":0.5})"), "sampled");
 }

@@ -180,7 +180,7 @@ TEST(ProgramTest, RefusesWhatItCannotBound) {
               trigger->group = GroupBy::flow();
               trigger->when = below(value_of(Measure::kBytes), number(1));
             }),
-            "Trigger 0: its condition holds for groups without packets, and these can't be listed.");
+            "Trigger 0: its condition is true for groups without packets, which can't be listed.");
   EXPECT_EQ(refused([](Trigger* trigger) { trigger->when = value_of(Measure::kBytes); }),
             "Trigger 0: The condition must be a comparison, or comparisons joined by `and` and `or`.");
   std::vector<Trigger> windows(Program::kMaxChannels + 1, good);

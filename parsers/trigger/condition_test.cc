@@ -63,7 +63,7 @@ TEST(ConditionTest, ThresholdsAreWholeNumbers) {
   EXPECT_EQ(least(Op::kGreater, 10.5)->least, 11);
   EXPECT_EQ(least(Op::kGreaterEqual, 10)->least, 10);
   EXPECT_EQ(least(Op::kGreaterEqual, 10.5)->least, 11);
-  EXPECT_FALSE(least(Op::kGreaterEqual, 0)) << "holds without packets";
+  EXPECT_FALSE(least(Op::kGreaterEqual, 0)) << "is true without packets";
   EXPECT_FALSE(least(Op::kLess, 10));
   EXPECT_FALSE(least(Op::kGreater, -1));
 }

@@ -125,7 +125,7 @@ class Reader {
       case Node::Kind::kTrue:
         return;
       case Node::Kind::kFalse:
-        throw Unfit{"it holds for no packet"};
+        throw Unfit{"it is true for no packet"};
       case Node::Kind::kAnd:
         for (const Node& child : node.children) add(child);
         return;
@@ -168,7 +168,7 @@ class Reader {
     }
     if (!list.field.empty()) allowed_.push_back(std::move(list));
     for (const Allowed& each : allowed_) {
-      if (each.prefixes.empty() && each.ranges.empty()) throw Unfit{"it holds for no packet"};
+      if (each.prefixes.empty() && each.ranges.empty()) throw Unfit{"it is true for no packet"};
     }
   }
 
@@ -213,7 +213,7 @@ class Reader {
       }
       for (uint64_t value = range.low; value <= range.high; ++value) values.push_back(static_cast<uint32_t>(value));
     }
-    if (values.empty()) throw Unfit{"it holds for no packet"};
+    if (values.empty()) throw Unfit{"it is true for no packet"};
     return values;
   }
 

@@ -22,7 +22,7 @@ struct Cell {
   bool always_tested;  // some trigger is not a threshold
   uint64_t least[kWords];
 
-  // False: no trigger of the cell holds for these counts.
+  // False: no trigger of the cell is true for these counts.
   bool may_hold(const uint64_t* counts) const {
     if (always_tested) return true;
     bool reached = false;

@@ -31,7 +31,7 @@ std::string fault_of(const Trigger& trigger, const Condition& condition) {
     return "the span of a burst must be a multiple of 8 ns within the window.";
   }
   if (by != GroupBy{} && condition.holds_when_empty()) {
-    return "its condition holds for groups without packets, and these can't be listed.";
+    return "its condition is true for groups without packets, which can't be listed.";
   }
   return "";
 }

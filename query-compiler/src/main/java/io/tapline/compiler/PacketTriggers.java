@@ -50,7 +50,7 @@ final class PacketTriggers {
     this.filters = filters;
   }
 
-  /** What the monitor tests, and the processors with what the job makes of it. */
+  /** The triggers that the monitor tests, and the processors of the stream job. */
   record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
 
   /** Returns true if the windows are shorter than the tuples' interval. */
@@ -79,7 +79,7 @@ final class PacketTriggers {
     } else if (!atLeast && comparison != Condition.Comparison.ABOVE) {
       return Optional.of("groups without packets are not known");
     } else if (condition.getThreshold() < 0 || atLeast && condition.getThreshold() == 0) {
-      return Optional.of("it holds without packets");
+      return Optional.of("it is true without packets");
     } else if (condition.getThreshold() != trigger.getTrigger().getClear()) {
       return Optional.of(
           "clear= is another threshold, and only windows that meet when= are reported");

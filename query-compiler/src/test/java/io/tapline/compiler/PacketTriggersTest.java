@@ -90,7 +90,7 @@ class PacketTriggersTest {
         "tcp_pkt_size | SAMPLE * | when=\"count > 3\", every=10ms | no sum of bytes or packets",
         "tcp_pkt_size | SAMPLE * | when=\"max(bytes) > 3\", every=10ms | no sum of bytes or packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) < 3\", every=10ms | groups without packets",
-        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | holds without packets",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | is true without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=2, every=10ms | another threshold",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", group=flow_hash, every=10ms | addresses and ports",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=20ms | w= is longer",
