@@ -79,7 +79,7 @@ class FlowTable final : public Design {
     uint64_t ports;     // and protocol
     uint64_t bytes[2];  // by the parity of the window
     uint32_t packets[2];
-    uint32_t triggers;  // where its list begins; lists are shared by flows
+    uint32_t triggers;  // offset of its list; flows share lists
     uint32_t window;    // the last one with packets
   };
   struct Masked {

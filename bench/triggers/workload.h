@@ -19,14 +19,14 @@ struct WorkloadOptions {
   uint32_t flows = 300;    // active at a time
   uint32_t packets_per_flow = 10;
   bool syn_flood = false;                   // only SYNs, each of a new flow
-  double syn_share = 0;                     // of the packets, in between the flows'
+  double syn_share = 0;                     // share of SYNs that are mixed into the flows' packets
   double covered = 1;                       // share of the packets that match triggers
   bool adversarial = false;                 // random prefixes and ports, and addresses that fall into them
   uint32_t retransmission_triggers_in = 0;  // one trigger in so many is on retransmitted bytes; 0: none
   int64_t window_ns = 10'000'000;
-  double packets_per_second = 14.88e6;  // of packet time
+  double packets_per_second = 14.88e6;  // in packet time
   uint32_t frames = 1 << 18;            // 64 bytes each: they stay in the third-level cache, as a NIC's do
-  trigger::GroupBy group = {};          // of all triggers
+  trigger::GroupBy group = {};          // common to all triggers
 };
 
 class Workload {

@@ -134,7 +134,7 @@ TEST(ConnectionMatchTest, WhatAnotherHasIsLeftOutWhicheverWayRound) {
   match.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
   EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
   EXPECT_FALSE(match.ask(between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
-  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "is nobody's here";
+  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "matches neither query";
   EXPECT_EQ(match.ask(between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
   ConnectionMatch all;
   all.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));

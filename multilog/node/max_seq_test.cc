@@ -42,7 +42,7 @@ TEST_F(MaxSeqTest, IsWhereTheGreatestSegmentEndedAndWhen) {
   expect(state_, 1400, 2);
   add(state_, 1300, 100, 5);  // sent again: it was first seen before
   expect(state_, 1400, 2);
-  add(state_, 1300, 100, 1);  // of another writer, which saw it earlier
+  add(state_, 1300, 100, 1);  // another writer, which saw the packet earlier
   expect(state_, 1400, 1);
 }
 

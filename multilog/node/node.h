@@ -28,7 +28,8 @@ struct NodeOptions {
   std::vector<std::string> indexes;
   StorageOptions storage;
   CaptureOptions capture;
-  // Where a monitor's process puts headers (header_feed.h); if empty, run() captures them.
+  // The directory of the feed into which a monitor's process writes headers (header_feed.h); if empty, run() captures
+  // them.
   std::string headers_from;
 };
 

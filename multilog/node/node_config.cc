@@ -54,7 +54,7 @@ ConfigTable table_of(NodeConfig* config) {
   table.add_list(&config->index, "index", "FIELD", "fields to index; repeat or separate by commas", true);
   table.add_text(&config->directory, "directory", "DIR", "where rows are kept on disk; empty: in memory only");
   table.add_choice(&config->durability, {"memory", "interval", "commit"}, "durability", "memory|interval|commit",
-                   "with a directory: what a crash may take");
+                   "with a directory: the records that a crash may lose");
   table.add_number(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "most MiB on disk; 0: no bound");
   table.add_number(&config->retain_s, 0, 1'000'000'000, "retain_s", "oldest rows on disk, in seconds; 0: no bound");
   table.add_text(&config->listen, "listen", "HOST:PORT", "where gRPC is served; unix:PATH for a socket file");

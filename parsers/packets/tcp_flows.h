@@ -92,7 +92,7 @@ class TcpFlows {
   struct Key {
     uint64_t words[kKeyWords];
     uint64_t hash;
-    int side;  // of the sender
+    int side;  // the sender's side
   };
 
   Key key_of(const Sample& sample) const;

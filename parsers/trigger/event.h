@@ -8,20 +8,20 @@
 namespace tapline::trigger {
 
 enum class EventScope : uint8_t {
-  kAll,    // of a trigger without groups
-  kGroup,  // of the group in Event::group
-  kRest,   // of a group that was counted together with others: the value is the most that any of them may have had
+  kAll,    // the trigger has no groups
+  kGroup,  // Event::group is the group
+  kRest,   // several groups were counted together: the value is the maximum for any of them
 };
 
-// A trigger's condition held for a window.
+// A trigger's condition was true in a window.
 struct Event {
   uint64_t trigger = 0;
-  uint32_t channel = 0;  // of Program::channels()
+  uint32_t channel = 0;  // index in Program::channels()
   EventScope scope = EventScope::kAll;
   GroupKey group;
   Interval value;  // the left side of the condition's first comparison
-  // kPossible: true of some of the values between the bounds, or of the packets that were counted but perhaps not of
-  // those that were lost. Never kFalse.
+  // kPossible: the condition is true for some of the values between the bounds, or for the counted packets but perhaps
+  // not with the lost ones. Never kFalse.
   Verdict verdict = Verdict::kTrue;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
@@ -43,8 +43,8 @@ struct WindowReport {
   uint64_t suppressed_events = 0;  // beyond a trigger's bound
 };
 
-// Receives what a sweep finds, on the thread that sweeps. The windows of a channel come in order, each window's report
-// after its events.
+// Receives the results of a sweep, on the thread that sweeps. The windows of a channel come in order, each window's
+// report after its events.
 class EventSink {
  public:
   virtual ~EventSink() = default;

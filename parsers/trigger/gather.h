@@ -96,7 +96,7 @@ class Gather {
   std::vector<std::unique_ptr<WindowRing>> rings_;
   std::vector<Open> open_;
   int64_t border_ns_ = INT64_MIN;
-  std::span<const Sample> samples_;  // of the call of count()
+  std::span<const Sample> samples_;  // valid during count()
   std::span<const TcpFacts> tcp_;
   std::array<ClassKey, kBurst> keys_;
   std::array<uint64_t, kBurst> hashes_;

@@ -46,7 +46,7 @@ class GroupTable {
     GroupKey key;
     uint32_t cell;
     uint32_t next;    // the same group's next counter; 0 = none
-    uint32_t bucket;  // of the first one, kNoBucket of the others
+    uint32_t bucket;  // set in the first counter of a group; kNoBucket in the others
     uint32_t unused;
     uint64_t* counter() { return reinterpret_cast<uint64_t*>(this + 1); }
     const uint64_t* counter() const { return reinterpret_cast<const uint64_t*>(this + 1); }

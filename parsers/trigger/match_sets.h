@@ -52,7 +52,7 @@ struct CellRef {
 class MatchSets {
  public:
   static constexpr uint32_t kMaxSets = 65'000;         // identified by 16 bits
-  static constexpr uint32_t kMaxSharedCells = 65'536;  // of a channel
+  static constexpr uint32_t kMaxSharedCells = 65'536;  // per channel
   static constexpr uint32_t kMaxWords = 1 << 20;
   static constexpr uint32_t kMaxRefs = 1 << 20;
 
@@ -150,7 +150,7 @@ class MatchSets {
   std::vector<uint32_t> set_index_;
   std::vector<Program::Word> scratch_;
   std::vector<CellRef> scratch_cells_;
-  uint64_t forgotten_bytes_ = 0;  // of the memory that is being cleared
+  uint64_t forgotten_bytes_ = 0;  // size of the memory that is being cleared
   uint64_t cache_misses_ = 0;
   uint64_t counted_singly_ = 0;
 };

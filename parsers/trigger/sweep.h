@@ -53,7 +53,7 @@ class Sweep {
     const MatchSets* sets;
     const Cell* cell;
     const uint64_t* counter;
-    const uint64_t* rest;  // of the cell, in the same lane
+    const uint64_t* rest;  // the cell's, in the same lane
   };
 
   bool begin();
@@ -84,22 +84,22 @@ class Sweep {
   uint32_t channel_number_;
   SweepOptions options_;
   EventSink* sink_;
-  size_t words_;  // of a counter
+  size_t words_;  // per counter
   std::vector<Part> parts_;
   std::vector<uint32_t> true_when_empty_;  // bits
 
   Phase phase_ = Phase::kWait;
   int64_t swept_until_ns_ = WindowRing::kNever;
   int64_t start_ns_ = 0;
-  size_t part_ = 0;  // where the phase is
+  size_t part_ = 0;  // position within the phase
   uint32_t place_ = 0;
   WindowReport report_;
   // Without groups: each trigger's counts. With groups: what was counted without them.
   std::vector<uint64_t> totals_;
   std::vector<uint32_t> touched_;  // bits of totals_
   bool has_rest_ = false;
-  uint64_t rest_[kWords] = {};      // of all cells
-  std::vector<Counted> counted_;    // of the group that is being tested
+  uint64_t rest_[kWords] = {};      // summed over all cells
+  std::vector<Counted> counted_;    // the current group's counters
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   uint64_t unwatched_windows_ = 0;

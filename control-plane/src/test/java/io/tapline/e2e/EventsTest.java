@@ -40,12 +40,7 @@ class EventsTest {
                       .formatted(EXPEDITED, link.address(), WANTED)
                   + "PROCESS (group-count: group=dst_port, w=1s, s=1s)");
       server.awaitState(id, "running");
-      List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
-      CompletableFuture<Void> stream = follow(server.url(), id, events);
-      send(link.address());
-      await(events, EACH);
-      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
-      stream.get(SECONDS, TimeUnit.SECONDS);
+      List<JsonNode> events = events(server, id, () -> send(link.address()), EACH);
       assertThat(events).hasSize(EACH);
       assertThat(events).allMatch(event -> event.get("dst_port").asInt() == WANTED);
       assertThat(events).allMatch(event -> event.get("fields").get("dscp").asInt() == EXPEDITED);
@@ -64,12 +59,7 @@ class EventsTest {
               "PARSE udp_flow FROM * TO %s LIMIT 1h SAMPLE * ".formatted(link.address())
                   + "PROCESS (trigger: when=\"sum(bytes) > 5KB\", group=dst_port, every=10ms)");
       server.awaitState(id, "running");
-      List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
-      CompletableFuture<Void> stream = follow(server.url(), id, events);
-      burst(link.address());
-      await(events, 1);
-      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
-      stream.get(SECONDS, TimeUnit.SECONDS);
+      List<JsonNode> events = events(server, id, () -> burst(link.address()), 1);
       assertThat(events).isNotEmpty();
       for (JsonNode event : events) {
         JsonNode fields = event.get("fields");
@@ -82,6 +72,22 @@ class EventsTest {
       }
       assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
     }
+  }
+
+  private interface Traffic {
+    void send() throws Exception;
+  }
+
+  /** Returns all events of a query that is stopped once some have arrived. */
+  private static List<JsonNode> events(Server server, String id, Traffic traffic, int count)
+      throws Exception {
+    List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
+    CompletableFuture<Void> stream = follow(server.url(), id, events);
+    traffic.send();
+    await(events, count);
+    Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+    stream.get(SECONDS, TimeUnit.SECONDS);
+    return events;
   }
 
   /** Sends 200 datagrams at once. */
