@@ -1,4 +1,4 @@
-// Ethernet frames with IPv4 and TCP, checksums included.
+// Ethernet frames with IPv4 and TCP or UDP, checksums included.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ inline constexpr size_t kMostFrameBytes = 1514;
 
 enum TcpFlags : uint8_t { kFin = 1, kSyn = 2, kRst = 4, kPsh = 8, kAck = 16 };
 
-// One side of a connection.
+// One side of a connection or flow.
 struct End {
   uint32_t address = 0;
   uint16_t port = 0;
@@ -21,5 +21,9 @@ struct End {
 // REQUIRES: payload.size() <= 1460.
 size_t write_frame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
                    std::string_view payload, uint8_t* out);
+
+// The same for a UDP datagram with a differentiated services code point (RFC 2474, 0 to 63).
+// REQUIRES: payload.size() <= 1472.
+size_t write_datagram(const End& from, const End& to, uint8_t code_point, std::string_view payload, uint8_t* out);
 
 }  // namespace tapline::traffic

@@ -62,5 +62,19 @@ TEST(TrafficTest, IsTheSameForTheSameSeed) {
   }
 }
 
+TEST(FrameTest, ADatagramHasItsCodePointAndItsPorts) {
+  uint8_t frame[kMostFrameBytes];
+  const size_t bytes = write_datagram({0x0a000001, 1234}, {0x0a000002, 9}, 46, std::string(64, 'x'), frame);
+  EXPECT_EQ(bytes, 14u + 20 + 8 + 64);
+  FlowHasher hasher{HashKey{}};
+  Packet packet;
+  const auto length = static_cast<uint32_t>(bytes);
+  const RawPacket raw = {frame, length, length, 0, LinkType::kEthernet};
+  ASSERT_EQ(decode(raw, hasher, &packet), DecodeOutcome::kOk);
+  EXPECT_EQ(frame[packet.ip_offset + 1] >> 2, 46);
+  EXPECT_EQ(packet.src_port, 1234);
+  EXPECT_EQ(packet.dst_port, 9);
+}
+
 }  // namespace
 }  // namespace tapline::traffic

@@ -3,15 +3,12 @@ package io.tapline.bench.events;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
 
@@ -29,7 +26,12 @@ final class EventClient implements AutoCloseable {
   private int count;
   private long received;
   private long missing;
-  private volatile boolean stateEnded;
+
+  /** Bytes of the stream up to {@code filled}; the next line begins at {@code start}. */
+  private byte[] buffer = new byte[1 << 16];
+
+  private int start;
+  private int filled;
 
   EventClient(URI events) throws IOException, InterruptedException {
     HttpRequest request = HttpRequest.newBuilder(events).build();
@@ -64,31 +66,63 @@ final class EventClient implements AutoCloseable {
     return missing;
   }
 
-  boolean ended() {
-    return stateEnded;
-  }
-
   private void read() {
-    try (BufferedReader lines =
-        new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8), 1 << 16)) {
-      String name = "";
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        if (line.startsWith("event: ")) {
-          name = line.substring(7);
-        } else if (name.equals("events") && line.startsWith("data: ")) {
-          take(line);
+    try {
+      boolean events = false;
+      for (int end = nextLine(); end >= 0; end = nextLine()) {
+        if (startsWith("event: ", end)) {
+          events = startsWith("event: events", end);
+        } else if (events && startsWith("data: ", end)) {
+          take("data: ".length(), end);
         }
+        start = end + 1;
       }
-      stateEnded = true;
     } catch (IOException closed) {
-      stateEnded = true;
+      // The benchmark has ended.
     }
   }
 
-  private synchronized void take(String line) throws IOException {
+  /** Returns the end of the next line, whose beginning it may move; -1 after the last one. */
+  private int nextLine() throws IOException {
+    for (int at = start; ; at++) {
+      if (at == filled) {
+        if (start > 0) {
+          System.arraycopy(buffer, start, buffer, 0, filled - start);
+          at -= start;
+          filled -= start;
+          start = 0;
+        }
+        if (filled == buffer.length) {
+          buffer = Arrays.copyOf(buffer, 2 * filled);
+        }
+        int count = stream.read(buffer, filled, buffer.length - filled);
+        if (count < 0) {
+          return -1;
+        }
+        filled += count;
+      }
+      if (buffer[at] == '\n') {
+        return at;
+      }
+    }
+  }
+
+  private boolean startsWith(String text, int end) {
+    if (end - start < text.length()) {
+      return false;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      if (buffer[start + i] != text.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private synchronized void take(int from, int end) throws IOException {
     Instant now = Instant.now();
     long nowNs = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    try (JsonParser json = JSON.createParser(line.substring(6))) {
+    try (JsonParser json = JSON.createParser(buffer, start + from, end - start - from)) {
       for (JsonToken token = json.nextToken(); token != null; token = json.nextToken()) {
         if (token == JsonToken.FIELD_NAME) {
           String field = json.currentName();

@@ -1,50 +1,41 @@
 package io.tapline.bench.events;
 
+import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
-import java.nio.channels.DatagramChannel;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 
 /**
- * Sends datagrams with the code point of expedited forwarding over a virtual link, to a network
- * namespace in which no program answers. Needs root.
+ * A virtual link on which datagrams with the code point of expedited forwarding arrive from a
+ * network namespace. They are addressed to no host, so that nothing answers. Needs root.
  */
 final class MarkedLink implements AutoCloseable {
   static final int CODE_POINT = 46;
 
-  /** An address in the range reserved for benchmarks (RFC 2544), which no host uses. */
-  private static final String NEAR = "198.18.255.1";
-
-  private static final String FAR = "198.18.255.2";
-
-  /** Routed through the far end, which drops packets for other hosts without an answer. */
-  private static final String NOWHERE = "198.18.255.5";
-
-  private static final int PAYLOAD_BYTES = 64;
-  private static final long PAUSE_NS = 100_000;
-  private static final int FLOWS = 16;
-
   private final String name = "tlb" + ProcessHandle.current().pid() % 10_000_000;
+  private Process sender;
+  private PrintWriter phases;
+  private BufferedReader counts;
 
   private MarkedLink() {}
 
-  static MarkedLink open() throws IOException, InterruptedException {
+  /**
+   * Makes the link and starts the program that sends.
+   *
+   * @param programs folder with {@code marked_sender}
+   */
+  static MarkedLink open(Path programs) throws IOException, InterruptedException {
     MarkedLink link = new MarkedLink();
     try {
       run("ip netns add " + link.name);
       run(
           "ip link add %s type veth peer name far netns %s"
               .formatted(link.networkInterface(), link.name));
-      run("ip addr add " + NEAR + "/30 dev " + link.networkInterface());
       run("ip link set " + link.networkInterface() + " up");
-      run("ip -n " + link.name + " addr add " + FAR + "/30 dev far");
       run("ip -n " + link.name + " link set far up");
-      run("ip route add " + NOWHERE + " via " + FAR);
+      link.start(programs.resolve("marked_sender"));
       return link;
     } catch (IOException e) {
       link.close();
@@ -52,6 +43,17 @@ final class MarkedLink implements AutoCloseable {
     }
   }
 
+  private void start(Path program) throws IOException {
+    sender =
+        new ProcessBuilder("ip", "netns", "exec", name, program.toString(), "far", "" + CODE_POINT)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    phases = new PrintWriter(sender.getOutputStream(), true, StandardCharsets.UTF_8);
+    counts =
+        new BufferedReader(new InputStreamReader(sender.getInputStream(), StandardCharsets.UTF_8));
+  }
+
+  /** Returns the end of the link that is to be watched. */
   String networkInterface() {
     return name + "a";
   }
@@ -62,38 +64,12 @@ final class MarkedLink implements AutoCloseable {
    * @return number sent
    */
   long send(int perSecond, long seconds) throws IOException {
-    List<DatagramChannel> flows = new ArrayList<>();
-    try {
-      for (int i = 0; i < FLOWS; i++) {
-        DatagramChannel flow = DatagramChannel.open();
-        flows.add(flow);
-        flow.setOption(StandardSocketOptions.IP_TOS, CODE_POINT << 2);
-        flow.connect(new InetSocketAddress(NOWHERE, 9));
-      }
-      return send(flows, perSecond, seconds);
-    } finally {
-      for (DatagramChannel flow : flows) {
-        flow.close();
-      }
+    phases.println(perSecond + " " + seconds);
+    String sent = counts.readLine();
+    if (sent == null) {
+      throw new IOException("marked_sender has ended");
     }
-  }
-
-  private static long send(List<DatagramChannel> flows, int perSecond, long seconds)
-      throws IOException {
-    ByteBuffer payload = ByteBuffer.allocateDirect(PAYLOAD_BYTES);
-    long all = perSecond * seconds;
-    long begin = System.nanoTime();
-    long end = begin + TimeUnit.SECONDS.toNanos(seconds);
-    long sent = 0;
-    while (sent < all && System.nanoTime() < end) {
-      long due = Math.min(all, (long) ((System.nanoTime() - begin) / 1e9 * perSecond));
-      for (; sent < due; sent++) {
-        payload.clear();
-        flows.get((int) (sent % flows.size())).write(payload);
-      }
-      LockSupport.parkNanos(PAUSE_NS);
-    }
-    return sent;
+    return Long.parseLong(sent);
   }
 
   private static void run(String command) throws IOException, InterruptedException {
@@ -106,6 +82,10 @@ final class MarkedLink implements AutoCloseable {
 
   @Override
   public void close() throws IOException, InterruptedException {
+    if (sender != null) {
+      sender.destroy();
+      sender.waitFor();
+    }
     run("ip netns del " + name);
   }
 }
