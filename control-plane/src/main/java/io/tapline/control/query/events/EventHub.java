@@ -41,9 +41,19 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   /**
    * A batch that waits for the writer, or a mark in their order.
    *
+   * @param agent empty for a mark
    * @param batch null for a mark
    */
-  private record Work(EventBatch batch, LongConsumer taken) {}
+  private record Work(String agent, EventBatch batch, LongConsumer taken) {}
+
+  /** One acknowledgement, with the highest number, covers all batches of one life of a monitor. */
+  private record Life(String agent, String query, long incarnation) {}
+
+  private record Acknowledgement(LongConsumer taken, long next) {
+    Acknowledgement orLater(Acknowledgement other) {
+      return other.next >= next ? other : this;
+    }
+  }
 
   /** Starts the writer. */
   public EventHub(EventStore store) {
@@ -64,7 +74,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   /** Waits until all events that have arrived are logged, but not for long. */
   public void drain() throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
-    inbox.add(new Work(null, next -> done.countDown()));
+    inbox.add(new Work("", null, next -> done.countDown()));
     if (!done.await(DRAIN_SECONDS, TimeUnit.SECONDS)) {
       LOG.warn("events wait for Redis");
     }
@@ -87,7 +97,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
 
   @Override
   public boolean events(String agent, EventBatch batch, LongConsumer taken) {
-    inbox.add(new Work(batch, taken));
+    inbox.add(new Work(agent, batch, taken));
     return true;
   }
 
@@ -116,17 +126,20 @@ public final class EventHub implements LeaseListener, AutoCloseable {
 
   private void write(List<Work> work) throws InterruptedException {
     List<EventStore.Write> writes = new ArrayList<>();
-    List<Runnable> acknowledgements = new ArrayList<>();
+    List<Runnable> marks = new ArrayList<>();
+    Map<Life, Acknowledgement> acknowledgements = new LinkedHashMap<>();
     Map<EventLog, List<EventEntry>> news = new LinkedHashMap<>();
     for (Work each : work) {
       EventBatch batch = each.batch();
       if (batch == null) {
-        acknowledgements.add(() -> each.taken().accept(0));
+        marks.add(() -> each.taken().accept(0));
         continue;
       }
       EventLog log = logs.get(batch.getQuery());
-      long next = batch.getFirst() + batch.getCount();
-      acknowledgements.add(() -> each.taken().accept(next));
+      acknowledgements.merge(
+          new Life(each.agent(), batch.getQuery(), batch.getIncarnation()),
+          new Acknowledgement(each.taken(), batch.getFirst() + batch.getCount()),
+          Acknowledgement::orLater);
       if (log != null) {
         retried(() -> log.restore(store));
         log.take(batch)
@@ -139,7 +152,8 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
     append(writes);
     news.forEach((log, entries) -> log.feed().add(entries));
-    acknowledgements.forEach(Runnable::run);
+    acknowledgements.values().forEach(each -> each.taken().accept(each.next()));
+    marks.forEach(Runnable::run);
   }
 
   private void append(List<EventStore.Write> writes) throws InterruptedException {

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -176,6 +177,57 @@ class EventHubTest {
       Await.until("acknowledged", Duration.ofSeconds(20), () -> acknowledged.get() == 4);
       assertThat(hub.of("q-1").orElseThrow().last()).isEqualTo(3);
     }
+  }
+
+  @Test
+  void oneAcknowledgementStandsForAllBatchesThatWaited() throws Exception {
+    List<Long> acknowledgements = new CopyOnWriteArrayList<>();
+    try (EventHub hub = new EventHub(store)) {
+      hub.open("q-1", false);
+      redis.close();
+      hub.events("h1", batch(0, 1), acknowledgements::add);
+      Thread.sleep(300);
+      for (EventBatch batch : List.of(batch(1, 1), batch(2, 2), batch(0, 1))) {
+        hub.events("h1", batch, acknowledgements::add);
+      }
+      redis.launch();
+      Await.until("acknowledged", Duration.ofSeconds(20), () -> acknowledgements.contains(4L));
+      assertThat(acknowledgements).containsExactly(1L, 4L);
+    }
+  }
+
+  @Test
+  void valuesAreWrittenByTheirTypes() throws Exception {
+    EventList list =
+        EventList.newBuilder()
+            .addSchemas(
+                EventSchema.newBuilder()
+                    .setParser("p")
+                    .addAllFields(List.of("most", "negative", "half", "yes", "text")))
+            .addEvents(
+                Event.newBuilder()
+                    .setFlowHash(-1)
+                    .setFlowIncarnation(0x8000_00ef)
+                    .setDstIp(ByteString.copyFrom(new byte[16]))
+                    .addValues(EventValue.newBuilder().setNumber(-1))
+                    .addValues(EventValue.newBuilder().setInteger(-7))
+                    .addValues(EventValue.newBuilder().setReal(0.5))
+                    .addValues(EventValue.newBuilder().setTruth(true))
+                    .addValues(EventValue.newBuilder().setText("\"é\n")))
+            .build();
+    try (EventHub hub = new EventHub(store)) {
+      hub.open("q-1", false);
+      take(hub, batch(0, 1).toBuilder().setEvents(list.toByteString()).build());
+      hub.drain();
+    }
+    JsonNode event = logged().get(0);
+    assertThat(event.path("parser").asText()).isEqualTo("p");
+    assertThat(event.path("flow_id").asText()).isEqualTo("ffffffffffffffff-800000ef");
+    assertThat(event.path("src_ip").asText()).isEmpty();
+    assertThat(event.path("dst_ip").asText()).isEqualTo("::");
+    assertThat(event.path("fields").toString())
+        .isEqualTo(
+            "{\"most\":18446744073709551615,\"negative\":-7,\"half\":0.5,\"yes\":true,\"text\":\"\\\"é\\n\"}");
   }
 
   @Test
