@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
 // Under many events the thread sleeps so long between two batches: otherwise nearly each event would cost its lane the
-// system call that wakes this thread.
-constexpr int64_t kBatchEveryNs = 200 * kNsPerUs;
+// system call that wakes this thread, and each small batch wakes five threads on its way to a client.
+constexpr int64_t kBatchEveryNs = 500 * kNsPerUs;
 
 timespec duration_of(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
