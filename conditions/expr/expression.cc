@@ -5,23 +5,6 @@
 namespace tapline::conditions {
 namespace {
 
-bool holds(Compare compare, int order) {
-  switch (compare) {
-    case Compare::kEqual:
-      return order == 0;
-    case Compare::kNotEqual:
-      return order != 0;
-    case Compare::kLess:
-      return order < 0;
-    case Compare::kLessEqual:
-      return order <= 0;
-    case Compare::kGreater:
-      return order > 0;
-    default:
-      return order >= 0;
-  }
-}
-
 Number number_of(const Column& column, const uint8_t* row) {
   const uint64_t key = key_of(column, row);
   return column.is_float() ? Number::of_real(number_of_key(column, key))
@@ -46,7 +29,7 @@ Truth evaluate_linear(const Leaf& leaf, const uint8_t* row, const Schema& schema
   const double sum = real + (is_float ? static_cast<double>(whole) : 0);
   if (is_float && sum != sum) return Truth::kUnknown;
   const int order = is_float ? (sum > 0) - (sum < 0) : (whole > 0) - (whole < 0);
-  return holds(leaf.compare, order) ? Truth::kTrue : Truth::kFalse;
+  return is_true(leaf.compare, order) ? Truth::kTrue : Truth::kFalse;
 }
 
 bool in_wide(const Leaf& leaf, const uint8_t* row) {
@@ -155,6 +138,23 @@ std::string name_of_column(const Column& column, const Schema& schema) {
 
 }  // namespace
 
+bool is_true(Compare compare, int order) {
+  switch (compare) {
+    case Compare::kEqual:
+      return order == 0;
+    case Compare::kNotEqual:
+      return order != 0;
+    case Compare::kLess:
+      return order < 0;
+    case Compare::kLessEqual:
+      return order <= 0;
+    case Compare::kGreater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
 KeyRanges union_of(KeyRanges ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const KeyRange& a, const KeyRange& b) { return a.low < b.low; });
   KeyRanges result;
@@ -248,7 +248,7 @@ Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const
       break;
     case Leaf::Kind::kPair:
       if (present && is_present(leaf.other, row, schema.presence_offset()))
-        truth = holds(leaf.compare, order_of_pair(leaf, row)) ? Truth::kTrue : Truth::kFalse;
+        truth = is_true(leaf.compare, order_of_pair(leaf, row)) ? Truth::kTrue : Truth::kFalse;
       break;
     case Leaf::Kind::kText:
       if (present) truth = is_text(leaf, row) ? Truth::kTrue : Truth::kFalse;

@@ -58,6 +58,9 @@ struct AggregateRef {
 
 enum class Compare : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
+// Returns true if the comparison is true of two values; `order` is the sign of the first minus the second.
+bool is_true(Compare compare, int order);
+
 struct Term {
   int sign = 1;
   std::optional<AggregateRef> aggregate;

@@ -37,21 +37,7 @@ int order_of(const Number& a, const Number& b) {
 bool holds_simply(const SimpleCondition& condition, const std::vector<Number>& outputs) {
   const Number& value = outputs[condition.output];
   if (!value.present) return false;
-  const int order = order_of(value, condition.against);
-  switch (condition.compare) {
-    case Compare::kEqual:
-      return order == 0;
-    case Compare::kNotEqual:
-      return order != 0;
-    case Compare::kLess:
-      return order < 0;
-    case Compare::kLessEqual:
-      return order <= 0;
-    case Compare::kGreater:
-      return order > 0;
-    default:
-      return order >= 0;
-  }
+  return is_true(condition.compare, order_of(value, condition.against));
 }
 
 bool only_grows(const Expression& condition) {
