@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
  * server all the time, one where nothing happens.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@MakesNetworkDevices
 class AgentsTest {
   private static final long SECONDS = 120;
   private static final int SOME = 40;

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Topics of alerts on an external Kafka: missing, existing, and deleted while a query runs. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@MakesNetworkDevices
 class AlertTopicsTest {
   private static final Path CAPTURE = Path.of("testbed/three_tier/three_tier.pcap.zst");
   private static final String QUERY =

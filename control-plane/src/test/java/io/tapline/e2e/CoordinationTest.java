@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Two control planes of which one leads, an agent that knows both, and a link that it watches. */
+@MakesNetworkDevices
 class CoordinationTest {
   private static final int SOME = 40;
 

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
  * Events of a query on an interface: a client gets each that meets WHERE once, none that does not,
  * and the stream job counts the same tuples.
  */
+@MakesNetworkDevices
 class EventsTest {
   private static final int WANTED = 9002;
   private static final int OTHER = 9001;

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Skipped, with the reason, where there can be no testbed. */
+@MakesNetworkDevices
 class FirstWindowsTest {
   @TempDir Path folder;
 

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.TestInstance;
  * client did while it ran. When the monitor or the agent is killed, queries continue.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@MakesNetworkDevices
 class LiveQueriesTest {
   private static final long RESULT_SECONDS = 90;
   private static final int SOME = 60;

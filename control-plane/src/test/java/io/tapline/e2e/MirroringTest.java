@@ -25,6 +25,7 @@ import org.junit.jupiter.api.TestInstance;
  * servers and clients. Skipped, with the reason, where there can be no testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@MakesNetworkDevices
 class MirroringTest {
   private static final int EACH = 40;
 

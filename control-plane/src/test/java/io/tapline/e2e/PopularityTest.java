@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Runs the tutorial "More servers for what is popular": NetAlytics' third use case, with nginx as
  * load balancer and as web servers. The experiment itself compares contents, logs and rows.
  */
+@MakesNetworkDevices
 class PopularityTest {
   @TempDir Path folder;
 

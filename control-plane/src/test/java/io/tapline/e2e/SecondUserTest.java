@@ -21,6 +21,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.Logger;
 
 /**
@@ -28,6 +29,7 @@ import org.slf4j.Logger;
  * read, write or talk to anything that they store, listen on or reveal. Needs root, which alone can
  * act as another user.
  */
+@Isolated("it looks for files that appear in folders of the whole host")
 class SecondUserTest {
   private static final long SECONDS = 90;
   private static final String NOBODY = "65534";

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A real Open vSwitch with two bridges, whose certificate names one of them. */
+@MakesNetworkDevices
 class SecureSwitchTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final String OWN = "tlsecure1";

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A fat tree of Open vSwitch on this host. Skipped, with the reason, where there can be none. */
+@MakesNetworkDevices
 class TestbedTest {
   private static final String PING_ALL =
       "for p in 0 1 2 3; do for e in 0 1; do for h in 2 3; do"

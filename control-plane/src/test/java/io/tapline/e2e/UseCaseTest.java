@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Runs the tutorial "Find the misconfigured server": NetAlytics' first use case. */
+@MakesNetworkDevices
 class UseCaseTest {
   @Test
   void thePapersTwoQueriesFindIt() throws Exception {

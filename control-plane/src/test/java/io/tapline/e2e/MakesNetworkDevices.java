@@ -1,0 +1,17 @@
+package io.tapline.e2e;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/**
+ * A test with links or switches. Their names contain the process, so these tests run one after
+ * another; those without this annotation run beside them.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Execution(ExecutionMode.SAME_THREAD)
+@interface MakesNetworkDevices {}
