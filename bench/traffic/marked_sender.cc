@@ -4,7 +4,7 @@
 //
 // Each line of standard input, "RATE SECONDS", is a phase: so many datagrams a second, evenly, for so long. When it is
 // over, the number of datagrams that were sent is printed as a line. Frames are made once, go out by the hundred, and
-// pass neither routing nor queueing discipline: a datagram and its capture take 3.8 µs, from a UDP socket 5.5.
+// pass neither routing nor queueing discipline, since the sender shares its processors with the programs it measures.
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/resource.h>
@@ -27,6 +27,7 @@
 namespace tapline::traffic {
 namespace {
 
+constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
 // Datagrams that a long pause delayed go out at a few times the rate, not all at once: the monitor's ring has room for
 // a thousand packets.
@@ -98,12 +99,14 @@ class Sender {
 };
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: marked_sender INTERFACE CODE_POINT\n");
+  char* end = nullptr;
+  const long code_point = argc == 3 ? std::strtol(argv[2], &end, 10) : 0;
+  if (argc != 3 || end == argv[2] || *end != '\0' || code_point < 0 || code_point > kMaxCodePoint) {
+    std::fprintf(stderr, "usage: marked_sender INTERFACE CODE_POINT    the code point is 0 to 63\n");
     return 2;
   }
   if (setpriority(PRIO_PROCESS, 0, kNiceness) != 0) die("can't raise the priority");
-  Sender sender(argv[1], static_cast<uint8_t>(std::atoi(argv[2])));
+  Sender sender(argv[1], static_cast<uint8_t>(code_point));
   double per_second, seconds;
   while (std::scanf("%lf %lf", &per_second, &seconds) == 2) {
     std::printf("%" PRIu64 "\n", sender.send(per_second, seconds));

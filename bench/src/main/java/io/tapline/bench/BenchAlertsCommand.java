@@ -108,7 +108,9 @@ final class BenchAlertsCommand implements Callable<Integer> {
         TextTable.ofText(
             "events/s", "sent", "arrived", "missing", "unseen", "p50 ms", "p99 ms", "most ms");
     boolean complete = true;
-    try (EventBenchmark benchmark = new EventBenchmark(Installation.current().home())) {
+    Installation installed = Installation.current();
+    try (EventBenchmark benchmark =
+        new EventBenchmark(installed.home().resolve("bin/tapline"), installed.programs())) {
       benchmark.measure(WARM_UP_RATE, WARM_UP_SECONDS);
       for (int rate : rates) {
         console.hint("events: " + rate + " per second for " + seconds + " s");

@@ -53,16 +53,17 @@ public final class EventBenchmark implements AutoCloseable {
   /**
    * Starts a server that watches a virtual link, and a query.
    *
-   * @param home of the installation, with the benchmarks' programs
+   * @param tapline the command {@code bin/tapline}
+   * @param programs folder with {@code marked_sender}
    */
-  public EventBenchmark(Path home) throws IOException, InterruptedException {
-    link = MarkedLink.open(home.resolve("build/bin"));
+  public EventBenchmark(Path tapline, Path programs) throws IOException, InterruptedException {
+    link = MarkedLink.open(programs);
     try {
       int port = freePort();
       url = "http://127.0.0.1:" + port;
       server =
           new ProcessBuilder(
-                  home.resolve("bin/tapline").toString(),
+                  tapline.toString(),
                   "server",
                   "--port",
                   "" + port,
