@@ -219,6 +219,7 @@ lint: deps ## Check formatting and lint
 	@$(MVN) spotless:check
 	@bench/mutants/run --check
 	@make/includes
+	@make/prose
 
 .PHONY: format
 format: deps ## Format all sources
