@@ -75,7 +75,7 @@ class Faults(unittest.TestCase):
 
     def test_code_is_not_prose(self):
         for text in ("    It goes on.", "```console\nIt goes on.\n```", "`It goes on.`", "[It](goes on)", "<!-- It goes on. -->",
-                     "1. a\n\n       It goes on.\n", "| " + "a" * 130 + " |"):
+                     "<!-- begin bench -->\nIt goes on.\n<!-- end bench -->", "1. a\n\n       It goes on.\n", "| " + "a" * 130 + " |"):
             self.assertEqual([], self.faults("README.md", text + "\n"), text)
         self.assertEqual([], self.faults("a/a.cc", 'auto a = "// It goes on.";\n'))
         self.assertEqual([], self.faults("a/a.py", 'a = "# It goes on."\n'))
