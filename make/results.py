@@ -68,7 +68,7 @@ def read_case(case, results):
 
 
 def read(reports, since=0.0):
-    """What the reports say that were written since, in seconds since the epoch."""
+    """Results of the reports that were written since a time, in seconds since the epoch."""
     results = Results()
     for report in map(pathlib.Path, reports):
         for file in sorted(report.rglob("*.xml")) if report.is_dir() else [report]:
