@@ -1,13 +1,12 @@
 // marked_sender: sends UDP datagrams with one differentiated services code point from a Linux interface.
 //
-// usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW and CAP_SYS_NICE
+// usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW
 //
 // Each line of standard input, "RATE SECONDS", is a phase: so many datagrams a second, evenly, for so long. When it is
 // over, the number of datagrams that were sent is printed as a line. Frames are made once, go out by the hundred, and
 // pass neither routing nor queueing discipline, since the sender shares its processors with the programs it measures.
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,8 +32,6 @@ constexpr size_t kFlows = 16;
 // a thousand packets.
 constexpr size_t kMostTogether = 256;
 constexpr useconds_t kPauseUs = 200;
-// Traffic does not wait for the programs that watch it.
-constexpr int kNiceness = -10;
 // Addresses of the range reserved for benchmarks (RFC 2544).
 constexpr uint32_t kSource = 0xc612ff01;
 constexpr uint32_t kDestination = 0xc612ff05;
@@ -105,7 +102,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: marked_sender INTERFACE CODE_POINT    the code point is 0 to 63\n");
     return 2;
   }
-  if (setpriority(PRIO_PROCESS, 0, kNiceness) != 0) die("can't raise the priority");
   Sender sender(argv[1], static_cast<uint8_t>(code_point));
   double per_second, seconds;
   while (std::scanf("%lf %lf", &per_second, &seconds) == 2) {

@@ -3,13 +3,33 @@
 #include <utility>
 
 namespace tapline {
+namespace {
+
+void remove_events(v1::EventBatch* batch) {
+  batch->set_first(batch->first() + batch->count());
+  batch->set_count(0);
+  batch->clear_events();
+}
+
+bool says_no_more(const v1::EventBatch& before, const v1::EventBatch& after) {
+  return before.count() == 0 && !before.last() && before.incarnation() == after.incarnation();
+}
+
+}  // namespace
 
 bool EventOutbox::add(v1::EventBatch batch) {
+  const bool fits = batch.count() == 0 || bytes_ + batch.ByteSizeLong() <= kMaxBytes;
+  if (!fits) remove_events(&batch);
+  Stream& stream = streams_[batch.query()];
+  // Of several batches without events the last one says it all.
+  if (stream.sent < stream.batches.size() && says_no_more(stream.batches.back().batch, batch)) {
+    bytes_ -= stream.batches.back().bytes;
+    stream.batches.pop_back();
+  }
   const size_t bytes = batch.ByteSizeLong();
-  if (batch.count() > 0 && bytes_ + bytes > kMaxBytes) return false;
   bytes_ += bytes;
-  streams_[batch.query()].batches.push_back({std::move(batch), bytes});
-  return true;
+  stream.batches.push_back({std::move(batch), bytes});
+  return fits;
 }
 
 void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& send) {

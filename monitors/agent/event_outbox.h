@@ -2,8 +2,8 @@
 //
 // They are sent once on each lease: a control plane that takes over gets what the one before did not acknowledge, and
 // tells by the numbers what it has already. Only a window of them is on its way at a time, so that a control plane
-// whose log is slow never holds more than a window of each agent. Bounded: a batch that finds no room is given up, and
-// the numbers of the next one show how many events are missing.
+// whose log is slow never holds more than a window of each agent. Bounded: of a batch that finds no room only the
+// numbers are kept, which show how many events are missing.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class EventOutbox {
   static constexpr size_t kMaxBytes = 8 << 20;
   static constexpr size_t kWindowBytes = 512 << 10;
 
-  // Returns false if there is no room for it. A batch that only reports an end or missing events always has room.
+  // Returns false if there is no room for its events.
   bool add(v1::EventBatch batch);
   // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);

@@ -90,11 +90,33 @@ TEST(EventOutbox, IsBounded) {
   uint64_t first = 0;
   const int events = 1000;
   while (outbox.add(batch_of("a", 1, first, events))) first += events;
-  EXPECT_LE(outbox.bytes(), EventOutbox::kMaxBytes);
   EXPECT_GT(first, 100'000u);
-  EXPECT_TRUE(outbox.add(batch_of("a", 1, first, 0))) << "how many there were is still told";
-  outbox.acknowledge("a", 1, events);
+  const size_t full = outbox.bytes();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(outbox.add(batch_of("a", 1, first, events)));
+    first += events;
+  }
+  EXPECT_LE(outbox.bytes(), EventOutbox::kMaxBytes + 100);
+  EXPECT_GT(outbox.bytes(), full - 100);
+  outbox.acknowledge("a", 1, 2 * events);
   EXPECT_TRUE(outbox.add(batch_of("a", 1, first, events)));
+}
+
+TEST(EventOutbox, HowManyEventsFoundNoRoomIsSentWithoutAnotherOne) {
+  EventOutbox outbox;
+  uint64_t first = 0;
+  const int events = 1000;
+  while (outbox.add(batch_of("a", 1, first, events))) first += events;
+  outbox.add(batch_of("a", 1, first + events, events));
+  uint64_t next = 0;
+  while (outbox.bytes() > 0) {
+    outbox.send([&](const v1::EventBatch& batch) {
+      next = batch.first() + batch.count();
+      return true;
+    });
+    outbox.acknowledge("a", 1, next);
+  }
+  EXPECT_EQ(next, first + 2 * events);
 }
 
 }  // namespace

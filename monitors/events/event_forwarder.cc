@@ -56,7 +56,7 @@ bool EventForwarder::forward() {
     }
     more |= events == kEventsPerRing;
   }
-  for (uint32_t query : SetBits(std::exchange(filled_, 0))) flush(query, false);
+  for (uint32_t query : SetBits(filled_ | refused_)) flush(query, false);
   return more;
 }
 
@@ -113,11 +113,12 @@ void EventForwarder::flush(uint32_t query, bool last) {
   batch.set_count(static_cast<uint32_t>(stream.list.events_size()));
   if (batch.count() > 0) stream.list.SerializeToString(batch.mutable_events());
   stream.sent += batch.count();
-  send_(batch);
+  const uint64_t bit = uint64_t{1} << query;
+  refused_ = send_(batch) ? refused_ & ~bit : refused_ | bit;
   stream.list.Clear();
   stream.schemas.clear();
   stream.bytes = 0;
-  filled_ &= ~(uint64_t{1} << query);
+  filled_ &= ~bit;
 }
 
 void EventForwarder::end_query(uint32_t query) {
@@ -126,6 +127,7 @@ void EventForwarder::end_query(uint32_t query) {
   Stream& stream = streams_[query];
   if (stream.sent > 0 || lost_in_rings(query) != stream.lost) flush(query, true);
   stream.sent = 0;
+  refused_ &= ~(uint64_t{1} << query);
 }
 
 }  // namespace tapline

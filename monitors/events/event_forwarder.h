@@ -30,7 +30,8 @@ class EventForwarder {
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 
-  // Passes on the events that wait, up to a bound that keeps the caller responsive. Returns true if there may be more.
+  // Passes on the events that wait, up to a bound that keeps the caller responsive, and how many were lost. Returns
+  // true if there may be more.
   bool forward();
   // The query's lanes are done: passes on what is left, and how many events there were. Its slot may then be reused.
   void end_query(uint32_t query);
@@ -47,7 +48,6 @@ class EventForwarder {
   void take(const RingEvent& event, const Schema& schema);
   static uint32_t index_of(const Schema& schema, Stream* stream);
   uint64_t lost_in_rings(uint32_t query) const;
-  void count_lost(uint32_t query);
   void flush(uint32_t query, bool last);
 
   std::vector<EventSource> sources_;
@@ -56,7 +56,8 @@ class EventForwarder {
   uint64_t incarnation_;
   Send send_;
   std::array<Stream, kMostQueries> streams_;
-  uint64_t filled_ = 0;  // bits of the queries whose batch is not empty
+  uint64_t filled_ = 0;   // bits of the queries whose batch is not empty
+  uint64_t refused_ = 0;  // bits of the queries whose last batch found no room: the next one reports it, even if empty
 };
 
 }  // namespace tapline

@@ -101,6 +101,21 @@ TEST_F(EventForwarderTest, SentIsReceivedAndMissing) {
   EXPECT_TRUE(batches_.back().last());
 }
 
+TEST_F(EventForwarderTest, LossesAreReportedWithoutAnotherEvent) {
+  push(&one_, 0, 1);
+  full_ = true;
+  forwarder_.forward();
+  forwarder_.forward();
+  full_ = false;
+  forwarder_.forward();
+  ASSERT_EQ(batches_.size(), 1u);
+  EXPECT_EQ(batches_[0].count(), 0u);
+  EXPECT_FALSE(batches_[0].last());
+  EXPECT_EQ(missing_of("q0"), 1u);
+  forwarder_.forward();
+  EXPECT_EQ(batches_.size(), 1u) << "a loss is reported once";
+}
+
 TEST_F(EventForwarderTest, ASlotThatIsReusedBeginsAtZero) {
   push(&one_, 0, 1);
   forwarder_.end_query(0);

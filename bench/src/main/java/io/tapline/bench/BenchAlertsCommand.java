@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
         "Latency of events, from a packet to a client of the server's stream, and of a network-wide trigger over windows of 10 ms through Kafka and Flink, from the window's end to the message. Events need root.")
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final int WARM_UP_SECONDS = 30;
+  private static final int WARM_UP_SECONDS = 60;
 
   /** Not the highest rate: the stream job would still be behind during the first phases. */
   private static final int WARM_UP_RATE = 10_000;
