@@ -31,7 +31,9 @@ constexpr size_t kFlows = 16;
 // Datagrams that a long pause delayed go out at a few times the rate, not all at once: the monitor's ring has room for
 // a thousand packets.
 constexpr size_t kMostTogether = 256;
-constexpr useconds_t kPauseUs = 200;
+constexpr double kLeastPauseUs = 200;
+constexpr double kMostPauseUs = 10'000;
+constexpr double kUsPerSecond = 1e6;
 // Addresses of the range reserved for benchmarks (RFC 2544).
 constexpr uint32_t kSource = 0xc612ff01;
 constexpr uint32_t kDestination = 0xc612ff05;
@@ -74,10 +76,12 @@ class Sender {
     const int64_t begin_ns = monotonic_ns();
     const auto all = static_cast<uint64_t>(per_second * seconds);
     uint64_t sent = 0;
-    for (double passed = 0; sent < all && passed < seconds; usleep(kPauseUs)) {
+    for (double passed = 0; sent < all && passed < seconds;) {
       passed = static_cast<double>(monotonic_ns() - begin_ns) / kNsPerSecond;
       const uint64_t due = std::min(all, static_cast<uint64_t>(passed * per_second));
       if (sent < due) sent += send(std::min<uint64_t>(due - sent, kMostTogether));
+      const double rest_us = (static_cast<double>(sent + 1) / per_second - passed) * kUsPerSecond;
+      usleep(static_cast<useconds_t>(std::clamp(rest_us, kLeastPauseUs, kMostPauseUs)));
     }
     return sent;
   }

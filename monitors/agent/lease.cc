@@ -64,7 +64,10 @@ void Lease::finish() {
 }
 
 void Lease::run() {
-  const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, credentials_));
+  grpc::ChannelArguments arguments;
+  // gRPC would adapt its window with a ping for nearly each message.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto stub = v1::Registry::NewStub(grpc::CreateCustomChannel(server_, credentials_, arguments));
   // Waits until the connection is established or has failed.
   const auto stream = stub->Lease(&context_);
   std::thread writer([&] { write(stream.get()); });

@@ -6,9 +6,6 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Instant;
 import java.util.Arrays;
 
@@ -33,14 +30,8 @@ final class EventClient implements AutoCloseable {
   private int start;
   private int filled;
 
-  EventClient(URI events) throws IOException, InterruptedException {
-    HttpRequest request = HttpRequest.newBuilder(events).build();
-    stream =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .build()
-            .send(request, HttpResponse.BodyHandlers.ofInputStream())
-            .body();
+  EventClient(URI events) throws IOException {
+    stream = events.toURL().openStream();
     reader.setDaemon(true);
     reader.start();
   }

@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -373,7 +374,6 @@ final class Agent {
       case QUERY_REFUSED -> onRefused(status);
       case QUERY_ENDED -> onEnded(status);
       case COPIES -> onCopies(status.getCopies());
-      case EVENTS -> onEvents(status.getEvents());
       case WARNING -> warn(status.getWarning().getMessage());
       case ERROR -> warn(status.getError().getMessage());
       case MONITOR_ENDED -> warn(status.getMonitorEnded().getMessage());
@@ -416,9 +416,11 @@ final class Agent {
             });
   }
 
-  private void onEvents(EventBatch batch) {
-    if (!listener.events(name, batch, next -> later.execute(() -> taken(batch, next)))) {
-      taken(batch, batch.getFirst() + batch.getCount());
+  /** Passes on events. Any thread may call it: their numbers say which are new. */
+  void heard(EventBatch batch) {
+    LongConsumer taken = next -> later.execute(() -> taken(batch, next));
+    if (!listener.events(name, batch, taken)) {
+      taken.accept(batch.getFirst() + batch.getCount());
     }
   }
 

@@ -47,6 +47,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
+  /** What an agent sends ahead. It is fixed because gRPC adapts it with a ping for each message. */
+  private static final int WINDOW_BYTES = 1 << 20;
+
   private volatile RegistryOptions options;
   private final AgentAccess access;
   private final LeaseListener listener;
@@ -98,6 +101,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     server =
         NettyServerBuilder.forAddress(options.address(), access.credentials())
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
+            .flowControlWindow(WINDOW_BYTES)
             .intercept(access)
             .addService(new Leases())
             .build()
@@ -299,6 +303,12 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     /** Blocks, so that a flooding agent is read no faster than its messages are handled. */
     @Override
     public void onNext(AgentMessage message) {
+      if (agent != null && message.getStatus().hasEvents()) {
+        // Not through the registry's thread: for many events a second, it would be the slowest
+        // stage.
+        agent.heard(message.getStatus().getEvents());
+        return;
+      }
       try {
         ask(
             () -> {

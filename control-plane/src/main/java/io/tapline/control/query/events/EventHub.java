@@ -35,6 +35,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   private final EventStore store;
   private final Map<String, EventLog> logs = new ConcurrentHashMap<>();
   private final BlockingQueue<Work> inbox = new LinkedBlockingQueue<>();
+  private final Acknowledgements acknowledgements = new Acknowledgements();
   private boolean refused;
   private final Thread writer = new Thread(this::write, "events-writer");
 
@@ -45,15 +46,6 @@ public final class EventHub implements LeaseListener, AutoCloseable {
    * @param batch null for a mark
    */
   private record Work(String agent, EventBatch batch, LongConsumer taken) {}
-
-  /** One acknowledgement, with the highest number, covers all batches of one life of a monitor. */
-  private record Life(String agent, String query, long incarnation) {}
-
-  private record Acknowledgement(LongConsumer taken, long next) {
-    Acknowledgement orLater(Acknowledgement other) {
-      return other.next >= next ? other : this;
-    }
-  }
 
   /** Starts the writer. */
   public EventHub(EventStore store) {
@@ -105,10 +97,14 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     List<Work> work = new ArrayList<>();
     try {
       while (true) {
-        work.add(inbox.take());
-        inbox.drainTo(work, MOST_AT_ONCE);
-        attempt(work);
-        work.clear();
+        Work next = inbox.poll(acknowledgements.dueInNs(System.nanoTime()), TimeUnit.NANOSECONDS);
+        if (next != null) {
+          work.add(next);
+          inbox.drainTo(work, MOST_AT_ONCE);
+          attempt(work);
+          work.clear();
+        }
+        acknowledgements.sendDue(System.nanoTime());
       }
     } catch (InterruptedException closed) {
       LOG.debug("no event is logged any more");
@@ -127,7 +123,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   private void write(List<Work> work) throws InterruptedException {
     List<EventStore.Write> writes = new ArrayList<>();
     List<Runnable> marks = new ArrayList<>();
-    Map<Life, Acknowledgement> acknowledgements = new LinkedHashMap<>();
+    List<Work> batches = new ArrayList<>();
     Map<EventLog, List<EventEntry>> news = new LinkedHashMap<>();
     for (Work each : work) {
       EventBatch batch = each.batch();
@@ -136,10 +132,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         continue;
       }
       EventLog log = logs.get(batch.getQuery());
-      acknowledgements.merge(
-          new Life(each.agent(), batch.getQuery(), batch.getIncarnation()),
-          new Acknowledgement(each.taken(), batch.getFirst() + batch.getCount()),
-          Acknowledgement::orLater);
+      batches.add(each);
       if (log != null) {
         retried(() -> log.restore(store));
         log.take(batch)
@@ -152,7 +145,10 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
     append(writes);
     news.forEach((log, entries) -> log.feed().add(entries));
-    acknowledgements.values().forEach(each -> each.taken().accept(each.next()));
+    batches.forEach(each -> acknowledgements.add(each.agent(), each.batch(), each.taken()));
+    if (!marks.isEmpty()) {
+      acknowledgements.send();
+    }
     marks.forEach(Runnable::run);
   }
 

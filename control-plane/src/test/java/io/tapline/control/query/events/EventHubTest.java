@@ -187,12 +187,13 @@ class EventHubTest {
       redis.close();
       hub.events("h1", batch(0, 1), acknowledgements::add);
       Thread.sleep(300);
-      for (EventBatch batch : List.of(batch(1, 1), batch(2, 2), batch(0, 1))) {
-        hub.events("h1", batch, acknowledgements::add);
+      for (int i = 1; i <= 100; i++) {
+        hub.events("h1", batch(i, 1), acknowledgements::add);
       }
+      hub.events("h1", batch(0, 1), acknowledgements::add);
       redis.launch();
-      Await.until("acknowledged", Duration.ofSeconds(20), () -> acknowledgements.contains(4L));
-      assertThat(acknowledgements).containsExactly(1L, 4L);
+      Await.until("acknowledged", Duration.ofSeconds(20), () -> acknowledgements.contains(101L));
+      assertThat(acknowledgements).hasSizeLessThanOrEqualTo(2).endsWith(101L);
     }
   }
 

@@ -1,0 +1,67 @@
+package io.tapline.control.query.events;
+
+import io.tapline.schema.rpc.EventBatch;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
+
+/**
+ * Acknowledgements of logged events that agents have not been sent yet. One with the highest number
+ * covers all batches of one life of a monitor. They wait a little for each other, since each wakes
+ * four threads on its way, and an agent needs them only to free memory. Confined to one thread.
+ */
+final class Acknowledgements {
+  private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** A fraction of what an agent sends ahead of acknowledgements, so that it does not wait. */
+  private static final long MOST_BYTES = 64 << 10;
+
+  private static final long NEVER = Long.MAX_VALUE;
+
+  private final Map<Life, Acknowledgement> waiting = new LinkedHashMap<>();
+  private long bytes;
+  private long dueNs;
+
+  private record Life(String agent, String query, long incarnation) {}
+
+  private record Acknowledgement(LongConsumer taken, long next) {
+    Acknowledgement orLater(Acknowledgement other) {
+      return other.next >= next ? other : this;
+    }
+  }
+
+  /** A batch is logged, or not wanted. */
+  void add(String agent, EventBatch batch, LongConsumer taken) {
+    if (waiting.isEmpty()) {
+      dueNs = System.nanoTime() + DELAY_NS;
+    }
+    waiting.merge(
+        new Life(agent, batch.getQuery(), batch.getIncarnation()),
+        new Acknowledgement(taken, batch.getFirst() + batch.getCount()),
+        Acknowledgement::orLater);
+    bytes += batch.getSerializedSize();
+    if (bytes >= MOST_BYTES || batch.getLast()) {
+      send();
+    }
+  }
+
+  /** Returns the time until some are due, in ns. */
+  long dueInNs(long nowNs) {
+    return waiting.isEmpty() ? NEVER : Math.max(0, dueNs - nowNs);
+  }
+
+  /** Sends those that are due. */
+  void sendDue(long nowNs) {
+    if (dueInNs(nowNs) == 0) {
+      send();
+    }
+  }
+
+  /** Sends all. */
+  void send() {
+    waiting.values().forEach(each -> each.taken().accept(each.next()));
+    waiting.clear();
+    bytes = 0;
+  }
+}
