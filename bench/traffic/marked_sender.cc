@@ -1,12 +1,13 @@
 // marked_sender: sends UDP datagrams with one differentiated services code point from a Linux interface.
 //
-// usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW
+// usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW and CAP_SYS_NICE
 //
 // Each line of standard input, "RATE SECONDS", is a phase: so many datagrams a second, evenly, for so long. When it is
 // over, the number of datagrams that were sent is printed as a line. Frames are made once, go out by the hundred, and
 // pass neither routing nor queueing discipline, since the sender shares its processors with the programs it measures.
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,9 +30,12 @@ namespace {
 
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
-// Datagrams that a long pause delayed go out at a few times the rate, not all at once: the monitor's ring has room for
-// a thousand packets.
 constexpr size_t kMostTogether = 256;
+// Datagrams that a long pause delayed go out at this multiple of the rate, not all at once: no real link is much faster
+// than its traffic, and the monitor's ring has room for a thousand packets.
+constexpr double kCatchUp = 3;
+// Traffic waits less for a processor than the programs that watch it do.
+constexpr int kNiceness = -5;
 constexpr double kLeastPauseUs = 200;
 constexpr double kMostPauseUs = 10'000;
 constexpr double kUsPerSecond = 1e6;
@@ -76,10 +81,12 @@ class Sender {
     const int64_t begin_ns = monotonic_ns();
     const auto all = static_cast<uint64_t>(per_second * seconds);
     uint64_t sent = 0;
-    for (double passed = 0; sent < all && passed < seconds;) {
+    for (double passed = 0, before = 0; sent < all && passed < seconds; before = passed) {
       passed = static_cast<double>(monotonic_ns() - begin_ns) / kNsPerSecond;
+      const auto together = static_cast<uint64_t>(
+          std::clamp(std::ceil(kCatchUp * per_second * (passed - before)), 1.0, double{kMostTogether}));
       const uint64_t due = std::min(all, static_cast<uint64_t>(passed * per_second));
-      if (sent < due) sent += send(std::min<uint64_t>(due - sent, kMostTogether));
+      if (sent < due) sent += send(std::min(due - sent, together));
       const double rest_us = (static_cast<double>(sent + 1) / per_second - passed) * kUsPerSecond;
       usleep(static_cast<useconds_t>(std::clamp(rest_us, kLeastPauseUs, kMostPauseUs)));
     }
@@ -106,6 +113,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: marked_sender INTERFACE CODE_POINT    the code point is 0 to 63\n");
     return 2;
   }
+  if (setpriority(PRIO_PROCESS, 0, kNiceness) != 0) die("can't raise the priority");
   Sender sender(argv[1], static_cast<uint8_t>(code_point));
   double per_second, seconds;
   while (std::scanf("%lf %lf", &per_second, &seconds) == 2) {

@@ -23,10 +23,13 @@ import picocli.CommandLine.Option;
         "Latency of events, from a packet to a client of the server's stream, and of a network-wide trigger over windows of 10 ms through Kafka and Flink, from the window's end to the message. Events need root.")
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final int WARM_UP_SECONDS = 60;
+  private static final int WARM_UP_SECONDS = 30;
+  private static final int WARM_UP_RATE = 100_000;
 
-  /** Not the highest rate: the stream job would still be behind during the first phases. */
-  private static final int WARM_UP_RATE = 10_000;
+  /** After the warm-up, until the stream job is no longer behind. */
+  private static final int CALM_SECONDS = 15;
+
+  private static final int CALM_RATE = 1_000;
 
   private final Console console;
 
@@ -112,6 +115,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
     try (EventBenchmark benchmark =
         new EventBenchmark(installed.home().resolve("bin/tapline"), installed.programs())) {
       benchmark.measure(WARM_UP_RATE, WARM_UP_SECONDS);
+      benchmark.measure(CALM_RATE, CALM_SECONDS);
       for (int rate : rates) {
         console.hint("events: " + rate + " per second for " + seconds + " s");
         EventBenchmark.Phase phase = benchmark.measure(rate, seconds);
