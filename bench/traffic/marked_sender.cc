@@ -31,10 +31,10 @@ namespace {
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
 constexpr size_t kMostTogether = 256;
-// Datagrams that a long pause delayed go out at this multiple of the rate, not all at once: no real link is much faster
-// than its traffic, and the monitor's ring has room for a thousand packets.
+// Datagrams that a pause has delayed go out at this multiple of the rate, not all at once: the monitor's ring has room
+// for a thousand packets.
 constexpr double kCatchUp = 3;
-// Traffic waits less for a processor than the programs that watch it do.
+// Real traffic does not wait for the programs that watch it. A higher priority would starve them.
 constexpr int kNiceness = -5;
 constexpr double kLeastPauseUs = 200;
 constexpr double kMostPauseUs = 10'000;

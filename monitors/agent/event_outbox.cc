@@ -11,7 +11,7 @@ void remove_events(v1::EventBatch* batch) {
   batch->clear_events();
 }
 
-bool says_no_more(const v1::EventBatch& before, const v1::EventBatch& after) {
+bool is_superseded(const v1::EventBatch& before, const v1::EventBatch& after) {
   return before.count() == 0 && !before.last() && before.incarnation() == after.incarnation();
 }
 
@@ -21,8 +21,8 @@ bool EventOutbox::add(v1::EventBatch batch) {
   const bool fits = batch.count() == 0 || bytes_ + batch.ByteSizeLong() <= kMaxBytes;
   if (!fits) remove_events(&batch);
   Stream& stream = streams_[batch.query()];
-  // Of several batches without events the last one says it all.
-  if (stream.sent < stream.batches.size() && says_no_more(stream.batches.back().batch, batch)) {
+  // The last of several batches without events has the numbers of all.
+  if (stream.sent < stream.batches.size() && is_superseded(stream.batches.back().batch, batch)) {
     bytes_ -= stream.batches.back().bytes;
     stream.batches.pop_back();
   }

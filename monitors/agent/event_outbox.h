@@ -2,7 +2,7 @@
 //
 // They are sent once on each lease: a control plane that takes over gets what the one before did not acknowledge, and
 // tells by the numbers what it has already. Only a window of them is on its way at a time, so that a control plane
-// whose log is slow never holds more than a window of each agent. Bounded: of a batch that finds no room only the
+// whose log is slow never holds more than a window of each agent. Bounded: if a batch finds no room, only its
 // numbers are kept, which show how many events are missing.
 #pragma once
 

@@ -304,8 +304,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     @Override
     public void onNext(AgentMessage message) {
       if (agent != null && message.getStatus().hasEvents()) {
-        // Not through the registry's thread: for many events a second, it would be the slowest
-        // stage.
+        // Events bypass the registry's thread, which would be the slowest stage.
         agent.heard(message.getStatus().getEvents());
         return;
       }

@@ -31,7 +31,7 @@ final class Acknowledgements {
     }
   }
 
-  /** A batch is logged, or not wanted. */
+  /** Adds the acknowledgement of a batch that is logged, or whose query does not run. */
   void add(String agent, EventBatch batch, LongConsumer taken) {
     if (waiting.isEmpty()) {
       dueNs = System.nanoTime() + DELAY_NS;
