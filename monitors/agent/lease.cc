@@ -65,7 +65,7 @@ void Lease::finish() {
 
 void Lease::run() {
   grpc::ChannelArguments arguments;
-  // gRPC would adapt its window with a ping for nearly each message.
+  // An adaptive window costs a ping for most messages.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   const auto stub = v1::Registry::NewStub(grpc::CreateCustomChannel(server_, credentials_, arguments));
   // Waits until the connection is established or has failed.

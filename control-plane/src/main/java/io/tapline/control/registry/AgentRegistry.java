@@ -47,7 +47,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
-  /** What an agent sends ahead. It is fixed because gRPC adapts it with a ping for each message. */
+  /** Bytes that may be in flight on a stream. An adaptive window costs a ping for most messages. */
   private static final int WINDOW_BYTES = 1 << 20;
 
   private volatile RegistryOptions options;
