@@ -19,8 +19,8 @@ namespace tapline {
 
 class EventOutbox {
  public:
-  static constexpr size_t kMaxBytes = 8 << 20;
-  static constexpr size_t kWindowBytes = 512 << 10;
+  static constexpr size_t kMaxBytes = 32 << 20;
+  static constexpr size_t kWindowBytes = 4 << 20;
 
   // Returns false if there is no room for its events.
   bool add(v1::EventBatch batch);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "packet_io/base/clock.h"
+#include "packet_io/base/time_slice.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -83,6 +84,7 @@ bool Lane::may_go_on() const {
 
 Status Lane::run() {
   enter();
+  if (source_->live()) ask_for_short_slice();
   if (source_->live() && !clock_started_) start_clock(wall_ns());
   if (source_->live()) begin_to_watch(wall_ns());
   std::array<RawPacket, kBurstPackets> burst;

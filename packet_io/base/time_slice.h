@@ -1,0 +1,30 @@
+// The time slice that a thread asks the scheduler for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace tapline {
+
+// The first version of the kernel's sched_attr. Its header clashes with the C library's <sched.h>.
+struct SchedulerAttributes {
+  uint32_t size = sizeof(SchedulerAttributes);
+  uint32_t policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime_ns = 0;  // the slice of a thread with the ordinary policy
+  uint64_t deadline_ns = 0;
+  uint64_t period_ns = 0;
+};
+
+// Those of the calling thread; nothing if the kernel does not say.
+std::optional<SchedulerAttributes> scheduler_attributes();
+
+// Asks for the shortest slice (Linux 6.12 and later; ignored by others): the calling thread then runs soon after it
+// wakes, without a larger share of the processor and without a privilege. For threads that empty a buffer of the
+// kernel, which with the default slice of some milliseconds can wait behind each of the other threads of a busy
+// machine.
+void ask_for_short_slice();
+
+}  // namespace tapline

@@ -1,0 +1,37 @@
+#include "packet_io/base/time_slice.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+namespace tapline {
+namespace {
+
+bool kernel_has_slices() {
+  utsname system = {};
+  int major = 0, minor = 0;
+  uname(&system);
+  return std::sscanf(system.release, "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 12));
+}
+
+TEST(TimeSlice, IsShortForTheThreadThatAsksAndLeavesItsPriority) {
+  if (!kernel_has_slices()) GTEST_SKIP() << "threads can choose their slice from Linux 6.12 on";
+  const uint64_t before_ns = scheduler_attributes().value().runtime_ns;
+  std::thread([] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 3), 0);
+    ask_for_short_slice();
+    const SchedulerAttributes after = scheduler_attributes().value();
+    EXPECT_EQ(after.runtime_ns, 100'000U);
+    EXPECT_EQ(after.nice, 3);
+    EXPECT_EQ(after.policy, uint32_t{SCHED_OTHER});
+  }).join();
+  EXPECT_EQ(scheduler_attributes().value().runtime_ns, before_ns);
+}
+
+}  // namespace
+}  // namespace tapline
