@@ -300,21 +300,21 @@ describe.skipIf(why !== "")("dashboard", () => {
       await behind.page.goto(`${gate.url}/#/queries`);
       await behind.page.locator(".queries [data-state=running]").first().waitFor();
       await tapline.killServer();
-      for (const each of [page, behind.page]) await each.getByText("The server doesn't answer.").waitFor();
+      for (const each of [page, behind.page]) await each.getByText("The server does not respond.").waitFor();
       expect(await ranking(), "what it had is still there").toEqual([["/kept", "3"]]);
       expect(await violations(page)).toEqual([]);
       await screenshot("gone");
       const token = await tapline.startServerWithAgent();
       for (const each of [page, behind.page]) {
-        await each.getByText("The server wants a token.").waitFor();
+        await each.getByText("The server requires a token.").waitFor();
         await each.getByLabel("Token").fill(token);
         await each.getByRole("button", { name: "Use it" }).click();
         await each.getByLabel("Token").waitFor({ state: "detached" });
       }
-      await page.getByText("The server doesn't know this query (any more)").waitFor();
+      await page.getByText("The server does not know this query").waitFor();
       for (const each of [page, behind.page]) {
         await each.goto(`${new URL(each.url()).origin}/#/queries`);
-        await each.getByText("No query yet").waitFor();
+        await each.getByText("No queries yet").waitFor();
       }
       expect(behind.errors).toEqual([]);
     } finally {
@@ -335,7 +335,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await bar.getByLabel("Token").fill(token);
     await bar.getByRole("button", { name: "Use it" }).click();
     await bar.getByLabel("Token").waitFor({ state: "detached" });
-    await page.getByText("No query yet").waitFor();
+    await page.getByText("No queries yet").waitFor();
   });
 
   test("a plan shows which hosts' agents will watch and what switches will mirror, before it runs", async () => {

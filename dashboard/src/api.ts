@@ -13,7 +13,7 @@ export class ProblemError extends Error {
 /** The server gave no answer at all. */
 export class NoAnswer extends Error {
   constructor() {
-    super("The server doesn't answer.");
+    super("The server does not respond.");
   }
 }
 

@@ -1,4 +1,4 @@
-/** Charts of uPlot in the page's colours. What they show stands in a table beside them, too. */
+/** Charts by uPlot in the page's colours. A table next to each has the same values. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { number, quantity } from "./format";
@@ -170,10 +170,10 @@ export class DistributionChart extends Chart<Spread> {
 
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
-/** The bounds from the one below the least to the greatest, those that the histogram leaves out as empty too: 0, 1, 2, 3, 4, 6, 8, 12… */
+/** All bounds of the buckets from the one below the smallest to the largest, including empty buckets: 0, 1, 2, 3, 4, 6, 8, 12… */
 export function allBounds(histogram: Distribution["histogram"]): number[] {
   const [zero, ...others] = histogram.map(({ le }) => le);
-  // On a logarithmic axis zero stands beside whatever comes next.
+  // A logarithmic axis has no zero: it is drawn next to the smallest value.
   if (zero === 0) return others.length === 0 ? [0] : [0, ...allBounds(histogram.slice(1)).filter((bound) => bound > 0)];
   const least = zero ?? 0;
   const most = histogram.at(-1)?.le ?? 0;

@@ -1,4 +1,4 @@
-/** What stands beside every result: how much of the traffic it is made of. */
+/** The line under every result: how much of the traffic it was computed from. */
 import { h } from "./dom";
 import { number, percent } from "./format";
 import type { Totals } from "./types";

@@ -47,7 +47,7 @@ export class DrillDialog {
       this.content,
       h("h2", { id: "drill-title" }, "Behind ", h("code", {}, detail.id)),
       h("p", { class: "quiet" }, `window ${clock(detail.startNs, true)} – ${clock(detail.endNs, true)} UTC`),
-      detail.exemplars.length === 0 ? h("p", {}, "This row carries no exemplars: there is no connection to follow.") : this.exemplars(detail.exemplars, results),
+      detail.exemplars.length === 0 ? h("p", {}, "This row has no exemplars, so there is no connection to follow.") : this.exemplars(detail.exemplars, results),
       results,
     );
     if (!this.element.open) this.element.showModal();
@@ -72,7 +72,7 @@ export class DrillDialog {
 
   private async ask(exemplars: Exemplar[], results: HTMLElement): Promise<void> {
     const question = questionOf(exemplars);
-    fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Asking all nodes as of one moment…"));
+    fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Querying all nodes at one snapshot…"));
     try {
       const answer = await this.api.exact<DrillAnswer>("/api/v1/drilldown", { ...question, limit: MOST_ROWS });
       fill(results, h("h3", {}, "Headers on the hosts"), ...this.answer(answer, question));
@@ -113,7 +113,7 @@ export class DrillDialog {
 
 export function explained(error: unknown): string {
   if (error instanceof ProblemError || error instanceof NoAnswer) return error.message;
-  return "The page met something it doesn't know: load it again.";
+  return "The page received data that it doesn't know. Reload it.";
 }
 
 function scrolled(label: string, table: HTMLElement): HTMLElement {

@@ -19,7 +19,7 @@ export class LazyEditor {
     try {
       ({ QueryEditor } = await import("./editor"));
     } catch {
-      this.element.append(h("p", { class: "message bad" }, "The editor could not be fetched from the server: load the page again."));
+      this.element.append(h("p", { class: "message bad" }, "The editor could not be loaded from the server. Reload the page."));
       return;
     }
     // Reading its code and building it are two tasks, so that neither holds the page up for long.

@@ -11,7 +11,7 @@ const REFRESH_MS = 2_000;
 export class NodesPage implements Page {
   readonly title = "Nodes";
   readonly element: HTMLElement;
-  private readonly content = h("div", { class: "stack" }, h("p", { class: "progress" }, "Asking the nodes…"));
+  private readonly content = h("div", { class: "stack" }, h("p", { class: "progress" }, "Querying the nodes…"));
   private readonly stop: () => void;
   private shown = "";
 
@@ -43,7 +43,7 @@ export class NodesPage implements Page {
 
 function nodesView(nodes: MultilogNode[]): Child[] {
   if (nodes.length === 0) {
-    return [h("p", {}, "The server was told of no MultiLog node, so there are no headers to drill down to: start it with ", h("code", {}, "--multilog NAME=HOST:PORT"), ".")];
+    return [h("p", {}, "The server has no MultiLog node, so there are no headers to drill down to. Start it with ", h("code", {}, "--multilog NAME=HOST:PORT"), ".")];
   }
   const rows = nodes.map((node) =>
     h(

@@ -9,7 +9,7 @@ export interface Page {
   close(): void;
 }
 
-/** Calls again and again, never twice at once, until closed; not while nobody looks at the page. */
+/** Calls a function periodically, one call at a time, until closed; pauses while the page is hidden. */
 export function every(ms: number, task: () => Promise<unknown>): () => void {
   let closed = false;
   let timer: ReturnType<typeof setTimeout>;

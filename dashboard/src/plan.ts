@@ -95,7 +95,7 @@ function windowText(window: PlanProcessor["window"]): string {
 
 function rules(plan: Plan, placement?: Placement): HTMLElement {
   if (!plan.rules?.length) {
-    const why = placement ? "None more are needed: those of other queries copy all of it." : "No mirror rules: the monitor listens where the server was told to.";
+    const why = placement ? "No new rules are needed: rules of other queries already mirror all of this traffic." : "No mirror rules: the monitor captures from the interface or tap that the server was started with.";
     return h("p", { class: "quiet" }, why);
   }
   const rows = plan.rules.map((rule) =>

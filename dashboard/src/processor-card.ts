@@ -65,10 +65,10 @@ export class ProcessorCard {
   expect(ended: boolean): void {
     if (this.last !== null) return;
     this.when.classList.toggle("progress", !ended);
-    setText(this.when, ended ? "No window: nothing matched while the query ran." : "Waiting for the first window…");
+    setText(this.when, ended ? "No windows: no traffic matched while the query ran." : "Waiting for the first window…");
   }
 
-  /** What is in sight, for a worker that doesn't know yet. */
+  /** Sends the visible range to a worker that does not have it yet. */
   lookAgain(): void {
     this.handlers.view(this.view);
   }

@@ -24,7 +24,7 @@ export class QueriesPage implements Page {
   private readonly plan = h("div", { class: "card plan-card" });
   private readonly list = h("tbody");
   private readonly table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of queries", hidden: true });
-  private readonly empty = h("p", { class: "quiet", hidden: true }, "No query yet: write one above and run it.");
+  private readonly empty = h("p", { class: "quiet", hidden: true }, "No queries yet. Write one above and run it.");
   private readonly run = h("button", { type: "button", class: "primary", onclick: () => void this.submit() }, "Run");
   private readonly said = h("span", { class: "quiet", role: "status" });
   private readonly stopRefresh: () => void;
@@ -47,7 +47,7 @@ export class QueriesPage implements Page {
   }
 
   private writing(): HTMLElement {
-    const hint = h("p", { class: "quiet" }, "Ctrl-Enter runs it. Ctrl-Space shows what may come next. Escape, then Tab leaves the editor.");
+    const hint = h("p", { class: "quiet" }, "Ctrl-Enter runs the query. Ctrl-Space completes. Escape, then Tab leaves the editor.");
     return h("section", { class: "card", "aria-label": "New query" }, h("h1", {}, "New query"), this.editor.element, this.errors, h("div", { class: "row" }, this.run, this.said), hint);
   }
 
@@ -84,7 +84,7 @@ export class QueriesPage implements Page {
     const query = this.editor.text;
     if (query.trim() === "") {
       this.showErrors([]);
-      fill(this.plan, h("h2", {}, "Plan"), h("p", { class: "quiet" }, "What the query would do shows here as you write."));
+      fill(this.plan, h("h2", {}, "Plan"), h("p", { class: "quiet" }, "The plan of the query appears here as you type."));
       return;
     }
     try {

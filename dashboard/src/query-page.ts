@@ -64,7 +64,7 @@ export class QueryPage implements Page {
     this.worker?.terminate();
     this.worker = null;
     this.stopTotals();
-    fill(this.said, h("p", { class: "message fair" }, "The server doesn't know this query (any more): it keeps those that run and the 100 that ended last, and none across a restart without a Redis of its own. What is shown here is what this page has seen of it."));
+    fill(this.said, h("p", { class: "message fair" }, "The server does not know this query, or no longer does: it keeps running queries and the 100 that ended last. Without a separate Redis it keeps none across a restart. This page shows what it received before."));
   }
 
   private begin(query: Query): void {
@@ -105,8 +105,8 @@ export class QueryPage implements Page {
   private showLink(link: FollowLink, retryMs: number): void {
     const texts: Partial<Record<FollowLink, string>> = {
       lost: `The stream of results broke off. Next try in ${retryMs / 1000} s; nothing is lost that the server keeps.`,
-      busy: "The server serves as many streams of results as it can. Close another page; this one goes on trying.",
-      unauthorized: "The server wants a token before it goes on.",
+      busy: "The server has reached its limit of result streams. Close another page; this page keeps trying.",
+      unauthorized: "The server requires a token to continue.",
     };
     const text = texts[link];
     this.link.hidden = text === undefined;
@@ -129,7 +129,7 @@ export class QueryPage implements Page {
   private async refreshTotals(): Promise<void> {
     const query = await this.api.get<Query>(this.path());
     if (Object.keys(query.totals).length > 0) {
-      fill(this.totals, h("h2", { class: "small" }, "So far, in all"), completenessLine(query.totals));
+      fill(this.totals, h("h2", { class: "small" }, "Totals so far"), completenessLine(query.totals));
     }
     if (hasEnded(query.state)) this.stopTotals();
   }

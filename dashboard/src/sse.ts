@@ -14,7 +14,7 @@ export class EventParser {
 
   constructor(private readonly deliver: (event: ServerEvent) => void) {}
 
-  /** ID of the last event: what a new request goes on after. */
+  /** ID of the last event; a new request resumes after it. */
   get id(): string {
     return this.lastId;
   }

@@ -13,7 +13,7 @@ export type FromWorker =
   | { type: "state"; state: State; error: string }
   | { type: "snapshot"; snapshot: Snapshot };
 
-/** More often nobody reads. */
+/** Shorter than people can read. */
 const UPDATE_MS = 200;
 
 const processors = new Map<number, ProcessorWindows>();

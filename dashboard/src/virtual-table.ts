@@ -1,4 +1,4 @@
-/** A table of any length of which only the rows in sight exist. Rows have one height; who shows them gives those asked for. */
+/** A table of any length that renders only its visible rows. All rows have the same height; the caller supplies the requested ones. */
 import { fill, h } from "./dom";
 
 export const ROW_PX = 34;

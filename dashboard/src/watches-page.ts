@@ -14,7 +14,7 @@ export class WatchesPage implements Page {
   readonly element: HTMLElement;
   private readonly watches = h("tbody");
   private readonly alerts = h("tbody");
-  private readonly noWatches = h("p", { class: "quiet" }, "Hosts watch for nothing yet.");
+  private readonly noWatches = h("p", { class: "quiet" }, "No watches yet.");
   private readonly noAlerts = h("p", { class: "quiet" }, "No alert.");
   private readonly said = h("p", { class: "message bad", role: "status", hidden: true });
   private readonly fields = {
