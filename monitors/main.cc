@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "monitors/plugins.h"
 #include "monitors/supervisor/supervisor.h"
 #include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/program.h"
 #include "packet_io/source/capture_check.h"
 #include "parsers/api/time.h"
 #include "parsers/registry.h"
@@ -42,12 +42,6 @@ void handle_signals() {
   sigaction(SIGINT, &action, nullptr);
   // Writing to a reader that has gone must be a reported error, not a silent death.
   signal(SIGPIPE, SIG_IGN);
-}
-
-// Prints all output but tuples to standard output.
-Status print(const std::string& text) {
-  bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::resources("writing to standard output failed");
 }
 
 Status check(const MonitorConfig& config) {

@@ -1,9 +1,7 @@
 // tapline-agent: runs this host's part of the control plane's queries.
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -17,32 +15,16 @@
 #include "monitors/agent/agent_config.h"
 #include "monitors/agent/lease_access.h"
 #include "packet_io/base/loopback.h"
+#include "packet_io/config/program.h"
 
 namespace tapline {
 namespace {
-
-constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
-                                                        {"dump", "print the effective settings as YAML, and exit"},
-                                                        {"version", "print the version, and exit"},
-                                                        {"help", "print this help, and exit"}}};
-
-std::atomic<bool> stop_requested{false};
-
-// The first signal ends the run cleanly, the second one immediately.
-void on_signal(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);
-}
-
-Status print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::resources("writing to standard output failed");
-}
 
 std::string help() {
   AgentConfig defaults;
   return "Usage: tapline-agent --name HOST (--interface IF | --vdev DEV) --control-plane HOST:PORT\n"
          "\nRuns this host's monitor for the control plane's queries, and holds the host's lease.\n" +
-         help_of(table_of(&defaults), kActions) +
+         help_of(table_of(&defaults), kServiceActions) +
          "\nSIGTERM and SIGINT end all queries here in order; a second one ends at once.\n"
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
@@ -66,11 +48,7 @@ Status read_parsers(const std::string& monitor, std::vector<std::string>* names)
 }
 
 Status run(AgentConfig* config, Reporter* reporter) {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  const std::atomic<bool>& stop_requested = handle_stop_signals();
   // gRPC logs each attempt; the agent reports a problem once.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   if (config->monitor.empty())
@@ -97,7 +75,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;
   std::string action;
-  Status status = parse_arguments(arguments, kActions, table_of(&config), &action);
+  Status status = parse_arguments(arguments, kServiceActions, table_of(&config), &action);
   Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
   if (status.ok()) status = act(action, &config, &reporter);
   if (!status.ok()) reporter.error(status);

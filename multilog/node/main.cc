@@ -1,9 +1,7 @@
 // tapline-multilog: captures packets, keeps their headers, and answers queries over gRPC.
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -16,6 +14,7 @@
 #include "packet_io/base/loopback.h"
 #include "packet_io/base/reporter.h"
 #include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/program.h"
 #include "packet_io/dpdk/port_source.h"
 #include "packet_io/metrics/metrics_server.h"
 #include "packet_io/source/file_source.h"
@@ -24,29 +23,12 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
-                                                        {"dump", "print the effective settings as YAML, and exit"},
-                                                        {"version", "print the version, and exit"},
-                                                        {"help", "print this help, and exit"}}};
-
-std::atomic<bool> stop_requested{false};
-
-// The first signal ends the run cleanly, the second one immediately.
-void on_signal(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);
-}
-
-Status print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::resources("writing to standard output failed");
-}
-
 std::string help() {
   NodeConfig defaults;
   return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI | "
          "--headers-from DIR)\n"
          "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
-         help_of(table_of(&defaults), kActions) +
+         help_of(table_of(&defaults), kServiceActions) +
          "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
          "one "
          "at once.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
@@ -70,7 +52,7 @@ std::unique_ptr<PacketSource> make_source(const NodeConfig& config, Reporter* re
   return std::make_unique<PortSource>(std::make_shared<Port>(std::move(options)), 0);
 }
 
-Status capture(HostNode* node, PacketSource* source, Reporter* reporter) {
+Status capture(HostNode* node, PacketSource* source, Reporter* reporter, const std::atomic<bool>& stop_requested) {
   node->run(source, &stop_requested);
   Status status = source->status();
   if (!status.ok()) reporter->error(status);
@@ -79,7 +61,8 @@ Status capture(HostNode* node, PacketSource* source, Reporter* reporter) {
 }
 
 // Without a source, headers come from a monitor.
-Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
+Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter,
+             const std::atomic<bool>& stop_requested) {
   std::shared_ptr<grpc::ServerCredentials> credentials;
   const auto warn = [reporter](const std::string& message) { reporter->warning(message); };
   if (Status status = make_credentials(config.access, warn, &credentials); !status.ok()) return status;
@@ -98,24 +81,20 @@ Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Rep
   if (started.ok() && source != nullptr) started = source->start();
   if (!started.ok()) return started;
   reporter->ready();
-  const Status status = source == nullptr ? Status() : capture(node, source, reporter);
+  const Status status = source == nullptr ? Status() : capture(node, source, reporter, stop_requested);
   while (!stop_requested.load()) usleep(50'000);
   node->stop_writers();
   return status;
 }
 
 Status run(const NodeConfig& config, Reporter* reporter) {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  const std::atomic<bool>& stop_requested = handle_stop_signals();
   for (const std::string& service : config.clear) reporter->warning(clear_warning(service));
   auto node = HostNode::make(options_of(config));
   if (!node.ok()) return node.status();
   for (const Status& problem : (*node)->log().recovery().problems) reporter->warning(problem.sentence());
   const std::unique_ptr<PacketSource> source = make_source(config, reporter);
-  if (Status status = serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
+  if (Status status = serve(config, node->get(), source.get(), reporter, stop_requested); !status.ok()) return status;
   return (*node)->log().close();
 }
 
@@ -134,7 +113,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;
   std::string action;
-  Status status = parse_arguments(arguments, kActions, table_of(&config), &action);
+  Status status = parse_arguments(arguments, kServiceActions, table_of(&config), &action);
   Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
   if (status.ok()) status = act(action, &config, &reporter);
   if (!status.ok()) reporter.error(status);

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  *
  * @param whole null for a real number
  */
-record Number(BigInteger whole, double real) {
+public record Number(BigInteger whole, double real) {
   static final Number ZERO = of(BigInteger.ZERO);
 
   private static final BigInteger MOST_U64 =
@@ -51,8 +51,14 @@ record Number(BigInteger whole, double real) {
     return new Number(null, real);
   }
 
-  /** Parses a word that may begin with a minus, as conditions/expr/literal.h does. */
-  static Number parse(String word, int at) throws ConditionException {
+  /**
+   * Parses a word that may begin with a minus and end with a unit of bytes or time, as
+   * conditions/expr/literal.h does. Units are multiples of a byte and of a nanosecond.
+   *
+   * @param at the word's place in its text, for errors
+   * @throws ConditionException if the word is not a number, or exceeds 64 bits
+   */
+  public static Number parse(String word, int at) throws ConditionException {
     return word.startsWith("-")
         ? ZERO.plus(-1, unsigned(word.substring(1), at))
         : unsigned(word, at);
@@ -98,7 +104,8 @@ record Number(BigInteger whole, double real) {
     return whole == null;
   }
 
-  double asDouble() {
+  /** Returns the nearest double. */
+  public double asDouble() {
     return isReal() ? real : whole.doubleValue();
   }
 

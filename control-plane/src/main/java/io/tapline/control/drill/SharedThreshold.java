@@ -1,7 +1,8 @@
 package io.tapline.control.drill;
 
+import io.tapline.conditions.ConditionException;
+import io.tapline.conditions.Number;
 import io.tapline.control.drill.DrillException.Kind;
-import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -15,18 +16,7 @@ import java.util.regex.Pattern;
  */
 record SharedThreshold(String output, boolean orEqual, double threshold) {
   private static final Pattern CONDITION =
-      Pattern.compile("\\s*(COUNT|SUM)\\s*(>=?)\\s*([0-9]+(?:\\.[0-9]+)?)\\s*([A-Za-z]*)\\s*");
-  private static final Map<String, Double> UNITS =
-      Map.ofEntries(
-          Map.entry("", 1.0),
-          Map.entry("B", 1.0),
-          Map.entry("KB", 1e3),
-          Map.entry("MB", 1e6),
-          Map.entry("GB", 1e9),
-          Map.entry("TB", 1e12),
-          Map.entry("KiB", 1024.0),
-          Map.entry("MiB", 1048576.0),
-          Map.entry("GiB", 1073741824.0));
+      Pattern.compile("\\s*(COUNT|SUM)\\s*(>=?)\\s*([0-9]\\S*(?:\\s+[A-Za-z]+)?)\\s*");
 
   /**
    * Parses "SUM > 10MB".
@@ -35,17 +25,21 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
    */
   static SharedThreshold parse(String when, DrillAggregate aggregate) throws DrillException {
     Matcher matcher = CONDITION.matcher(when);
-    if (!matcher.matches()
-        || !UNITS.containsKey(matcher.group(4))
-        || !matcher.group(1).equals(aggregate.function())) {
-      throw new DrillException(
-          Kind.INVALID,
-          "'"
-              + when
-              + "' of all nodes together: give COUNT or SUM(field), and as condition that above a number: \"SUM > 10MB\"");
+    if (!matcher.matches() || !matcher.group(1).equals(aggregate.function())) {
+      throw invalid(
+          when, "give COUNT or SUM(field), and as condition that above a number: \"SUM > 10MB\"");
     }
-    double number = Double.parseDouble(matcher.group(3)) * UNITS.get(matcher.group(4));
-    return new SharedThreshold(matcher.group(1), matcher.group(2).equals(">="), number);
+    try {
+      Number threshold = Number.parse(matcher.group(3).replaceAll("\\s", ""), 0);
+      return new SharedThreshold(
+          matcher.group(1), matcher.group(2).equals(">="), threshold.asDouble());
+    } catch (ConditionException e) {
+      throw invalid(when, e.getMessage());
+    }
+  }
+
+  private static DrillException invalid(String when, String why) {
+    return new DrillException(Kind.INVALID, "'" + when + "' of all nodes together: " + why);
   }
 
   /**

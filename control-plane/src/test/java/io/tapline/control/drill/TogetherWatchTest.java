@@ -103,6 +103,7 @@ class TogetherWatchTest {
   void aShareIsRoundedSoThatTheWholeIsNeverMissed() throws Exception {
     DrillAggregate sum = DrillAggregate.parse("SUM(bytes)", List.of());
     assertThat(SharedThreshold.parse("SUM > 10MB", sum).share(4)).isEqualTo("SUM > 2500000");
+    assertThat(SharedThreshold.parse("SUM >= 3 ms", sum).share(3)).isEqualTo("SUM >= 1000000");
     for (String comparison : List.of(">", ">=")) {
       for (int nodes = 1; nodes < 8; nodes++) {
         for (int threshold = 0; threshold < 50; threshold++) {
@@ -124,7 +125,14 @@ class TogetherWatchTest {
   @Test
   void whatCannotBeSplitIsRefused() {
     for (String when :
-        List.of("COUNT < 5", "COUNT == 5", "AVG > 5", "COUNT > x", "COUNT > 5 && COUNT > 7", "")) {
+        List.of(
+            "COUNT < 5",
+            "COUNT == 5",
+            "AVG > 5",
+            "COUNT > x",
+            "COUNT > 5x",
+            "COUNT > 5 && COUNT > 7",
+            "")) {
       assertThatThrownBy(() -> add(when, true, List.of()))
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));

@@ -1,0 +1,27 @@
+// The parts that the main functions of programs share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "packet_io/base/status.h"
+#include "packet_io/config/config_table.h"
+
+namespace tapline {
+
+// Of a program that serves until a signal ends it.
+inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
+    {{"check", "say whether the settings are right, and exit"},
+     {"dump", "print the effective settings as YAML, and exit"},
+     {"version", "print the version, and exit"},
+     {"help", "print this help, and exit"}}};
+
+// Writes to standard output.
+Status print(const std::string& text);
+
+// From now on SIGTERM and SIGINT set the value that this returns; a second signal ends the process at once. SIGPIPE is
+// ignored, so that a closed connection is an error to report.
+const std::atomic<bool>& handle_stop_signals();
+
+}  // namespace tapline
