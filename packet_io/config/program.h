@@ -10,7 +10,7 @@
 
 namespace tapline {
 
-// Of a program that serves until a signal ends it.
+// The actions of a program that serves until a signal ends it.
 inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
     {{"check", "say whether the settings are right, and exit"},
      {"dump", "print the effective settings as YAML, and exit"},

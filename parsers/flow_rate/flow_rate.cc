@@ -46,6 +46,7 @@ class FlowRate final : public Parser {
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
+    rates::prefetch_flows(burst, flows_);
     for (const Packet& packet : burst) {
       taps_.of(packet.tap).mirror.observe(packet.time_ns, packet.wire_bytes);
       if (begin_ns_ == kNever) begin_ns_ = packet.time_ns;

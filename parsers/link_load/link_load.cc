@@ -35,9 +35,7 @@ class LinkLoad final : public Parser {
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
-    for (const Packet& packet : burst) {
-      if (packet.is_tcp()) flows_.prefetch(rates::table_key(packet.flow_hash, packet.tap));
-    }
+    rates::prefetch_flows(burst, flows_);
     for (const Packet& packet : burst) add(packet, out);
   }
 

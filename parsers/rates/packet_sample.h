@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "parsers/api/connection.h"
 #include "parsers/api/packet.h"
@@ -28,6 +29,17 @@ inline bool acknowledges(const Packet& packet) {
 
 // A flow as one tap shows it, in a FlowTable.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
+
+// Loads what a FlowTable will read of a burst's flows.
+template <typename Table>
+void prefetch_flows(std::span<const Packet> burst, const Table& flows) {
+  for (const Packet& packet : burst) {
+    if (packet.is_tcp()) flows.prefetch_bucket(table_key(packet.flow_hash, packet.tap));
+  }
+  for (const Packet& packet : burst) {
+    if (packet.is_tcp()) flows.prefetch_entry(table_key(packet.flow_hash, packet.tap));
+  }
+}
 
 // The side of its flow that sent a packet: 0 or 1, the same for all packets of one direction.
 inline Side side_of(const Packet& packet) {
