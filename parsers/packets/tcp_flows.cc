@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace tapline {
@@ -25,6 +26,13 @@ uint64_t fold(uint64_t a, uint64_t b) {
 
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
 uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
+
+// Without a call of memcmp().
+bool is_same(const uint64_t* a, const uint64_t* b) {
+  uint64_t difference = 0;
+  for (int word = 0; word < kKeyWords; ++word) difference |= a[word] ^ b[word];
+  return difference == 0;
+}
 
 // A sample that only corrects what was counted for the other direction.
 Sample correction_for_peer(const Sample& sample) {
@@ -74,8 +82,9 @@ void TcpFlows::observe(std::span<const Sample> samples, std::span<const TcpNumbe
 TcpFlows::Key TcpFlows::key_of(const Sample& sample) const {
   Key key;
   std::memcpy(key.words, &sample.src_ip, sizeof key.words);
-  const auto source = std::pair(sample.src_ip, sample.src_port),
-             destination = std::pair(sample.dst_ip, sample.dst_port);
+  // Any order serves, so the words are compared and not the bytes.
+  const auto source = std::tuple(key.words[0], key.words[1], sample.src_port),
+             destination = std::tuple(key.words[2], key.words[3], sample.dst_port);
   key.side = source > destination ? 1 : 0;
   uint32_t ports = sample.src_port | uint32_t{sample.dst_port} << 16;
   if (key.side == 1) {
@@ -97,7 +106,7 @@ TcpFlows::Flow* TcpFlows::find(const Key& key, int64_t time_ns) const {
   for (uint32_t way = 0; way < kWays; ++way) {
     if (of.tags[way] != tag_of(key.hash)) continue;
     Flow* found = flow(key.hash, way);
-    if (std::memcmp(found->key, key.words, sizeof key.words) != 0) continue;
+    if (!is_same(found->key, key.words)) continue;
     of.last_seen_ms[way] = milliseconds(time_ns);
     return found;
   }
