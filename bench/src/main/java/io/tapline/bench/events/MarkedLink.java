@@ -19,6 +19,9 @@ final class MarkedLink implements AutoCloseable {
   private PrintWriter phases;
   private BufferedReader counts;
 
+  /** An interrupted program does not close it. */
+  private final Thread hook = new Thread(this::removeAtExit);
+
   private MarkedLink() {}
 
   /**
@@ -30,6 +33,7 @@ final class MarkedLink implements AutoCloseable {
     MarkedLink link = new MarkedLink();
     try {
       run("ip netns add " + link.name);
+      Runtime.getRuntime().addShutdownHook(link.hook);
       run(
           "ip link add %s type veth peer name far netns %s"
               .formatted(link.networkInterface(), link.name));
@@ -80,8 +84,21 @@ final class MarkedLink implements AutoCloseable {
     }
   }
 
+  private void removeAtExit() {
+    try {
+      remove();
+    } catch (IOException | InterruptedException e) {
+      System.err.printf("ip netns del %s: %s%n", name, e.getMessage());
+    }
+  }
+
   @Override
   public void close() throws IOException, InterruptedException {
+    remove();
+    Runtime.getRuntime().removeShutdownHook(hook);
+  }
+
+  private void remove() throws IOException, InterruptedException {
     if (sender != null) {
       sender.destroy();
       sender.waitFor();
