@@ -61,11 +61,11 @@ export class ProcessorCard {
     );
   }
 
-  /** Whether more may come. */
+  /** Says whether more windows may come, until there is one. */
   expect(ended: boolean): void {
     if (this.last !== null) return;
     this.when.classList.toggle("progress", !ended);
-    setText(this.when, ended ? "No windows: no traffic matched while the query ran." : "Waiting for the first window…");
+    setText(this.when, ended ? "No windows: the query ended without results for this processor." : "Waiting for the first window…");
   }
 
   /** Sends the visible range to a worker that does not have it yet. */

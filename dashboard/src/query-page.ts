@@ -98,8 +98,11 @@ export class QueryPage implements Page {
 
   private heard(message: FromWorker): void {
     if (message.type === "snapshot") this.cards[message.snapshot.processor]?.show(message.snapshot);
-    else if (message.type === "state") this.showState(message.state, message.error);
-    else this.showLink(message.link, message.retryMs);
+    else if (message.type === "state") {
+      this.showState(message.state, message.error);
+      // The stream gives the state after the windows, so only now a query without windows is known to have none.
+      for (const card of this.cards) card.expect(hasEnded(message.state));
+    } else this.showLink(message.link, message.retryMs);
   }
 
   private showLink(link: FollowLink, retryMs: number): void {
@@ -122,7 +125,6 @@ export class QueryPage implements Page {
     fill(this.state, statePill(state));
     this.stop.hidden = hasEnded(state);
     if (error !== "") fill(this.said, h("p", { class: "message bad" }, error));
-    for (const card of this.cards) card.expect(hasEnded(state));
     if (hasEnded(state)) void this.refreshTotals().catch(() => undefined);
   }
 
