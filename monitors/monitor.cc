@@ -41,6 +41,7 @@ class Monitor {
     if (Status status = load_queries(config_, page_, &queries_); !status.ok()) return status;
     if (Status status = choose_layout(config_, queries_, &layout_); !status.ok()) return status;
     if (Status status = check_layout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
+    if (Status status = bind_queries(config_, &queries_); !status.ok()) return status;
     sources_ = make_sources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
@@ -276,7 +277,8 @@ Status check_monitor(const MonitorConfig& config) {
   Status status = load_queries(config, nullptr, queries.get());
   ThreadLayout layout;
   if (status.ok()) status = choose_layout(config, *queries, &layout);
-  return status.ok() ? check_layout(config, *queries, layout, !config.plugin.empty()) : status;
+  if (status.ok()) status = check_layout(config, *queries, layout, !config.plugin.empty());
+  return status.ok() ? bind_queries(config, queries.get()) : status;
 }
 
 Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {

@@ -158,11 +158,17 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
   if (config.output == "json" && !layout.is_default()) {
     return Status::invalid("--output json is written by one thread: not by several lanes, or workers");
   }
-  const std::vector<Tap> taps = taps_of(config);
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.check(queries.specs[place].parsers); !status.ok()) return status;
-    if (Status status = check_taps(queries.specs[place], taps); !status.ok()) return status;
     if (Status status = check_triggers(queries.specs[place], layout); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status bind_queries(const MonitorConfig& config, Queries* queries) {
+  const std::vector<Tap> taps = taps_of(config);
+  for (uint32_t place : SetBits(queries->taken)) {
+    if (Status status = bind_taps(taps, &queries->specs[place]); !status.ok()) return status;
   }
   return {};
 }

@@ -31,6 +31,8 @@ std::vector<TapNames> names_of(std::span<const Tap> taps);
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
 // Refuses a layout that the configuration rules out.
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
+// Restricts the queries to the taps of their queues. Fails if taps are missing.
+Status bind_queries(const MonitorConfig& config, Queries* queries);
 // Makes one source per lane.
 std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                         const MonitorPage* page);

@@ -159,6 +159,54 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(sum(depth["packets"] for depth in depths), len(departures))
         self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
 
+    def measure(self, *taps, **more):
+        """The tuples of queue_flows and queue_depth by a plan, and the query's accounting."""
+        plan = {"format": 1, "query": "q1", "parsers": ["queue_flows", "queue_depth"], "monitors": [{"id": "local-0"}], **more}
+        with tempfile.TemporaryFile() as out, Monitor(
+                "--plan", self.write("plan.json", json.dumps(plan).encode()), "--output", "json",
+                *(part for tap in taps for part in ("--tap", tap)), stdout=out) as monitor:
+            code, _ = monitor.finish()
+            self.assertEqual(code, 0, monitor.events)
+            out.seek(0)
+            tuples = [json.loads(line) for line in out]
+        accounting = monitor.event("end")["accounting"]
+        self.assertTrue(balanced(accounting), accounting)
+        return tuples, accounting["queries"]["q1"]
+
+    def test_a_query_measures_the_queue_that_it_names(self):
+        """Another tap shows all packets earlier, at another queue: the query still counts 152 arrivals."""
+        taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
+        packets = packets_of(QUEUE / "queue-arrivals.pcap.zst")
+        before = [f"sw0:7:{pathlib.Path(side).stem}={self.write(side, nanosecond_pcap([(time_ns - ahead_ns, frame) for time_ns, frame in packets]))}"
+                  for side, ahead_ns in (("arrivals.pcap", 1_001_000), ("departures.pcap", 1_000_000))]
+        alone, _ = self.measure(*taps)
+        self.assertEqual({each["queue"] for each in self.measure(*before, *taps)[0]}, {"sw0:7", "sw1:2"})
+        tuples, account = self.measure(*before, *taps, queues=[{"switch_name": "sw1", "port": "2"}])
+        self.assertEqual(tuples, alone)
+        self.assertEqual(account["packets_in"], 152)
+        few, account = self.measure(*before, *taps, queues=[{"switch_name": "sw1", "port": "2"}], limit={"packets": 40})
+        self.assertEqual(account["packets_in"], 40)
+        self.assertLess(len(few), len(alone))
+
+    def test_all_flows_are_measured_and_some_are_reported(self):
+        taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
+        alone, _ = self.measure(*taps)
+        flows = {each["src_port"] for each in alone if each["parser"] == "queue_flows"}
+        self.assertEqual(flows, {40001, 40002, 40003})
+        for side, match in (("from", {"prefix": "10.99.1.2/32", "port": 40003}), ("to", {"prefix": "10.99.1.2/32", "port": 40003})):
+            tuples, account = self.measure(*taps, queues=[{"switch_name": "sw1", "port": "2"}], reported={side: [match]})
+            expected = [each for each in alone if each["parser"] == "queue_depth" or each["src_port"] == 40003]
+            self.assertEqual(tuples, expected)
+            self.assertEqual(account["packets_in"], 152)
+
+    def test_a_named_queue_has_both_taps(self):
+        taps = ["--tap", f"sw1:2:arrivals={QUEUE}/queue-arrivals.pcap.zst"]
+        plan = {"format": 1, "query": "q1", "parsers": ["queue_flows"], "monitors": [{"id": "local-0"}],
+                "queues": [{"switch_name": "sw1", "port": "2"}]}
+        code, _, errors = run("--plan", self.write("plan.json", json.dumps(plan).encode()), *taps, "--output", "json")
+        self.assertEqual(code, 2)
+        self.assertIn("AT sw1:2: this monitor has no tap of departures at sw1:2; add --tap sw1:2:departures=SOURCE", errors)
+
     def test_a_queue_has_two_sides(self):
         side = f"sw1:2:arrivals={QUEUE}/queue-arrivals.pcap.zst"
         other = f"sw1:3:departures={QUEUE}/queue-departures.pcap.zst"

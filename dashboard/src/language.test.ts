@@ -22,8 +22,8 @@ test("what may come next depends on the place", () => {
   expect(labels("")).toContain("PARSE");
   expect(labels("PARSE ")).toEqual(["http_get", "tcp_conn_time"]);
   expect(labels("PARSE (http_get, ")).toEqual(["http_get", "tcp_conn_time"]);
-  expect(labels("PARSE http_get ")).toEqual(["FROM", "TO", "VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"]);
-  expect(labels("PARSE http_get TO h1:80 ")).toEqual(["VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"]);
+  expect(labels("PARSE http_get ")).toEqual(["FROM", "TO", "AT", "VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"]);
+  expect(labels("PARSE http_get TO h1:80 ")).toEqual(["AT", "VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"]);
   expect(labels("PARSE http_get TO h1 LIMIT ")).toContain("90s");
   expect(labels("PARSE http_get PROCESS (")).toEqual(["top-k", "diff-group"]);
   expect(labels("PARSE http_get PROCESS (top_k: ")).toEqual(["k", "w", "by"]);

@@ -3,7 +3,7 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import { StreamLanguage, type StringStream } from "@codemirror/language";
 import type { Parser, Processor } from "./types";
 
-export const CLAUSES = ["USE", "PARSE", "FROM", "TO", "VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"];
+export const CLAUSES = ["USE", "PARSE", "FROM", "TO", "AT", "VLAN", "TENANT", "WHERE", "LIMIT", "SAMPLE", "PROCESS"];
 const KEYWORD = new RegExp(`^(?:${CLAUSES.join("|")}|AND)$`, "i");
 const FIELD_ARGUMENTS = new Set(["group", "by", "key", "of"]);
 
@@ -62,7 +62,7 @@ function plain(text: string): string {
 /** What may stand where a text ends, without the word that is under way. */
 export function suggestions(before: string, whole: string, names: Names): Completion[] {
   const text = plain(before);
-  const clause = /[\s\S]*(?:^|[\s)])(USE|PARSE|FROM|TO|VLAN|TENANT|WHERE|LIMIT|SAMPLE|PROCESS)\s([\s\S]*)$/i.exec(text);
+  const clause = /[\s\S]*(?:^|[\s)])(USE|PARSE|FROM|TO|AT(?=\s+[^\s=!<>,)])|VLAN|TENANT|WHERE|LIMIT|SAMPLE|PROCESS)\s([\s\S]*)$/i.exec(text);
   if (clause === null) return /^\s*$/.test(text) ? clauses() : [];
   const rest = clause[2];
   switch (clause[1].toUpperCase()) {

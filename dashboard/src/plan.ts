@@ -50,6 +50,8 @@ function filterText({ parsers, text }: PlanFilter, _: number, all: PlanFilter[])
 function matchText(plan: Plan): string {
   const match = plan.match ?? {};
   const parts = [`from ${addresses(match.from)} to ${addresses(match.to)}`];
+  if (plan.queues?.length) parts[0] = `at ${plan.queues.map((queue) => `${queue.switch_name}:${queue.port}`).join(", ")}`;
+  if (plan.reported) parts.push(`report from ${addresses(plan.reported.from)} to ${addresses(plan.reported.to)}`);
   if (match.vlans?.length) parts.push(`VLAN ${match.vlans.join(", ")}`);
   if (match.tenants?.length) parts.push(`tenant ${match.tenants.join(", ")}`);
   if (plan.limit?.duration) parts.push(`for ${planDuration(plan.limit.duration)}`);

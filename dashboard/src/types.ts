@@ -66,6 +66,8 @@ export interface Plan {
   text?: string;
   parsers?: string[];
   match?: { from?: PlanAddress[]; to?: PlanAddress[]; vlans?: number[]; tenants?: number[] };
+  queues?: { switch_name: string; port: string }[];
+  reported?: { from?: PlanAddress[]; to?: PlanAddress[] };
   limit?: { duration?: string; packets?: number };
   sampling?: { mode?: string; rate?: number };
   topic?: string;

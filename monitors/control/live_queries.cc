@@ -54,7 +54,6 @@ Status LiveQueries::check(const QuerySpec& spec) const {
     return Status::invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
   if (Status status = layout_.check(spec.parsers); !status.ok()) return status;
-  if (Status status = check_taps(spec, taps_); !status.ok()) return status;
   return check_triggers(spec, layout_);
 }
 
@@ -97,6 +96,7 @@ Status LiveQueries::add_query(const v1::Plan& plan) {
   QuerySpec spec;
   if (Status status = read_plan(plan, monitor_id_, &spec); !status.ok()) return status;
   if (Status status = check(spec); !status.ok()) return status;
+  if (Status status = bind_taps(taps_, &spec); !status.ok()) return status;
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = prepare(place); !status.ok()) return status;

@@ -97,8 +97,8 @@ bool DispatchStage::wants_all_views() const {
 void DispatchStage::drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
-    // A repeated view has not been counted: its packet has.
-    if (packet.repeated_view) {
+    // Such a view has not been counted: another one of its packet is.
+    if (!queries_[query].match.counts(packet)) {
       account.lose_packets(index_of(Drop::kWorkerRingFull), 1);
       continue;
     }

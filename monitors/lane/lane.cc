@@ -301,8 +301,9 @@ bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   ++taps_[packet->tap].repeated;
   if (outcome != DecodeOutcome::kOk || !stage_->wants_all_views()) return true;
   packet->repeated_view = true;
-  gate_.admit_view(packet);
+  gate_.admit(packet);
   if (packet->queries != 0) ++waiting_;
+  if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
   return true;
 }
 

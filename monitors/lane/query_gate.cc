@@ -33,7 +33,7 @@ void QueryGate::add(uint32_t query, int64_t now_ns) {
 
 void QueryGate::note_conditions(uint32_t query, double rate) {
   const uint64_t bit = uint64_t{1} << query;
-  const bool by_endpoints = rate >= 1 && !specs_[query].limit_packets;
+  const bool by_endpoints = rate >= 1 && !specs_[query].limit_packets && !specs_[query].match.of_queues();
   by_endpoints_ = by_endpoints ? by_endpoints_ | bit : by_endpoints_ & ~bit;
   unconditional_ = by_endpoints && specs_[query].match.wants_all() ? unconditional_ | bit : unconditional_ & ~bit;
 }
@@ -110,6 +110,10 @@ bool QueryGate::keeps(uint32_t index, const Packet& packet) const {
 void QueryGate::admit_to(uint32_t index, Packet* packet) {
   const uint64_t bit = uint64_t{1} << index;
   const bool kept = keeps(index, *packet);
+  if (!specs_[index].match.counts(*packet)) {
+    if (kept) packet->queries |= bit;
+    return;
+  }
   if (kept && (limited_ & bit) != 0 && !take_credit(index, *packet)) return;
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
@@ -160,12 +164,6 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
 
 bool QueryGate::admit(Packet* packet) {
   return match(packet, [&](uint32_t index) { admit_to(index, packet); });
-}
-
-void QueryGate::admit_view(Packet* packet) const {
-  match(packet, [&](uint32_t index) {
-    if (keeps(index, *packet)) packet->queries |= uint64_t{1} << index;
-  });
 }
 
 }  // namespace tapline

@@ -78,10 +78,9 @@ class QueryGate {
   // Overrides the rate that the query asked for, from now on.
   void set_sampling_rate(uint32_t query, double rate);
 
-  // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
+  // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not. A
+  // repeated view counts only for queries that measure queues (ConnectionMatch::counts): its packet was counted.
   bool admit(Packet* packet);
-  // Sets packet->queries and packet->to_side for a repeated view, and counts nothing: its packet was counted.
-  void admit_view(Packet* packet) const;
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
   // Active queries that want every packet, whatever it is, and others that want either all packets of a connection or

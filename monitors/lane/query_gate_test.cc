@@ -47,6 +47,31 @@ TEST(QueryGateTest, EachQueryGetsWhatItWants) {
   EXPECT_EQ(accounts[2].packets_out, 2u);
 }
 
+// A packet may have been shown by another tap before it came to the queue.
+TEST(QueryGateTest, QueriesOfQueuesCountArrivals) {
+  std::vector<QuerySpec> queries = {{.limit_packets = 2}, {}};
+  queries[0].match.restrict_to_queues(0b010, 0b100);
+  QueryAccounts accounts(2);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  add_all(queries, &gate, &credits);
+  EXPECT_FALSE(gate.decides_by_connection());
+  Packet packet = packet_to(80);
+  EXPECT_TRUE(gate.admit(&packet));
+  EXPECT_EQ(packet.queries, 0b10u);
+  packet.repeated_view = true;
+  for (packet.tap = 1; packet.tap <= 2; ++packet.tap) {
+    EXPECT_TRUE(gate.admit(&packet));
+    EXPECT_EQ(packet.queries, 0b11u);
+  }
+  EXPECT_EQ(accounts[0].packets_in, 1u);
+  EXPECT_EQ(accounts[1].packets_in, 1u);
+  EXPECT_EQ(gate.satisfied(), 0u);
+  packet.tap = 1;
+  gate.admit(&packet);
+  EXPECT_EQ(gate.satisfied(), 0b01u);
+}
+
 TEST(QueryGateTest, ALowerRateKeepsASubset) {
   std::vector<QuerySpec> queries = {{}};
   QueryAccounts accounts(1);

@@ -51,6 +51,13 @@ class ConnectionMatch {
     tenants_ = std::move(tenants);
   }
 
+  // In addition, wants only packets of queues. These taps, a bit each, show their arrivals and departures. A packet
+  // counts once for each arrival, since another tap may have shown it before.
+  void restrict_to_queues(uint64_t arrivals, uint64_t departures) {
+    arrivals_ = arrivals;
+    taps_ = arrivals | departures;
+  }
+
   // Excludes connections that match `other`.
   void except(ConnectionMatch other) { except_.push_back(std::move(other)); }
 
@@ -68,12 +75,23 @@ class ConnectionMatch {
   };
   // The port of the end that is not TO's. If a connection matches both ways round, the same port for both directions.
   uint16_t far_port(const End& source, const End& destination) const;
+  // True if it wants a flow between these ends, in either direction.
+  bool wants_flow(const End& one, const End& other) const { return ask_ends(one, other).wanted; }
   // True if it wants every packet.
   bool wants_all() const {
-    return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty();
+    return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
+  }
+  // True if it wants only packets of queues.
+  bool of_queues() const { return taps_ != kAllTaps; }
+  // True if this view of a packet is the one that counts. REQUIRES: the packet is wanted.
+  bool counts(const Packet& packet) const {
+    return of_queues() ? has_tap(arrivals_, packet.tap) : !packet.repeated_view;
   }
 
  private:
+  static constexpr uint64_t kAllTaps = ~uint64_t{0};
+
+  static bool has_tap(uint64_t taps, uint8_t tap) { return tap < 64 && (taps >> tap & 1) != 0; }
   Answer ask_own(const Packet& packet) const;
   // Matches addresses and ports alone.
   Answer ask_ends(const End& source, const End& destination) const;
@@ -84,6 +102,8 @@ class ConnectionMatch {
   std::vector<uint32_t> vlans_;
   std::vector<uint32_t> tenants_;
   std::vector<ConnectionMatch> except_;
+  uint64_t taps_ = kAllTaps;
+  uint64_t arrivals_ = 0;  // meaningful if of_queues()
 };
 
 }  // namespace tapline

@@ -148,5 +148,38 @@ TEST(ConnectionMatchTest, AnyOfSeveral) {
   EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
 }
 
+TEST(ConnectionMatchTest, QueuesRestrictItToTheirTaps) {
+  ConnectionMatch match;
+  EXPECT_TRUE(match.wants_all());
+  match.restrict_to_queues(uint64_t{1} << 63, 1);
+  EXPECT_TRUE(match.of_queues());
+  EXPECT_FALSE(match.wants_all());
+  for (int tap = 0; tap < 256; ++tap) {
+    Packet packet = between("10.0.0.1", 1, "10.0.0.2", 2);
+    packet.tap = static_cast<uint8_t>(tap);
+    EXPECT_EQ(match.ask(packet).wanted, tap == 0 || tap == 63) << tap;
+    for (const bool repeated : {false, true}) {
+      packet.repeated_view = repeated;
+      EXPECT_EQ(match.counts(packet), tap == 63) << tap;
+    }
+  }
+}
+
+TEST(ConnectionMatchTest, WithoutQueuesTheFirstViewCounts) {
+  Packet packet;
+  EXPECT_TRUE(ConnectionMatch().counts(packet));
+  packet.repeated_view = true;
+  EXPECT_FALSE(ConnectionMatch().counts(packet));
+}
+
+TEST(ConnectionMatchTest, WantsFlowsInEitherDirection) {
+  const ConnectionMatch match({pattern("10.0.0.0/8")}, {pattern("192.168.0.0/16", 80)});
+  const IpAddress client = ip("10.1.1.1"), server = ip("192.168.1.1");
+  EXPECT_TRUE(match.wants_flow({client, 4000}, {server, 80}));
+  EXPECT_TRUE(match.wants_flow({server, 80}, {client, 4000}));
+  EXPECT_FALSE(match.wants_flow({client, 80}, {server, 4000}));
+  EXPECT_FALSE(match.wants_flow({client, 4000}, {client, 80}));
+}
+
 }  // namespace
 }  // namespace tapline

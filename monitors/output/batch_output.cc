@@ -107,6 +107,7 @@ bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && s
 void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events) {
   for (uint32_t query : SetBits(header.queries)) {
     Stream& stream = streams_[query];
+    if (!stream.spec->reports(header)) continue;
     if (stream.sampling_threshold && !keeps(*stream.spec, header, *stream.sampling_threshold)) {
       (*accounts_)[query].lose_tuples(index_of(Drop::kRateFell), 1);
       continue;

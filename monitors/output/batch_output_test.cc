@@ -136,6 +136,27 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
 }
 
+// Parsers of queues measure all flows. Tuples without addresses describe whole queues.
+TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
+  queries_[0].reported = ConnectionMatch({}, {*AddressPattern::parse("10.0.0.2", 80)});
+  open();
+  const uint8_t client[4] = {10, 0, 0, 1}, server[4] = {10, 0, 0, 2};
+  TupleHeader header;
+  header.time_ns = 1;
+  header.queries = 3;
+  const Value values[] = {Value::u64(1)};
+  output_->emit(1, header, values);
+  header.src_ip = IpAddress::v4(client);
+  header.dst_ip = IpAddress::v4(server);
+  header.dst_port = 80;
+  output_->emit(1, header, values);
+  header.dst_port = 81;
+  output_->emit(1, header, values);
+  for (uint32_t query : {0u, 1u}) output_->end_query(query, 2);
+  EXPECT_EQ(rows(0), 2u);
+  EXPECT_EQ(rows(1), 3u);
+}
+
 // "number >= 2", as a filter of the numbers.
 ParserFilter at_least_two() {
   v1::ConditionTree tree;

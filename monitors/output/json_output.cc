@@ -97,6 +97,7 @@ void JsonOutput::append_line(const Schema& schema, uint32_t query, const TupleHe
 
 void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   for (uint32_t query : SetBits(header.queries)) {
+    if (!queries_[query].reports(header)) continue;
     Accounting& account = (*accounts_)[query];
     if (buffer_.size() >= kMostWaitingBytes) {
       account.lose_tuples(index_of(Drop::kOutputFull), 1);

@@ -138,6 +138,19 @@ TEST_F(JsonOutputTest, TextsAreAsEachQueryWantsThem) {
   EXPECT_EQ(text.substr(second).find("/a"), std::string::npos);
 }
 
+// Parsers of queues measure all flows.
+TEST_F(JsonOutputTest, AQueryGetsTheFlowsThatItReports) {
+  const auto to = [](const char* prefix) { return ConnectionMatch({}, {*AddressPattern::parse(prefix, 80)}); };
+  queries_ = {{.name = "q0", .reported = to("10.0.0.2")}, {.name = "q1", .reported = to("10.0.0.3")}};
+  JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false);
+  emit(output, 3);
+  ASSERT_TRUE(output.finish().ok());
+  const std::string text = this->text();
+  EXPECT_NE(text.find(R"("query":"q0")"), std::string::npos);
+  EXPECT_EQ(text.find(R"("query":"q1")"), std::string::npos);
+  EXPECT_EQ(accounts_[1].tuples_in, 0u);
+}
+
 TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
   queries_.push_back({.name = "q1"});
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);

@@ -97,6 +97,26 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   return {};
 }
 
+bool measures_queues(const std::string& parser) { return make_parser(parser)->schema().queues; }
+
+// Queues, and the flows to report: of parsers of queues alone.
+Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
+  if (plan.queues().empty() && !plan.has_reported()) return {};
+  for (const std::string& parser : spec->parsers) {
+    if (!measures_queues(parser)) {
+      return Status::invalid("the plan names queues, or flows to report, and its parser '" + parser +
+                             "' does not measure queues");
+    }
+  }
+  for (const v1::Queue& queue : plan.queues()) {
+    if (queue.switch_name().empty() || queue.port().empty())
+      return Status::invalid("a queue needs a switch and a port");
+    spec->queues.push_back({queue.switch_name(), queue.port()});
+  }
+  if (!plan.has_reported()) return {};
+  return read_match(plan.reported(), &spec->reported.emplace());
+}
+
 Status read_limit(const v1::Limit& limit, QuerySpec* spec) {
   if (limit.has_duration()) {
     int64_t duration_ns = limit.duration().seconds() * kNsPerSecond + limit.duration().nanos();
@@ -212,6 +232,7 @@ Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec*
     if (Status status = read_shape(shape, spec); !status.ok()) return status;
   }
   if (Status status = read_match(plan.match(), &spec->match); !status.ok()) return status;
+  if (Status status = read_queues(plan, spec); !status.ok()) return status;
   if (Status status = read_limit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = read_sampling(plan.sampling(), spec); !status.ok()) return status;
   if (Status status = check_all_traffic(*spec); !status.ok()) return status;
@@ -242,22 +263,62 @@ Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec
   return {};
 }
 
-Status check_taps(const QuerySpec& spec, std::span<const Tap> taps) {
-  const auto measures_queues = [](const std::string& name) { return make_parser(name)->schema().queues; };
-  const auto parser = std::find_if(spec.parsers.begin(), spec.parsers.end(), measures_queues);
-  if (parser == spec.parsers.end()) return {};
-  for (const Tap& one : taps) {
-    for (const Tap& other : taps) {
-      const bool both = one.side == TapSide::kArrivals && other.side == TapSide::kDepartures;
-      if (both && one.switch_name == other.switch_name && one.port == other.port) return {};
-    }
+namespace {
+
+// The taps on the sides of queues, as bits of their numbers.
+struct Sides {
+  uint64_t arrivals = 0;
+  uint64_t departures = 0;
+};
+
+Sides sides_of(const QueueName& queue, std::span<const Tap> taps) {
+  Sides sides;
+  for (size_t i = 0; i < taps.size(); ++i) {
+    if (taps[i].switch_name != queue.switch_name || taps[i].port != queue.port) continue;
+    if (taps[i].side == TapSide::kArrivals) sides.arrivals |= uint64_t{1} << i;
+    if (taps[i].side == TapSide::kDepartures) sides.departures |= uint64_t{1} << i;
   }
+  return sides;
+}
+
+std::string names_of(std::span<const Tap> taps) {
   std::string names;
   for (const Tap& tap : taps) names += (names.empty() ? "" : ", ") + tap.name();
-  return Status::usage("parser '" + *parser +
+  return names.empty() ? "none" : names;
+}
+
+Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
+  for (const Tap& tap : taps) {
+    const Sides sides = sides_of({tap.switch_name, tap.port}, taps);
+    if (sides.arrivals != 0 && sides.departures != 0) return {};
+  }
+  return Status::usage("parser '" + parser +
                        "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
                        " SWITCH:PORT:departures=SOURCE; given: " +
-                       (names.empty() ? "none" : names));
+                       names_of(taps));
+}
+
+}  // namespace
+
+Status bind_taps(std::span<const Tap> taps, QuerySpec* spec) {
+  const auto parser = std::find_if(spec->parsers.begin(), spec->parsers.end(), measures_queues);
+  if (parser == spec->parsers.end()) return {};
+  if (spec->queues.empty()) return check_any_queue(*parser, taps);
+  Sides all;
+  for (const QueueName& queue : spec->queues) {
+    const Sides sides = sides_of(queue, taps);
+    if (sides.arrivals == 0 || sides.departures == 0) {
+      const std::string missing =
+          sides.arrivals == 0 ? (sides.departures == 0 ? "tap" : "tap of arrivals") : "tap of departures";
+      return Status::usage("AT " + queue.text() + ": this monitor has no " + missing + " at " + queue.text() +
+                           "; add --tap " + queue.text() + ":" + (sides.arrivals == 0 ? "arrivals" : "departures") +
+                           "=SOURCE; given: " + names_of(taps));
+    }
+    all.arrivals |= sides.arrivals;
+    all.departures |= sides.departures;
+  }
+  spec->match.restrict_to_queues(all.arrivals, all.departures);
+  return {};
 }
 
 }  // namespace tapline

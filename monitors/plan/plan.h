@@ -24,7 +24,8 @@ Status load_plan(const std::string& path, v1::Plan* plan);
 // Makes the query of a monitor without plans: these parsers over every packet. Fails on an unknown parser.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
-// Fails if a parser of the query measures queues and no port has taps on both sides of its queue.
-Status check_taps(const QuerySpec& spec, std::span<const Tap> taps);
+// Restricts the query to the taps of its queues. Fails if one of these, or without them every port, lacks a tap on a
+// side of its queue, and a parser of the query measures queues.
+Status bind_taps(std::span<const Tap> taps, QuerySpec* spec);
 
 }  // namespace tapline

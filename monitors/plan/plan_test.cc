@@ -257,14 +257,94 @@ TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
   const Tap elsewhere = {"sw1", "3", TapSide::kDepartures, "m2", false};
-  EXPECT_TRUE(check_taps(spec, std::vector{departures, elsewhere, arrivals}).ok());
-  EXPECT_EQ(check_taps(spec, std::vector{arrivals, elsewhere}).message(),
+  EXPECT_TRUE(bind_taps(std::vector{departures, elsewhere, arrivals}, &spec).ok());
+  EXPECT_TRUE(spec.match.wants_all());
+  EXPECT_EQ(bind_taps(std::vector{arrivals, elsewhere}, &spec).message(),
             "parser 'queue_flows' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
             " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
-  EXPECT_FALSE(check_taps(spec, {}).ok());
+  EXPECT_FALSE(bind_taps({}, &spec).ok());
   QuerySpec other;
   ASSERT_TRUE(query_of_parsers({"tcp_pkt_size"}, &other).ok());
-  EXPECT_TRUE(check_taps(other, {}).ok());
+  EXPECT_TRUE(bind_taps({}, &other).ok());
+}
+
+std::string queue_plan(const std::string& parsers, const std::string& more) {
+  return R"({"format":1,"query":"q1","parsers":[)" + parsers + R"(],"monitors":[{"id":"local-0"}])" + more + "}";
+}
+
+Status read(const std::string& json, QuerySpec* spec) {
+  v1::Plan plan;
+  Status status = parse_plan(json, "plan.json", &plan);
+  return status.ok() ? read_plan(plan, "local-0", spec) : status;
+}
+
+TEST(PlanTest, QueuesRestrictTheQueryToTheirTaps) {
+  QuerySpec spec;
+  ASSERT_TRUE(read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":"2"}])"), &spec).ok());
+  const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
+  const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
+  const Tap elsewhere = {"sw1", "3", TapSide::kArrivals, "m2", false};
+  ASSERT_TRUE(bind_taps(std::vector{elsewhere, departures, arrivals}, &spec).ok());
+  Packet packet;
+  EXPECT_FALSE(spec.match.ask(packet).wanted);
+  for (packet.tap = 1; packet.tap <= 2; ++packet.tap) EXPECT_TRUE(spec.match.ask(packet).wanted);
+  packet.tap = 2;
+  packet.repeated_view = true;
+  EXPECT_TRUE(spec.match.counts(packet));
+  packet.tap = 1;
+  packet.repeated_view = false;
+  EXPECT_FALSE(spec.match.counts(packet));
+  EXPECT_FALSE(spec.match.wants_all());
+}
+
+TEST(PlanTest, AQueueWithATapMissingIsRefused) {
+  const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
+  const Tap departures = {"sw1", "3", TapSide::kDepartures, "m1", false};
+  const auto message = [&](const std::string& port) {
+    QuerySpec spec;
+    EXPECT_TRUE(
+        read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":")" + port + R"("}])"), &spec)
+            .ok());
+    return bind_taps(std::vector{arrivals, departures}, &spec).message();
+  };
+  EXPECT_EQ(message("2"),
+            "AT sw1:2: this monitor has no tap of departures at sw1:2; add --tap sw1:2:departures=SOURCE; given:"
+            " sw1:2:arrivals, sw1:3:departures");
+  EXPECT_NE(message("3").find("no tap of arrivals at sw1:3"), std::string::npos);
+  EXPECT_NE(message("4").find("no tap at sw1:4"), std::string::npos);
+}
+
+TEST(PlanTest, ParsersOfQueuesReportSomeFlows) {
+  QuerySpec spec;
+  const std::string reported = R"(,"reported":{"from":[{"prefix":"10.0.0.0/8"}],"to":[{"port":80}]})";
+  ASSERT_TRUE(read(queue_plan(R"("queue_flows","queue_depth")", reported), &spec).ok());
+  EXPECT_TRUE(spec.match.wants_all()) << "all flows are measured";
+  TupleHeader header;
+  EXPECT_TRUE(spec.reports(header)) << "a whole queue";
+  const uint8_t inside[] = {10, 1, 2, 3}, outside[] = {11, 1, 2, 3};
+  header.src_ip = IpAddress::v4(inside);
+  header.dst_ip = IpAddress::v4(outside);
+  header.dst_port = 80;
+  EXPECT_TRUE(spec.reports(header));
+  header.dst_port = 81;
+  EXPECT_FALSE(spec.reports(header));
+  header.dst_port = 5;
+  header.src_port = 80;
+  EXPECT_FALSE(spec.reports(header)) << "the server is in FROM";
+  std::swap(header.src_ip, header.dst_ip);
+  EXPECT_TRUE(spec.reports(header)) << "the other way round";
+}
+
+TEST(PlanTest, OnlyParsersOfQueuesHaveQueues) {
+  const auto message = [](const std::string& parsers, const std::string& more) {
+    QuerySpec spec;
+    return read(queue_plan(parsers, more), &spec).message();
+  };
+  for (const char* more : {R"(,"queues":[{"switch_name":"sw1","port":"2"}])", R"(,"reported":{})"}) {
+    EXPECT_NE(message(R"("queue_flows","tcp_pkt_size")", more).find("'tcp_pkt_size' does not measure queues"),
+              std::string::npos);
+  }
+  EXPECT_EQ(message(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1"}])"), "a queue needs a switch and a port");
 }
 
 TEST(PlanTest, QueuesAreNotSampled) {

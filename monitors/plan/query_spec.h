@@ -11,6 +11,7 @@
 #include "monitors/plan/thread_layout.h"
 #include "monitors/plan/tuple_condition.h"
 #include "monitors/shape/text_shape.h"
+#include "parsers/api/tuple.h"
 
 namespace tapline {
 
@@ -33,6 +34,15 @@ struct ParserFilter {
   TupleCondition condition;
 };
 
+// The queue of a switch's port, named as its taps.
+struct QueueName {
+  std::string switch_name = {};
+  std::string port = {};
+
+  // "SWITCH:PORT".
+  std::string text() const { return switch_name + ":" + port; }
+};
+
 struct QuerySpec {
   std::string name = {};
   // The plan's name for this monitor's part, whichever process runs it; empty: the process's own name.
@@ -45,6 +55,10 @@ struct QuerySpec {
   // One entry for each parser that has arguments.
   std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
+  // The queues to measure; empty: all that have taps on both sides.
+  std::vector<QueueName> queues = {};
+  // The flows that parsers of queues report, by their ends alone; nullopt: all.
+  std::optional<ConnectionMatch> reported = {};
   // Conditions that events must meet; the consumers of the stream ask them of all other tuples.
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
@@ -71,6 +85,13 @@ struct QuerySpec {
   double pipeline_limit = 1.0;
   // Switches copy the query's packets and have not confirmed yet that they copy all of them.
   bool copies_unconfirmed = false;
+
+  // True if the query wants this tuple. A tuple without addresses describes a whole queue.
+  bool reports(const TupleHeader& header) const {
+    if (!reported || header.src_ip == IpAddress()) [[likely]]
+      return true;
+    return reported->wants_flow({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
+  }
 };
 
 }  // namespace tapline

@@ -86,6 +86,29 @@ TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
   EXPECT_EQ(packets[2], (Lines{"1", "12"}));
 }
 
+// Two queries with the same arguments measure different queues: s1:2 and s1:3.
+TEST(QueueFlows, AQueryGetsTheQueuesWhosePacketsItSees) {
+  std::vector<std::unique_ptr<Parser>> parsers;
+  parsers.push_back(make_parser("queue_flows"));
+  const TapNames taps[] = {
+      {"s1", "2", "arrivals"}, {"s1", "2", "departures"}, {"s1", "3", "arrivals"}, {"s1", "3", "departures"}};
+  parsers[0]->set_taps(taps);
+  const Value values[] = {
+      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::boolean(false)};
+  for (const uint32_t query : {0u, 1u, 2u}) parsers[0]->set_arguments(query, values);
+  Harness harness(std::move(parsers));
+  std::vector<Frame> first = two_flows(12), second = two_flows(12);
+  for (Frame& frame : second) frame.tap = static_cast<uint8_t>(frame.tap + 2);
+  // Query 0 wants the first queue, 1 the second, 2 both.
+  harness.feed(first, 0b101);
+  harness.feed(second, 0b110);
+  harness.engine().end();
+  std::map<std::string, uint64_t> queries;
+  for (const Tuple& tuple : harness.tuples()) queries[tuple["queue"]] |= tuple.header.queries;
+  EXPECT_EQ(queries, (std::map<std::string, uint64_t>{{"s1:2", 0b101}, {"s1:3", 0b110}}));
+}
+
 TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
   for (const std::string_view unit : {"destination", "five_tuple"}) {
     Harness harness = harness_of({.every_ns = kNsPerMs, .flow = unit});

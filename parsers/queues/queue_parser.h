@@ -26,8 +26,9 @@ namespace tapline::queues {
 //   void finish();                          settles what still waits
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //
-// Queries with the same arguments share their meters. A meter is made with its queue's first packet. Datagrams that
-// were put together from fragments are missed: only one tap shows them.
+// Queries with the same arguments share their meters, and get the tuples of those queues of which they see packets. A
+// meter is made with its queue's first packet. Datagrams that were put together from fragments are missed: only one tap
+// shows them.
 template <typename Meter>
 class QueueParser : public Parser {
  public:
@@ -92,6 +93,7 @@ class QueueParser : public Parser {
     uint64_t queries;
     int64_t interval_end_ns = INT64_MAX;  // no packet yet
     std::vector<std::unique_ptr<Meter>> meters;
+    std::vector<uint64_t> seen_by;  // by queue, the queries that have seen packets of it
   };
 
   void configure_all() {
@@ -105,11 +107,14 @@ class QueueParser : public Parser {
       group.queries |= queries;
       return;
     }
-    groups_.push_back({settings, FlowKeys(settings.flow), queries, INT64_MAX, {}});
+    groups_.push_back({settings, FlowKeys(settings.flow), queries, INT64_MAX, {}, {}});
   }
 
   void remove(uint64_t queries) {
-    for (Group& group : groups_) group.queries &= ~queries;
+    for (Group& group : groups_) {
+      group.queries &= ~queries;
+      for (uint64_t& seen_by : group.seen_by) seen_by &= ~queries;
+    }
     std::erase_if(groups_, [](const Group& group) { return group.queries == 0; });
   }
 
@@ -120,7 +125,11 @@ class QueueParser : public Parser {
       close_interval(group, out);
       group.interval_end_ns = end_of_interval(packet.time_ns, group.settings.every_ns);
     }
-    if (group.meters.size() <= queue) group.meters.resize(taps_.size());
+    if (group.meters.size() <= queue) {
+      group.meters.resize(taps_.size());
+      group.seen_by.resize(taps_.size());
+    }
+    group.seen_by[queue] |= packet.queries & group.queries;
     std::unique_ptr<Meter>& meter = group.meters[queue];
     if (!meter) meter = std::make_unique<Meter>(group.settings);
     if (packet.reassembled) return meter->miss(packet.time_ns);
@@ -133,7 +142,7 @@ class QueueParser : public Parser {
   void close_interval(Group& group, Emitter& out) {
     group.interval_end_ns = INT64_MAX;
     for (uint32_t queue = 0; queue < group.meters.size(); ++queue) {
-      if (group.meters[queue]) group.meters[queue]->close_interval(taps_.name(queue), group.queries, out);
+      if (group.meters[queue]) group.meters[queue]->close_interval(taps_.name(queue), group.seen_by[queue], out);
     }
   }
 

@@ -14,11 +14,13 @@ import java.util.Optional;
  */
 final class AllTraffic {
   private final ParserInfo parser;
+  private final boolean onlyQueues;
   private final Ast.Query query;
   private final Errors errors;
 
-  private AllTraffic(ParserInfo parser, Ast.Query query, Errors errors) {
+  private AllTraffic(ParserInfo parser, boolean onlyQueues, Ast.Query query, Errors errors) {
     this.parser = parser;
+    this.onlyQueues = onlyQueues;
     this.query = query;
     this.errors = errors;
   }
@@ -29,14 +31,16 @@ final class AllTraffic {
     if (parser.isEmpty()) {
       return SampleReader.read(query.sample(), errors);
     }
-    AllTraffic check = new AllTraffic(parser.get(), query, errors);
+    AllTraffic check =
+        new AllTraffic(parser.get(), QueueQuery.measuresQueues(parsers), query, errors);
     check.requireEverything();
     return check.unsampled();
   }
 
+  /** Parsers of queues alone measure all packets, and report those that FROM and TO select. */
   private void requireEverything() {
-    refuse(ClauseKind.FROM, !isEverything(query.from()));
-    refuse(ClauseKind.TO, !isEverything(query.to()));
+    refuse(ClauseKind.FROM, !onlyQueues && !isEverything(query.from()));
+    refuse(ClauseKind.TO, !onlyQueues && !isEverything(query.to()));
     refuse(ClauseKind.VLAN, !query.vlans().isEmpty());
     refuse(ClauseKind.TENANT, !query.tenants().isEmpty());
   }

@@ -13,6 +13,7 @@ import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.ParserArgument;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Sampling;
 import io.tapline.schema.proto.Shape;
 import io.tapline.schema.proto.TupleFilter;
@@ -31,6 +32,7 @@ import java.util.Set;
  *                       ├▶ arguments (of the parsers)
  *                       ├▶ shapes    (fields of the parsers, TextPolicy)
  *                       ├▶ match     (Inventory) ─▶ Placement ─▶ monitors, rules
+ *                       ├▶ queues    (ports of the Inventory, KnownTaps)
  *                       ├▶ limit, sampling
  *                       └▶ processors (ProcessorCatalogue, fields of the parsers)
  * </pre>
@@ -61,9 +63,15 @@ public final class Compiler {
    * @param rights rights of the caller
    * @param placement places the monitors
    * @param missingTopics topics of alerts that are known not to exist
+   * @param taps taps of the query's monitor; empty if they are unknown
    */
   public record Options(
-      String query, int epoch, Rights rights, Placement placement, Set<String> missingTopics) {
+      String query,
+      int epoch,
+      Rights rights,
+      Placement placement,
+      Set<String> missingTopics,
+      Optional<KnownTaps> taps) {
     public Options {
       Objects.requireNonNull(placement, "placement");
       missingTopics = Set.copyOf(missingTopics);
@@ -76,13 +84,17 @@ public final class Compiler {
       }
     }
 
-    /** Options without topics that are known to be missing. */
+    /** Options without topics that are known to be missing, and without known taps. */
     public Options(String query, int epoch, Rights rights, Placement placement) {
-      this(query, epoch, rights, placement, Set.of());
+      this(query, epoch, rights, placement, Set.of(), Optional.empty());
     }
 
     public Options withMissingTopics(Set<String> topics) {
-      return new Options(query, epoch, rights, placement, topics);
+      return new Options(query, epoch, rights, placement, topics, taps);
+    }
+
+    public Options withTaps(KnownTaps known) {
+      return new Options(query, epoch, rights, placement, missingTopics, Optional.of(known));
     }
 
     /**
@@ -118,7 +130,11 @@ public final class Compiler {
         !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
     List<ParserArgument> arguments = ParserArgumentReader.read(query.parsers(), catalogue, errors);
     List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
-    Match match = MatchReader.read(query, inventory, options, errors);
+    QueueQuery queues = QueueQuery.of(parsers, query, errors);
+    Match selection = MatchReader.read(query, inventory, options, queues.measuresQueues(), errors);
+    queues.check(options.rights(), selection, arguments, allParsersKnown);
+    List<Queue> at = queues.read(inventory, options);
+    Match match = queues.match(selection);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = AllTraffic.sampling(parsers, query, errors);
     List<TupleFilter> filters = filters(query.where(), parsers, allParsersKnown);
@@ -130,13 +146,15 @@ public final class Compiler {
     noteUnused(parsers, processors);
     noteJoins(processors);
     noteShortLimit(limit, processors);
-    Placement.Placed placed = options.placement().place(match);
+    // Switches don't copy the two sides of a queue: its taps are given to monitors.
+    Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
+    Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors, parsers);
     if (!split.triggers().isEmpty() && placed.monitors().size() > 1) {
       refuseSeveralMonitors(query, split, placed.monitors().size());
       return CompileResult.wrong(errors.notes(), errors.sorted());
     }
-    Plan plan =
+    Plan.Builder plan =
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
             .setQuery(options.query())
@@ -144,6 +162,7 @@ public final class Compiler {
             .setEpoch(options.epoch())
             .addAllParsers(names(parsers, split))
             .setMatch(match)
+            .addAllQueues(at)
             .setLimit(limit)
             .setSampling(sampling)
             .setTopic("tapline.tuples." + options.query())
@@ -153,9 +172,9 @@ public final class Compiler {
             .addAllShapes(shapes)
             .addAllArguments(arguments)
             .addAllFilters(filters)
-            .addAllTriggers(split.triggers())
-            .build();
-    return new CompileResult(Optional.of(plan), errors.notes(), List.of());
+            .addAllTriggers(split.triggers());
+    queues.reported(selection).ifPresent(plan::setReported);
+    return new CompileResult(Optional.of(plan.build()), errors.notes(), List.of());
   }
 
   private List<ParserInfo> parsers(List<Ast.Parser> written) {

@@ -11,6 +11,7 @@ import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Limit;
+import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
@@ -87,14 +88,27 @@ public final class Explain {
   }
 
   private void match(Plan plan) {
-    line(
-        "match",
-        "connections whose client is in FROM and whose server is in TO, packets of both directions");
-    lines("  from", addresses(plan.getMatch().getFromList()));
-    lines("  to", addresses(plan.getMatch().getToList()));
-    numbers("  vlan", plan.getMatch().getVlansList());
-    numbers("  tenant", plan.getMatch().getTenantsList());
+    if (plan.getQueuesCount() > 0) {
+      line("match", "all packets of these queues, at the taps of both sides");
+      lines("  at", plan.getQueuesList().stream().map(QueueReader::text).toList());
+    } else {
+      line(
+          "match",
+          "connections whose client is in FROM and whose server is in TO, packets of both directions");
+      sides(plan.getMatch());
+    }
+    if (plan.hasReported()) {
+      line("report", "flows between FROM and TO, in either direction; all flows are measured");
+      sides(plan.getReported());
+    }
     lines("where", plan.getFiltersList().stream().map(Explain::filter).toList());
+  }
+
+  private void sides(Match match) {
+    lines("  from", addresses(match.getFromList()));
+    lines("  to", addresses(match.getToList()));
+    numbers("  vlan", match.getVlansList());
+    numbers("  tenant", match.getTenantsList());
   }
 
   private void numbers(String label, List<Integer> numbers) {

@@ -26,8 +26,8 @@ import org.antlr.v4.runtime.Token;
  */
 public final class Formatter {
   /**
-   * Longer lines are broken after a ','; FROM and TO, or LIMIT and SAMPLE, share a line up to this
-   * length.
+   * Longer lines are broken after a ','; FROM, TO and AT, or LIMIT and SAMPLE, share a line up to
+   * this length.
    */
   private static final int WIDTH = 100;
 
@@ -91,6 +91,7 @@ public final class Formatter {
     int length = kind.keyword.length() + 2 + String.join(", ", items).length();
     boolean pair =
         previous == ClauseKind.FROM && kind == ClauseKind.TO
+            || previous == ClauseKind.TO && kind == ClauseKind.AT
             || previous == ClauseKind.LIMIT && kind == ClauseKind.SAMPLE;
     boolean oneLine = out.indexOf("\n" + INDENT, Math.max(0, lineBegin - 1)) < 0;
     if (pair && comments.isEmpty() && oneLine && out.length() - lineBegin + length <= WIDTH) {
@@ -137,6 +138,7 @@ public final class Formatter {
       case PARSE -> query.parsers().stream().map(Formatter::parser).toList();
       case FROM -> query.from().stream().map(Formatter::address).toList();
       case TO -> query.to().stream().map(Formatter::address).toList();
+      case AT -> query.queues().stream().map(Formatter::queue).toList();
       case VLAN -> query.vlans().stream().map(Ast.Word::source).toList();
       case TENANT -> query.tenants().stream().map(Ast.Word::source).toList();
       case WHERE -> List.of(condition(query.where()));
@@ -169,6 +171,10 @@ public final class Formatter {
     String port = address.hasPort() ? ":" + address.port().text() : "";
     boolean brackets = bracketed && (!port.isEmpty() || address.length() != null);
     return (brackets ? "[" + endpoint + "]" : endpoint) + length + port;
+  }
+
+  private static String queue(Ast.Queue queue) {
+    return queue.switchName().source() + ":" + queue.port().source();
   }
 
   /** A condition that is wrong stays as it was written, for those who report it. */

@@ -7,6 +7,7 @@ import io.tapline.compiler.access.TextPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
 import io.tapline.compiler.text.Names;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.SwitchPorts;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -38,7 +39,13 @@ import java.util.Optional;
 public final class Inventory {
   private static final Inventory EMPTY =
       new Inventory(
-          List.of(), Map.of(), Map.of(), TextPolicy.NONE, WebhookPolicy.NONE, AlertTopicPolicy.OWN);
+          List.of(),
+          Map.of(),
+          Map.of(),
+          TextPolicy.NONE,
+          WebhookPolicy.NONE,
+          AlertTopicPolicy.OWN,
+          SwitchPorts.NONE);
 
   private final Map<String, Entry> byNormalName = new LinkedHashMap<>();
   private final Map<String, Integer> tenants;
@@ -46,6 +53,7 @@ public final class Inventory {
   private final TextPolicy texts;
   private final WebhookPolicy webhooks;
   private final AlertTopicPolicy topics;
+  private final SwitchPorts ports;
 
   /** A host or group: its name as the file spells it, and its addresses. */
   record Entry(String name, List<IpPrefix> prefixes) {}
@@ -56,12 +64,14 @@ public final class Inventory {
       Map<String, String> queries,
       TextPolicy texts,
       WebhookPolicy webhooks,
-      AlertTopicPolicy topics) {
+      AlertTopicPolicy topics,
+      SwitchPorts ports) {
     this.tenants = new LinkedHashMap<>(tenants);
     this.queries = new LinkedHashMap<>(queries);
     this.texts = texts;
     this.webhooks = webhooks;
     this.topics = topics;
+    this.ports = ports;
     entries.forEach(entry -> byNormalName.put(Names.normal(entry.name()), entry));
   }
 
@@ -130,6 +140,11 @@ public final class Inventory {
     return topics;
   }
 
+  /** Returns the ports of the network's switches; none if the file has no network. */
+  public SwitchPorts ports() {
+    return ports;
+  }
+
   /**
    * Returns the part that a caller may know: hosts and groups all of whose addresses are within its
    * scope, and the network tenant that has its tenant's name. Everything else is treated as
@@ -146,7 +161,7 @@ public final class Inventory {
             .toList();
     Map<String, Integer> own = new LinkedHashMap<>(tenants);
     own.keySet().removeIf(name -> !Names.same(name, rights.tenant()));
-    return new Inventory(known, own, queries, texts, webhooks, topics);
+    return new Inventory(known, own, queries, texts, webhooks, topics, SwitchPorts.NONE);
   }
 
   private static <T> Optional<T> named(Map<String, T> byName, String name) {

@@ -9,6 +9,7 @@ import io.tapline.compiler.access.TextPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
 import io.tapline.compiler.text.Names;
 import io.tapline.network.IpPrefix;
+import io.tapline.network.SwitchPorts;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -56,7 +57,8 @@ final class InventoryReader {
     AlertTopicPolicy topics = AlertTopicPolicy.read(root.path("topics"));
     List<Inventory.Entry> entries = new ArrayList<>();
     reader.entries.forEach((name, prefixes) -> entries.add(new Inventory.Entry(name, prefixes)));
-    return new Inventory(entries, reader.tenants, reader.queries, texts, webhooks, topics);
+    SwitchPorts ports = SwitchPortReader.read(root.path("network"));
+    return new Inventory(entries, reader.tenants, reader.queries, texts, webhooks, topics, ports);
   }
 
   private static JsonNode parse(String yaml) {

@@ -59,7 +59,17 @@ final class MatchReader {
     NetworkReader.vlans(query.vlans(), errors);
   }
 
-  static Match read(Ast.Query query, Inventory inventory, Compiler.Options options, Errors errors) {
+  /**
+   * Reads the clauses.
+   *
+   * @param ofQueues whether all parsers measure queues: {@link QueueQuery} then checks the rights
+   */
+  static Match read(
+      Ast.Query query,
+      Inventory inventory,
+      Compiler.Options options,
+      boolean ofQueues,
+      Errors errors) {
     MatchReader reader = new MatchReader(inventory, options.rights(), errors, true);
     Match match =
         Match.newBuilder()
@@ -68,7 +78,9 @@ final class MatchReader {
             .addAllVlans(NetworkReader.vlans(query.vlans(), errors))
             .addAllTenants(NetworkReader.tenants(query.tenants(), inventory, errors))
             .build();
-    if (isEverywhere(query.from()) && isEverywhere(query.to())) {
+    if (ofQueues) {
+      return match;
+    } else if (isEverywhere(query.from()) && isEverywhere(query.to())) {
       reader.networkWide(query);
     } else {
       reader.requireScope(query);

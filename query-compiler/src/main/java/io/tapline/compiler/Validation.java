@@ -20,6 +20,7 @@ final class Validation {
   static void check(Ast.Query query, Errors errors) {
     query.parsers().forEach(parser -> ShapeReader.checkForms(parser, errors));
     MatchReader.checkWithoutNames(query, errors);
+    QueueReader.checkWithoutNames(query.queues(), errors);
     WhereReader.parse(query.where(), errors)
         .ifPresent(where -> WhereReader.checkWithoutFields(where, errors));
     LimitReader.read(query.limit(), errors);

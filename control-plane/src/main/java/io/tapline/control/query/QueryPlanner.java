@@ -78,17 +78,19 @@ public final class QueryPlanner {
    */
   public Preview preview(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
-    CompileResult local = compile(text, rights);
+    CompileResult local = compile(text, rights, source);
     if (local.plan().isEmpty()) {
       return new Preview(local, Optional.empty());
     }
     Plan plan = local.plan().get();
     Optional<AgentRegistry> mirrored =
-        source.flatMap(Source::networkHosts).filter(any -> placements.mirrors());
+        source.flatMap(Source::networkHosts).filter(any -> isMirrored(plan));
     QueryPlacements.Outcome outcome =
-        withoutForeignNames(
-            placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
-            rights);
+        plan.getQueuesCount() > 0
+            ? QueryPlacements.Outcome.NOTHING
+            : withoutForeignNames(
+                placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
+                rights);
     Plan placed =
         mirrored.isEmpty()
             ? outcome
@@ -117,17 +119,19 @@ public final class QueryPlanner {
   /** Compiles a query and reserves its resources in the network until they are released. */
   Reservation reserve(String text, Source source, Rights rights)
       throws QueryRejected, PipelineException {
-    CompileResult compiled = compile(text, rights);
+    CompileResult compiled = compile(text, rights, Optional.of(source));
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
     Plan local = compiled.plan().get();
     // Only agents' monitors receive mirrored packets.
-    Optional<AgentRegistry> mirrored = source.networkHosts().filter(hosts -> placements.mirrors());
+    Optional<AgentRegistry> mirrored = source.networkHosts().filter(any -> isMirrored(local));
     QueryPlacements.Outcome outcome =
-        withoutForeignNames(
-            placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
-            rights);
+        local.getQueuesCount() > 0
+            ? QueryPlacements.Outcome.NOTHING
+            : withoutForeignNames(
+                placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
+                rights);
     try {
       return reservation(compiled, source, outcome, mirrored.isPresent());
     } catch (RuntimeException e) {
@@ -136,14 +140,23 @@ public final class QueryPlanner {
     }
   }
 
+  /** Returns true if switches copy the packets of a query. Those of queues come to taps. */
+  private boolean isMirrored(Plan plan) {
+    return placements.mirrors() && plan.getQueuesCount() == 0;
+  }
+
+  private static List<Plan> parts(Plan plan, AgentRegistry hosts, Optional<NetworkPlan> place) {
+    return plan.getQueuesCount() > 0
+        ? PartPlans.queueParts(plan, hosts)
+        : PartPlans.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
+  }
+
   private Reservation reservation(
       CompileResult compiled, Source source, QueryPlacements.Outcome outcome, boolean mirrored) {
     Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored);
     Plan plan = withStream(withMonitors(compiled.plan().orElseThrow(), Optional.of(source), place));
     List<Plan> parts =
-        source.hosts().isEmpty()
-            ? List.of()
-            : PartPlans.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
+        source.hosts().isEmpty() ? List.of() : parts(plan, source.hosts().get(), place);
     QueryInfo query =
         QueryInfo.submitted(
             plan.getQuery(), plan.getText(), messages(compiled, outcome, plan, source));
@@ -176,8 +189,14 @@ public final class QueryPlanner {
   }
 
   /** Compiles again with the missing topics, so that the error points at the topic. */
-  private CompileResult compile(String text, Rights rights) throws PipelineException {
-    Compiler.Options options = Compiler.Options.local(newId(rights.tenant()), rights);
+  private CompileResult compile(String text, Rights rights, Optional<Source> source)
+      throws PipelineException {
+    Compiler.Options any = Compiler.Options.local(newId(rights.tenant()), rights);
+    Compiler.Options options =
+        source
+            .filter(from -> from.unavailable().isEmpty())
+            .map(from -> any.withTaps(from.knownTaps()))
+            .orElse(any);
     CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
     Set<String> wanted = compiled.plan().map(QueryPlanner::alertTopics).orElse(Set.of());
     Set<String> missing = wanted.isEmpty() ? Set.of() : topics.missing(wanted);
@@ -226,7 +245,12 @@ public final class QueryPlanner {
   }
 
   private static Plan watched(Plan plan, Source source, AgentRegistry hosts) {
-    return source.local() ? PartPlans.local(plan, hosts) : PartPlans.everywhere(plan, hosts);
+    if (source.local()) {
+      return PartPlans.local(plan, hosts);
+    }
+    return plan.getQueuesCount() > 0
+        ? PartPlans.atQueues(plan, hosts)
+        : PartPlans.everywhere(plan, hosts);
   }
 
   private static List<String> messages(

@@ -1,6 +1,8 @@
 package io.tapline.control.registry;
 
 import io.tapline.schema.rpc.Tap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A tap of a switch that an agent's monitor listens on.
@@ -18,5 +20,12 @@ public record AgentTap(String switchName, String port, String side, String netwo
           default -> "";
         };
     return new AgentTap(tap.getSwitchName(), tap.getPort(), side, tap.getInterface());
+  }
+
+  /** Returns where the copies are made: SWITCH[:PORT[:SIDE]]. */
+  public String place() {
+    return Stream.of(switchName, port, side)
+        .filter(part -> !part.isEmpty())
+        .collect(Collectors.joining(":"));
   }
 }

@@ -63,6 +63,7 @@ final class CatalogueReader {
             inside.duration(node.path("duration")),
             node.path("interval_ns").asLong(0),
             node.path("all_traffic").asBoolean(false),
+            node.path("queues").asBoolean(false),
             inside.arguments(node.path("arguments")),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);

@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param duration the duration that diff uses, if the parser has one
  * @param intervalNs interval at which it emits; 0 if it emits on events
  * @param allTraffic whether its tuples hold only if it sees all packets
+ * @param queues whether it measures queues between taps
  * @param arguments arguments that it takes in PARSE
  * @param fields columns in order, the common ones first
  */
@@ -24,6 +25,7 @@ public record ParserInfo(
     Optional<DurationSource> duration,
     long intervalNs,
     boolean allTraffic,
+    boolean queues,
     List<ParserArgumentInfo> arguments,
     List<FieldInfo> fields) {
 

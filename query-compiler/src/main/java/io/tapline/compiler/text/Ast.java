@@ -44,6 +44,14 @@ public final class Ast {
     }
   }
 
+  /**
+   * A queue of AT.
+   *
+   * @param port a neighbour of the switch, or a port number
+   * @param span all of it
+   */
+  public record Queue(Word switchName, Word port, Span span) {}
+
   /** An argument; {@code list} if the values were in parentheses. Values: at least one. */
   public record Argument(Word name, List<Word> values, boolean list) {
     public Span valueSpan() {
@@ -85,6 +93,7 @@ public final class Ast {
       List<Parser> parsers,
       List<Address> from,
       List<Address> to,
+      List<Queue> queues,
       List<Word> vlans,
       List<Word> tenants,
       Condition where,
@@ -103,6 +112,7 @@ public final class Ast {
           has(ClauseKind.PARSE) ? parsers : other.parsers,
           has(ClauseKind.FROM) ? from : other.from,
           has(ClauseKind.TO) ? to : other.to,
+          has(ClauseKind.AT) ? queues : other.queues,
           has(ClauseKind.VLAN) ? vlans : other.vlans,
           has(ClauseKind.TENANT) ? tenants : other.tenants,
           has(ClauseKind.WHERE) ? where : other.where,

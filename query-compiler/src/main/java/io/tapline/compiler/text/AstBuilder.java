@@ -18,6 +18,7 @@ final class AstBuilder {
   private List<Ast.Parser> parsers = List.of();
   private List<Ast.Address> from = List.of();
   private List<Ast.Address> to = List.of();
+  private List<Ast.Queue> queues = List.of();
   private List<Ast.Word> vlans = List.of();
   private List<Ast.Word> tenants = List.of();
   private Ast.Condition where;
@@ -42,6 +43,7 @@ final class AstBuilder {
         builder.parsers,
         builder.from,
         builder.to,
+        builder.queues,
         builder.vlans,
         builder.tenants,
         builder.where,
@@ -66,6 +68,7 @@ final class AstBuilder {
       case PARSE -> parsers = parsers(tree.parserList());
       case FROM -> from = addresses(tree.addressList());
       case TO -> to = addresses(tree.addressList());
+      case AT -> queues = queues(tree.queueList());
       case VLAN -> vlans = networks(tree.networkList());
       case TENANT -> tenants = networks(tree.networkList());
       case WHERE -> where = condition(tree.condition());
@@ -122,6 +125,21 @@ final class AstBuilder {
       }
     }
     return List.copyOf(arguments);
+  }
+
+  private static List<Ast.Queue> queues(TaplineQueryParser.QueueListContext tree) {
+    List<Ast.Queue> queues = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.QueueContext one : tree.queue()) {
+        Ast.Word switchName = firstWord(one.switchName());
+        Ast.Word port = one.exception == null ? firstWord(one.switchPort()) : null;
+        if (switchName != null && port != null) {
+          Span span = Tokens.span(one.getStart(), one.getStop());
+          queues.add(new Ast.Queue(switchName, port, span));
+        }
+      }
+    }
+    return List.copyOf(queues);
   }
 
   private static List<Ast.Word> networks(TaplineQueryParser.NetworkListContext tree) {

@@ -1,21 +1,22 @@
 package io.tapline.compiler.text;
 
-import io.tapline.compiler.text.grammar.TaplineQueryLexer;
+import io.tapline.compiler.text.grammar.TaplineQueryParser;
 import java.util.Arrays;
 import java.util.List;
 
 /** The clauses in their order within a query. */
 public enum ClauseKind {
-  USE(TaplineQueryLexer.USE, "USE"),
-  PARSE(TaplineQueryLexer.PARSE, "PARSE"),
-  FROM(TaplineQueryLexer.FROM, "FROM"),
-  TO(TaplineQueryLexer.TO, "TO"),
-  VLAN(TaplineQueryLexer.VLAN, "VLAN"),
-  TENANT(TaplineQueryLexer.TENANT, "TENANT"),
-  WHERE(TaplineQueryLexer.WHERE, "WHERE"),
-  LIMIT(TaplineQueryLexer.LIMIT, "LIMIT"),
-  SAMPLE(TaplineQueryLexer.SAMPLE, "SAMPLE"),
-  PROCESS(TaplineQueryLexer.PROCESS, "PROCESS");
+  USE(TaplineQueryParser.USE, "USE"),
+  PARSE(TaplineQueryParser.PARSE, "PARSE"),
+  FROM(TaplineQueryParser.FROM, "FROM"),
+  TO(TaplineQueryParser.TO, "TO"),
+  AT(TaplineQueryParser.AT, "AT"),
+  VLAN(TaplineQueryParser.VLAN, "VLAN"),
+  TENANT(TaplineQueryParser.TENANT, "TENANT"),
+  WHERE(TaplineQueryParser.WHERE, "WHERE"),
+  LIMIT(TaplineQueryParser.LIMIT, "LIMIT"),
+  SAMPLE(TaplineQueryParser.SAMPLE, "SAMPLE"),
+  PROCESS(TaplineQueryParser.PROCESS, "PROCESS");
 
   static final List<String> KEYWORDS = Arrays.stream(values()).map(kind -> kind.keyword).toList();
 

@@ -7,9 +7,10 @@ import org.antlr.v4.runtime.CommonToken;
 import org.antlr.v4.runtime.Token;
 
 /**
- * Finds misspelled keywords before parsing. Two adjacent words outside parentheses are always
- * wrong, so if the second is similar to a keyword, it was meant as one: it is reported and then
- * treated as that keyword, so that the rest of the query is still checked.
+ * Finds keywords that the lexer reads as words, before parsing. Two adjacent words outside
+ * parentheses are always wrong, so the second is a keyword if it is {@code at}, which elsewhere may
+ * be a name. If it is similar to a keyword, it was meant as one: it is reported and then treated as
+ * that keyword, so that the rest of the query is still checked.
  */
 final class KeywordRepair {
   /** Words of a condition that another word follows. */
@@ -23,7 +24,7 @@ final class KeywordRepair {
     this.errors = errors;
   }
 
-  /** Changes the type of misspelled keywords in place. */
+  /** Changes the type of keywords in place. */
   static void repair(List<Token> tokens, Errors errors) {
     KeywordRepair repair = new KeywordRepair(errors);
     for (Token token : tokens) {
@@ -56,6 +57,10 @@ final class KeywordRepair {
   }
 
   private void repair(CommonToken token) {
+    if (Names.lower(token.getText()).equals("at")) {
+      token.setType(ClauseKind.AT.tokenType);
+      return;
+    }
     ClauseKind meant = nearestKeyword(token.getText());
     if (meant == null) {
       return;

@@ -184,6 +184,9 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
       case TaplineQueryParser.RULE_prefixLength -> "a prefix length such as 24";
       case TaplineQueryParser.RULE_port -> "a port from 1 to 65535 or *";
       case TaplineQueryParser.RULE_queryName -> "the name of a query in the inventory";
+      case TaplineQueryParser.RULE_queue, TaplineQueryParser.RULE_switchName ->
+          "a queue: SWITCH:NEIGHBOUR or SWITCH:PORT-NUMBER";
+      case TaplineQueryParser.RULE_switchPort -> "a neighbour of the switch or a port number";
       case TaplineQueryParser.RULE_network -> "a number or a name";
       case TaplineQueryParser.RULE_condition, TaplineQueryParser.RULE_conditionToken ->
           "a condition such as status >= 500";

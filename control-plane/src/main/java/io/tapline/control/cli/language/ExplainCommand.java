@@ -87,17 +87,26 @@ public final class ExplainCommand implements Callable<Integer> {
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));
     if (json) {
       console.json(new ObjectMapper().readTree(Explain.json(plan)));
-      network.ifPresent(known -> console.data(placementJson(known, plan) + "\n"));
+      placed(network, plan).ifPresent(known -> console.data(placementJson(known, plan) + "\n"));
       result.notes().stream().map(Note::message).forEach(note -> console.hint("note: " + note));
     } else {
       console.print(Explain.render(plan, result.notes()));
-      network.ifPresent(
-          known -> console.print("\n" + NetworkExplain.text(planned(known, plan.getMatch()))));
+      placed(network, plan)
+          .ifPresent(
+              known -> console.print("\n" + NetworkExplain.text(planned(known, plan.getMatch()))));
+    }
+    if (drawing != null && plan.getQueuesCount() > 0) {
+      throw new UsageException("--svg draws mirroring, and a query with AT has none");
     }
     if (drawing != null) {
       Files.writeString(drawing, TreeDrawing.svg(planned(network.get(), plan.getMatch())));
     }
     return 0;
+  }
+
+  /** Queries of queues read taps: they are not placed. */
+  private static Optional<Network> placed(Optional<Network> network, Plan plan) {
+    return network.filter(any -> plan.getQueuesCount() == 0);
   }
 
   private static NetworkPlan planned(Network network, Match match) {

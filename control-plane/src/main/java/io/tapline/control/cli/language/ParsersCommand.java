@@ -125,6 +125,9 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   private static String traffic(ParserInfo parser) {
+    if (parser.queues()) {
+      return "It measures all packets of the queues that AT names, or that have taps: SAMPLE *.\n";
+    }
     return parser.allTraffic() ? "It has to see all packets: FROM * TO * and SAMPLE *.\n" : "";
   }
 

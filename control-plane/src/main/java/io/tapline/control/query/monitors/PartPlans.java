@@ -1,17 +1,22 @@
 package io.tapline.control.query.monitors;
 
+import io.tapline.compiler.KnownTaps;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
+import io.tapline.control.registry.AgentTap;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Sampling;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /** The plans of a query's parts: which host has a monitor, and what each monitor counts. */
@@ -29,6 +34,60 @@ public final class PartPlans {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
     up(registry).forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
     return placed.build();
+  }
+
+  /**
+   * Returns the plan with a monitor for each host that measures some of its queues: the first one,
+   * by name, whose taps show both sides. Queues that none shows are left to the first host, whose
+   * monitor says so.
+   */
+  public static Plan atQueues(Plan plan, AgentRegistry registry) {
+    Plan.Builder placed = plan.toBuilder().clearMonitors();
+    byHost(plan, registry)
+        .keySet()
+        .forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
+    return placed.build();
+  }
+
+  private static Map<String, List<Queue>> byHost(Plan plan, AgentRegistry registry) {
+    SortedMap<String, List<String>> taps = new TreeMap<>();
+    registry.states().stream()
+        .filter(AgentState::up)
+        .forEach(
+            agent -> taps.put(agent.name(), agent.taps().stream().map(AgentTap::place).toList()));
+    return byHost(plan.getQueuesList(), taps);
+  }
+
+  /**
+   * Returns the queues that each host measures.
+   *
+   * @param taps by host, the places of its monitor's taps
+   */
+  static Map<String, List<Queue>> byHost(List<Queue> all, SortedMap<String, List<String>> taps) {
+    Map<String, List<Queue>> queues = new TreeMap<>();
+    for (Queue queue : all) {
+      String name = queue.getSwitchName() + ":" + queue.getPort();
+      taps.keySet().stream()
+          .filter(host -> KnownTaps.show(taps.get(host), name))
+          .findFirst()
+          .or(() -> taps.keySet().stream().findFirst())
+          .ifPresent(host -> queues.computeIfAbsent(host, any -> new ArrayList<>()).add(queue));
+    }
+    return queues;
+  }
+
+  /** Returns one plan per monitor of {@link #atQueues}, each with the queues that it measures. */
+  public static List<Plan> queueParts(Plan plan, AgentRegistry registry) {
+    Map<String, List<Queue>> queues = byHost(plan, registry);
+    return parts(plan, Map.of()).stream()
+        .map(
+            part ->
+                part.toBuilder()
+                    .clearQueues()
+                    .addAllQueues(
+                        queues.getOrDefault(part.getMonitors(0).getHost(), plan.getQueuesList()))
+                    .build())
+        .toList();
   }
 
   /**

@@ -1,8 +1,10 @@
 package io.tapline.control.query.monitors;
 
+import io.tapline.compiler.KnownTaps;
 import io.tapline.control.Tap;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
+import io.tapline.control.registry.AgentTap;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,6 +56,19 @@ public record Source(
   /** Returns the hosts that switches can copy packets to; empty for other sources. */
   public Optional<AgentRegistry> networkHosts() {
     return hosts.filter(any -> !local);
+  }
+
+  /** Returns the taps of the monitors that are up. */
+  public KnownTaps knownTaps() {
+    return hosts
+        .map(
+            registry ->
+                new KnownTaps(
+                    registry.states().stream()
+                        .filter(AgentState::up)
+                        .map(agent -> agent.taps().stream().map(AgentTap::place).toList())
+                        .toList()))
+        .orElseGet(() -> KnownTaps.ofOptions(taps.stream().map(Tap::text).toList()));
   }
 
   /** Returns why no monitor is available for a query; empty if one is. */

@@ -5,6 +5,9 @@
 // clause out of place does not hide the errors of the others. Nothing nests here, so no input can exhaust the stack.
 grammar TaplineQuery;
 
+// `at` may be a name: it is a WORD until KeywordRepair finds that it begins a clause.
+tokens { AT }
+
 query : clause* EOF ;
 
 clause
@@ -12,6 +15,7 @@ clause
   | PARSE parserList
   | FROM addressList
   | TO addressList
+  | AT queueList
   | VLAN networkList
   | TENANT networkList
   | WHERE condition
@@ -43,13 +47,18 @@ endpoint
 prefixLength : WORD ;
 port : WORD | STAR ;
 
+queueList : queue (COMMA queue)* ;
+queue : switchName COLON switchPort ;
+switchName : WORD | STRING ;
+switchPort : WORD | STRING ;
+
 networkList : network (COMMA network)* ;
 network : WORD | STRING ;
 
 // ConditionParser reads the text of a condition, here as in filters, which have no clauses around them.
 condition : conditionToken+ ;
 conditionToken
-  : ~(USE | PARSE | FROM | TO | VLAN | TENANT | WHERE | LIMIT | SAMPLE | PROCESS | UNCLOSED_STRING | UNCLOSED_COMMENT)
+  : ~(USE | PARSE | FROM | TO | AT | VLAN | TENANT | WHERE | LIMIT | SAMPLE | PROCESS | UNCLOSED_STRING | UNCLOSED_COMMENT)
   ;
 
 limit : WORD ;

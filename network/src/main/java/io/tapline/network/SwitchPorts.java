@@ -1,0 +1,119 @@
+package io.tapline.network;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The ports of switches that lead to other switches and to hosts. Immutable. */
+public final class SwitchPorts {
+  /** No switches: nothing is known of them. */
+  public static final SwitchPorts NONE = new Builder().build();
+
+  /** Number of a port whose number is unknown. */
+  public static final int UNKNOWN = 0;
+
+  private final Map<String, List<Port>> bySwitch;
+
+  private SwitchPorts(Map<String, List<Port>> bySwitch) {
+    this.bySwitch = bySwitch;
+  }
+
+  /**
+   * A port with a link.
+   *
+   * @param neighbour the switch or host at the other end
+   * @param number its number, from 1; or {@link #UNKNOWN}
+   */
+  public record Port(String neighbour, int number) {
+    public boolean isNumbered() {
+      return number != UNKNOWN;
+    }
+
+    /** Returns the name that taps of this port have: its number, or else the neighbour. */
+    public String tapName() {
+      return isNumbered() ? String.valueOf(number) : neighbour;
+    }
+
+    /** Returns the port for users: "3 (spine2)", or "spine2". */
+    @Override
+    public String toString() {
+      return isNumbered() ? "%d (%s)".formatted(number, neighbour) : neighbour;
+    }
+  }
+
+  public boolean isEmpty() {
+    return bySwitch.isEmpty();
+  }
+
+  /** Returns the names of the switches, in the order of the network. */
+  public List<String> switches() {
+    return List.copyOf(bySwitch.keySet());
+  }
+
+  /**
+   * Returns the ports of a switch, in the order of the network; none if there is no such switch.
+   */
+  public List<Port> of(String name) {
+    return bySwitch.getOrDefault(name, List.of());
+  }
+
+  /** Collects switches, links and numbers of ports. */
+  public static final class Builder {
+    private final Map<String, List<Port>> bySwitch = new LinkedHashMap<>();
+
+    public Builder addSwitch(String name) {
+      bySwitch.putIfAbsent(name, new ArrayList<>());
+      return this;
+    }
+
+    /** Adds a link; an end that is no switch is a host. REQUIRES: one end is a switch. */
+    public Builder addLink(String one, String other) {
+      addPort(one, other);
+      addPort(other, one);
+      return this;
+    }
+
+    private void addPort(String from, String to) {
+      List<Port> ports = bySwitch.get(from);
+      if (ports != null) {
+        ports.add(new Port(to, UNKNOWN));
+      }
+    }
+
+    /**
+     * Numbers the ports of a switch that lead to a neighbour.
+     *
+     * @throws IllegalArgumentException if there are not as many such ports, or a number is taken
+     */
+    public Builder number(String name, String neighbour, List<Integer> numbers) {
+      List<Port> ports = bySwitch.getOrDefault(name, List.of());
+      List<Integer> places = new ArrayList<>();
+      for (int i = 0; i < ports.size(); i++) {
+        if (ports.get(i).neighbour().equals(neighbour)) {
+          places.add(i);
+        }
+      }
+      if (places.size() != numbers.size()) {
+        throw new IllegalArgumentException(
+            "%d links lead from %s to %s, and %d port numbers are given"
+                .formatted(places.size(), name, neighbour, numbers.size()));
+      }
+      for (int i = 0; i < numbers.size(); i++) {
+        int number = numbers.get(i);
+        if (ports.stream().anyMatch(port -> port.number() == number)) {
+          throw new IllegalArgumentException(
+              "port %d of %s is given twice".formatted(number, name));
+        }
+        ports.set(places.get(i), new Port(neighbour, number));
+      }
+      return this;
+    }
+
+    public SwitchPorts build() {
+      Map<String, List<Port>> copy = new LinkedHashMap<>();
+      bySwitch.forEach((name, ports) -> copy.put(name, List.copyOf(ports)));
+      return new SwitchPorts(copy);
+    }
+  }
+}

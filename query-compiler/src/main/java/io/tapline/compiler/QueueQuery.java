@@ -1,0 +1,158 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.ClauseKind;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.ParserArgument;
+import io.tapline.schema.proto.Queue;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The clauses AT, FROM and TO of a query whose parsers measure queues: AT chooses the queues. All
+ * packets of a queue are measured, and FROM and TO choose the flows that are reported.
+ */
+final class QueueQuery {
+  private final List<ParserInfo> parsers;
+  private final Ast.Query query;
+  private final Errors errors;
+  private final boolean measuresQueues;
+
+  private QueueQuery(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
+    this.parsers = parsers;
+    this.query = query;
+    this.errors = errors;
+    this.measuresQueues = measuresQueues(parsers);
+  }
+
+  static QueueQuery of(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
+    return new QueueQuery(parsers, query, errors);
+  }
+
+  /** Returns true if all parsers of the query measure queues. */
+  boolean measuresQueues() {
+    return measuresQueues;
+  }
+
+  /** Returns true if these are parsers that measure queues. */
+  static boolean measuresQueues(List<ParserInfo> parsers) {
+    return !parsers.isEmpty() && parsers.stream().allMatch(ParserInfo::queues);
+  }
+
+  /**
+   * Reports what is wrong with the clauses together.
+   *
+   * @param written FROM and TO
+   */
+  void check(
+      Rights rights, Match written, List<ParserArgument> arguments, boolean allParsersKnown) {
+    if (query.has(ClauseKind.AT) && allParsersKnown && !measuresQueues) {
+      refuseOtherParser();
+    }
+    if (!mayMeasure(rights) && (query.has(ClauseKind.AT) || measuresQueues)) {
+      Span place = spanOf(ClauseKind.AT).orElseGet(() -> query.parsers().get(0).name().span());
+      String message =
+          query.has(ClauseKind.AT)
+              ? "AT measures all traffic of a port"
+              : "%s measures all traffic of a port".formatted(parsers.get(0).name());
+      String expected = "a token that may see all traffic: network-wide and without subnets";
+      errors.add(place, QueryError.Code.FORBIDDEN, message, expected, "");
+    } else if (measuresQueues && !query.has(ClauseKind.AT)) {
+      errors.warning(
+          "%s measures all queues that have taps, so every packet is looked at, and in a network every edge switch would mirror; AT names queues"
+              .formatted(parsers.get(0).name()));
+    }
+    if (measuresQueues && selects(written)) {
+      checkFlowUnits(written, arguments);
+      noteWholeQueues();
+    }
+  }
+
+  private static boolean mayMeasure(Rights rights) {
+    return rights.networkWide() && rights.scope().isEverything();
+  }
+
+  private void refuseOtherParser() {
+    Optional<ParserInfo> other = parsers.stream().filter(each -> !each.queues()).findFirst();
+    String message =
+        "AT names queues, and %s does not measure them".formatted(other.orElseThrow().name());
+    spanOf(ClauseKind.AT)
+        .ifPresent(
+            span -> errors.conflict(span, message, "only parsers of queues, such as queue_flows"));
+  }
+
+  /** A tuple that sums up several flows can't be chosen by what distinguishes these flows. */
+  private void checkFlowUnits(Match written, List<ParserArgument> arguments) {
+    for (ParserArgument argument : arguments) {
+      boolean destination = argument.getValue().equals("destination");
+      boolean pair = argument.getValue().equals("pair") && hasPorts(written);
+      if (argument.getName().equals("flow") && (destination || pair)) {
+        String message =
+            "%s(flow=%s) adds up all %s, and FROM and TO choose among them"
+                .formatted(
+                    argument.getParser(),
+                    argument.getValue(),
+                    destination ? "senders to a destination" : "ports of two addresses");
+        String expected = destination ? "flow=pair, or FROM * TO *" : "addresses without ports";
+        errors.conflict(selection(), message, expected);
+      }
+    }
+  }
+
+  private void noteWholeQueues() {
+    parsers.stream()
+        .filter(parser -> !parser.mainFields().contains("src_ip"))
+        .forEach(
+            parser ->
+                errors.note(
+                    "%s describes whole queues: FROM and TO do not restrict its tuples"
+                        .formatted(parser.name())));
+  }
+
+  /** Returns the queues of AT. Names are resolved only for callers that may use them. */
+  List<Queue> read(Inventory inventory, Compiler.Options options) {
+    return mayMeasure(options.rights())
+        ? QueueReader.read(query.queues(), inventory, options.taps(), errors)
+        : List.of();
+  }
+
+  /** Returns the packets that the query gets: all of the queues' taps. */
+  Match match(Match written) {
+    return measuresQueues ? Match.getDefaultInstance() : written;
+  }
+
+  /** Returns the flows that are reported; empty if all are. */
+  Optional<Match> reported(Match written) {
+    return measuresQueues && selects(written) ? Optional.of(written) : Optional.empty();
+  }
+
+  private static boolean selects(Match written) {
+    return written.getFromCount() > 0 || written.getToCount() > 0;
+  }
+
+  private static boolean hasPorts(Match written) {
+    return written.getFromList().stream().anyMatch(QueueQuery::hasPort)
+        || written.getToList().stream().anyMatch(QueueQuery::hasPort);
+  }
+
+  private static boolean hasPort(Address address) {
+    return address.getPort() != 0;
+  }
+
+  private Span selection() {
+    return spanOf(ClauseKind.FROM).or(() -> spanOf(ClauseKind.TO)).orElse(query.end());
+  }
+
+  private Optional<Span> spanOf(ClauseKind kind) {
+    return query.clauses().stream()
+        .filter(clause -> clause.kind() == kind)
+        .map(Ast.Clause::span)
+        .findFirst();
+  }
+}
