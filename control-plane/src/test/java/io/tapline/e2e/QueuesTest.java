@@ -3,7 +3,9 @@ package io.tapline.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -12,6 +14,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Queries with AT over the taps of a real queue, against the tuples of the monitor alone: the queue
@@ -35,7 +38,7 @@ class QueuesTest {
 
   @BeforeAll
   void start() throws Exception {
-    List<String> parse = new java.util.ArrayList<>(List.of("parse", "--parser", "queue_depth"));
+    List<String> parse = new ArrayList<>(List.of("parse", "--parser", "queue_depth"));
     parse.addAll(List.of(taps));
     parse.add("--json");
     long left =
@@ -76,7 +79,7 @@ class QueuesTest {
   @Test
   void aQueueWithoutTapsIsAnErrorAtItsPlace() throws Exception {
     String query = PARSE + "FROM * TO * AT s1:2, s1:3" + PROCESS;
-    List<String> run = new java.util.ArrayList<>(List.of("query", "submit", query));
+    List<String> run = new ArrayList<>(List.of("query", "submit", query));
     run.addAll(List.of("--server", server.url()));
     Cli.Result result = Cli.run(run.toArray(String[]::new));
     assertThat(result.exitCode()).isNotZero();
@@ -86,10 +89,40 @@ class QueuesTest {
         .contains("with both taps: s1:2");
   }
 
+  /** The inventory's network numbers the port to h2: taps and queries may name either. */
+  @Test
+  void portsAreNamedByNeighbour(@TempDir Path folder) throws Exception {
+    Path inventory = folder.resolve("inventory.yaml");
+    Files.writeString(
+        inventory, "network: {switches: {s1: [h1, h2]}, ports: {s1: {h1: 1, h2: 2}}}\n");
+    List<String> named = new ArrayList<>();
+    for (String argument : taps) {
+      named.add(argument.replace("s1:2:", "s1:h2:"));
+    }
+    named.addAll(List.of("--inventory", inventory.toString(), "--json"));
+    for (String queue : List.of("s1:h2", "S1:2")) {
+      List<String> run =
+          new ArrayList<>(List.of("run", PARSE + "FROM * TO *:40003 AT " + queue + PROCESS));
+      run.addAll(named);
+      List<JsonNode> rows = Cli.run(run.toArray(String[]::new)).expectSuccess().json();
+      assertThat(rows.stream().mapToLong(row -> row.get("value").asLong()).sum())
+          .isEqualTo(bytes.get("40003"));
+    }
+    List<String> parse = new ArrayList<>(List.of("parse", "--parser", "queue_depth"));
+    parse.addAll(named);
+    assertThat(Cli.run(parse.toArray(String[]::new)).expectSuccess().json())
+        .isNotEmpty()
+        .allMatch(tuple -> tuple.get("queue").asText().equals("s1:2"));
+    parse.replaceAll(argument -> argument.replace("s1:h2:", "s1:h3:"));
+    Cli.Result refused = Cli.run(parse.toArray(String[]::new));
+    assertThat(refused.exitCode()).isEqualTo(2);
+    assertThat(refused.stderr())
+        .contains("s1 has no link to 'h3'; expected a port of s1: 1 (h1), 2 (h2)");
+  }
+
   @Test
   void aOneShotRunMeasuresTheQueue() throws Exception {
-    List<String> run =
-        new java.util.ArrayList<>(List.of("run", PARSE + "FROM * TO * AT s1:2" + PROCESS));
+    List<String> run = new ArrayList<>(List.of("run", PARSE + "FROM * TO * AT s1:2" + PROCESS));
     run.addAll(List.of(taps));
     run.add("--json");
     List<JsonNode> rows = Cli.run(run.toArray(String[]::new)).expectSuccess().json();

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The taps of the monitors that a query may run in. Both sides of a queue have to come to one
@@ -28,9 +29,13 @@ public record KnownTaps(List<List<String>> monitors) {
                 .toList()));
   }
 
-  /** Returns true if these taps of one monitor show both sides of a queue. */
-  public static boolean show(List<String> taps, String queue) {
-    return missing(taps, queue).isEmpty();
+  /** Returns the queues of which these taps of one monitor show both sides: SWITCH:PORT of each. */
+  public static Stream<String> queuesOf(List<String> taps) {
+    return taps.stream()
+        .filter(place -> place.endsWith(ARRIVALS))
+        .map(place -> place.substring(0, place.length() - ARRIVALS.length()))
+        .filter(queue -> missing(taps, queue).isEmpty())
+        .distinct();
   }
 
   private static List<String> missing(List<String> taps, String queue) {
@@ -49,12 +54,6 @@ public record KnownTaps(List<List<String>> monitors) {
 
   /** Returns the queues that have taps on both sides: SWITCH:PORT of each. */
   List<String> queues() {
-    return monitors.stream()
-        .flatMap(List::stream)
-        .filter(place -> place.endsWith(ARRIVALS))
-        .map(place -> place.substring(0, place.length() - ARRIVALS.length()))
-        .filter(queue -> missing(queue).isEmpty())
-        .distinct()
-        .toList();
+    return monitors.stream().flatMap(KnownTaps::queuesOf).distinct().toList();
   }
 }

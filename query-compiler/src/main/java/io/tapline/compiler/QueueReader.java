@@ -4,6 +4,7 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
 import io.tapline.network.SwitchPorts;
 import io.tapline.schema.proto.Queue;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +12,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * Reads AT: resolves each neighbour of a switch to a port, by the links and port numbers of the
@@ -24,11 +24,11 @@ final class QueueReader {
   /** Longest name of a tap's switch or port, in bytes (packet_io/base/tap.h). */
   private static final int LONGEST_NAME = 24;
 
-  private final SwitchPorts ports;
+  private final PortNames ports;
   private final Optional<KnownTaps> taps;
   private final Errors errors;
 
-  private QueueReader(SwitchPorts ports, Optional<KnownTaps> taps, Errors errors) {
+  private QueueReader(PortNames ports, Optional<KnownTaps> taps, Errors errors) {
     this.ports = ports;
     this.taps = taps;
     this.errors = errors;
@@ -36,7 +36,7 @@ final class QueueReader {
 
   /** Checks what needs no inventory. */
   static void checkWithoutNames(List<Ast.Queue> written, Errors errors) {
-    new QueueReader(SwitchPorts.NONE, Optional.empty(), errors).read(written);
+    new QueueReader(new PortNames(SwitchPorts.NONE), Optional.empty(), errors).read(written);
   }
 
   /**
@@ -46,7 +46,7 @@ final class QueueReader {
    */
   static List<Queue> read(
       List<Ast.Queue> written, Inventory inventory, Optional<KnownTaps> taps, Errors errors) {
-    return new QueueReader(inventory.ports(), taps, errors).read(written);
+    return new QueueReader(new PortNames(inventory.ports()), taps, errors).read(written);
   }
 
   private List<Queue> read(List<Ast.Queue> written) {
@@ -71,18 +71,22 @@ final class QueueReader {
     if (!isName(written.switchName(), "switch") || !isName(written.port(), "port")) {
       return Optional.empty();
     }
-    if (ports.isEmpty()) {
-      return Optional.of(queue(written.switchName().text(), written.port().text()));
+    PortNames.Result result = ports.resolve(written.switchName().text(), written.port().text());
+    if (result instanceof PortNames.Port port) {
+      return Optional.of(queue(port.switchName(), port.port()));
     }
-    Optional<String> name = canonical(written.switchName().text(), ports.switches());
-    if (name.isEmpty()) {
-      String expected = "one of the inventory's switches: " + Names.list(ports.switches());
-      errors.unknownPlace(written.switchName(), "switch", expected, ports.switches());
-      return Optional.empty();
-    }
-    boolean number = written.port().text().matches("[0-9]+");
-    return (number ? numbered(name.get(), written.port()) : toNeighbour(name.get(), written))
-        .map(port -> queue(name.get(), port));
+    report(written, (PortNames.Problem) result);
+    return Optional.empty();
+  }
+
+  private void report(Ast.Queue written, PortNames.Problem problem) {
+    Span span =
+        switch (problem.part()) {
+          case SWITCH -> written.switchName().span();
+          case PORT -> written.port().span();
+          case BOTH -> written.span();
+        };
+    errors.place(span, problem.code(), problem.message(), problem.expected(), problem.suggestion());
   }
 
   /** Checks the form that a tap's switch and port have. */
@@ -97,57 +101,6 @@ final class QueueReader {
           word.span(), message, "1 to %d bytes, without ':' and '='".formatted(LONGEST_NAME));
     }
     return right;
-  }
-
-  /** Returns a port by its number. Numbers that the inventory does not give can't be checked. */
-  private Optional<String> numbered(String name, Ast.Word word) {
-    List<SwitchPorts.Port> all = ports.of(name);
-    boolean known = !all.isEmpty() && all.stream().allMatch(SwitchPorts.Port::isNumbered);
-    String number = word.text().replaceFirst("^0+(?=.)", "");
-    if (number.equals("0")
-        || known && all.stream().noneMatch(port -> port.tapName().equals(number))) {
-      String message = "%s has no link at port %s".formatted(name, word.text());
-      String expected = known ? portsOf(name) : "a port number from 1";
-      errors.place(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, "");
-      return Optional.empty();
-    }
-    return Optional.of(number);
-  }
-
-  private Optional<String> toNeighbour(String name, Ast.Queue written) {
-    Ast.Word word = written.port();
-    List<SwitchPorts.Port> found =
-        ports.of(name).stream().filter(port -> Names.same(port.neighbour(), word.text())).toList();
-    if (found.size() == 1) {
-      return Optional.of(found.get(0).tapName());
-    }
-    if (found.isEmpty()) {
-      List<String> neighbours =
-          ports.of(name).stream().map(SwitchPorts.Port::neighbour).distinct().toList();
-      String message = "%s has no link to %s".formatted(name, Names.quoted(word.text()));
-      String nearest = Names.nearest(word.text(), neighbours);
-      errors.place(word.span(), QueryError.Code.UNKNOWN_NAME, message, portsOf(name), nearest);
-      return Optional.empty();
-    }
-    boolean numbered = found.stream().allMatch(SwitchPorts.Port::isNumbered);
-    Stream<String> choices = found.stream().map(port -> name + ":" + port.tapName());
-    String expected =
-        numbered
-            ? Names.either(choices.toList())
-            : "a port number, such as %s:1; network.ports in the inventory lists them"
-                .formatted(name);
-    String message =
-        "%d links lead from %s to %s".formatted(found.size(), name, found.get(0).neighbour());
-    errors.place(written.span(), QueryError.Code.CONFLICT, message, expected, "");
-    return Optional.empty();
-  }
-
-  private String portsOf(String name) {
-    List<SwitchPorts.Port> all = ports.of(name);
-    return all.isEmpty()
-        ? "a switch with links"
-        : "a port of %s: %s"
-            .formatted(name, Names.list(all.stream().map(SwitchPorts.Port::toString).toList()));
   }
 
   private void requireTaps(Ast.Queue written, Queue queue) {
@@ -168,10 +121,6 @@ final class QueueReader {
         message,
         String.join(" and ", options) + others,
         "");
-  }
-
-  private static Optional<String> canonical(String written, List<String> names) {
-    return names.stream().filter(name -> Names.same(name, written)).findFirst();
   }
 
   private static Queue queue(String switchName, String port) {

@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.PortNames;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
@@ -40,6 +41,7 @@ public final class QueryPlanner {
 
   private final Catalogue catalogue;
   private final Inventory inventory;
+  private final PortNames ports;
   private final QueryPlacements placements;
   private final StreamSites sites;
   private final Topics topics;
@@ -54,6 +56,7 @@ public final class QueryPlanner {
     this.topics = topics;
     this.catalogue = catalogue;
     this.inventory = inventory;
+    this.ports = new PortNames(inventory.ports());
     this.placements = placements;
   }
 
@@ -145,9 +148,9 @@ public final class QueryPlanner {
     return placements.mirrors() && plan.getQueuesCount() == 0;
   }
 
-  private static List<Plan> parts(Plan plan, AgentRegistry hosts, Optional<NetworkPlan> place) {
+  private List<Plan> parts(Plan plan, AgentRegistry hosts, Optional<NetworkPlan> place) {
     return plan.getQueuesCount() > 0
-        ? PartPlans.queueParts(plan, hosts)
+        ? PartPlans.queueParts(plan, hosts, ports)
         : PartPlans.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
   }
 
@@ -195,7 +198,7 @@ public final class QueryPlanner {
     Compiler.Options options =
         source
             .filter(from -> from.unavailable().isEmpty())
-            .map(from -> any.withTaps(from.knownTaps()))
+            .map(from -> any.withTaps(from.knownTaps(ports)))
             .orElse(any);
     CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
     Set<String> wanted = compiled.plan().map(QueryPlanner::alertTopics).orElse(Set.of());
@@ -236,20 +239,19 @@ public final class QueryPlanner {
         : plan.toBuilder().setStream(stream).build();
   }
 
-  private static Plan withMonitors(
-      Plan plan, Optional<Source> source, Optional<NetworkPlan> place) {
+  private Plan withMonitors(Plan plan, Optional<Source> source, Optional<NetworkPlan> place) {
     return place
         .map(network -> PartPlans.placed(plan, network))
         .or(() -> source.flatMap(from -> from.hosts().map(hosts -> watched(plan, from, hosts))))
         .orElse(plan);
   }
 
-  private static Plan watched(Plan plan, Source source, AgentRegistry hosts) {
+  private Plan watched(Plan plan, Source source, AgentRegistry hosts) {
     if (source.local()) {
       return PartPlans.local(plan, hosts);
     }
     return plan.getQueuesCount() > 0
-        ? PartPlans.atQueues(plan, hosts)
+        ? PartPlans.atQueues(plan, hosts, ports)
         : PartPlans.everywhere(plan, hosts);
   }
 

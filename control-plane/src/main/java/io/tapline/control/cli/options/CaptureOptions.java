@@ -1,5 +1,6 @@
 package io.tapline.control.cli.options;
 
+import io.tapline.compiler.Inventory;
 import io.tapline.control.Tap;
 import io.tapline.control.cli.console.UsageException;
 import java.nio.file.Path;
@@ -25,6 +26,15 @@ public final class CaptureOptions {
 
   public List<Tap> taps() {
     return taps.taps();
+  }
+
+  /**
+   * Resolves the ports of taps.
+   *
+   * @throws UsageException if the inventory's network lacks a switch or a port
+   */
+  public void resolveTaps(Inventory inventory) {
+    taps.resolve(inventory);
   }
 
   /**

@@ -1,8 +1,12 @@
 package io.tapline.control.cli.options;
 
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.PortNames;
 import io.tapline.control.Tap;
+import io.tapline.control.cli.console.UsageException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
@@ -15,11 +19,50 @@ public final class TapOptions {
       converter = Converter.class,
       description =
           "SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE: copies made at this switch, port and side of its queue."
-              + " A packet that several taps show counts once. FILE#INTERFACE is one interface of a pcapng.")
+              + " With a network in the inventory, PORT is a neighbour or a port number. A packet that several taps show counts once. FILE#INTERFACE is one interface of a pcapng.")
   private List<Tap> taps = new ArrayList<>();
 
   public List<Tap> taps() {
     return taps;
+  }
+
+  /**
+   * Resolves the ports of taps by the links of an inventory's network.
+   *
+   * @throws UsageException if there is no such switch or port; the message lists what exists
+   */
+  public void resolve(Inventory inventory) {
+    PortNames ports = new PortNames(inventory.ports());
+    taps = taps.stream().map(tap -> resolved(tap, ports)).toList();
+  }
+
+  /** Returns the tap with its port named by its number, where the network gives one. */
+  static Tap resolved(Tap tap, PortNames ports) {
+    int equals = tap.text().indexOf('=');
+    String[] place = tap.text().substring(0, equals).split(":", -1);
+    if (place.length < 2) {
+      Optional<PortNames.Problem> problem = ports.checkSwitch(place[0]);
+      if (problem.isPresent()) {
+        throw refusal(tap, problem.get());
+      }
+      return tap;
+    }
+    PortNames.Result result = ports.resolve(place[0], place[1]);
+    if (result instanceof PortNames.Problem problem) {
+      throw refusal(tap, problem);
+    }
+    PortNames.Port port = (PortNames.Port) result;
+    place[0] = port.switchName();
+    place[1] = port.port();
+    return new Tap(String.join(":", place) + tap.text().substring(equals));
+  }
+
+  private static UsageException refusal(Tap tap, PortNames.Problem problem) {
+    String hint =
+        problem.suggestion().isEmpty() ? "" : "; did you mean " + problem.suggestion() + "?";
+    return new UsageException(
+        "--tap %s: %s; expected %s%s"
+            .formatted(tap.text(), problem.message(), problem.expected(), hint));
   }
 
   /** Reads a tap. */

@@ -43,6 +43,12 @@ public final class ParseCommand implements Callable<Integer> {
   @Mixin private CaptureOptions captures;
   @Mixin private PluginOptions plugins;
 
+  @Option(
+      names = "--inventory",
+      paramLabel = "FILE",
+      description = "YAML file with a network, whose ports --tap names.")
+  private Path inventoryFile;
+
   @Option(names = "--json", description = "Print JSON lines instead of a table.")
   private boolean json;
 
@@ -53,6 +59,7 @@ public final class ParseCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     captures.require();
+    captures.resolveTaps(Installation.inventory(inventoryFile));
     Installation installation = plugins.installation();
     Path monitor = installation.requireMonitor();
     List<ParserInfo> chosen = chosen(installation.catalogue());

@@ -105,6 +105,7 @@ public final class RunCommand implements Callable<Integer> {
     services.check(clear);
     clear.warn(console);
     Inventory inventory = Installation.inventory(inventoryFile);
+    captures.resolveTaps(inventory);
     Installation installation = plugins.installation();
     Captures.check(installation, captures.files(), captures.taps(), console);
     Source source = Source.taps(captures.files(), captures.taps(), speed.toString());

@@ -1,5 +1,6 @@
 package io.tapline.control.cli.server;
 
+import io.tapline.compiler.Inventory;
 import io.tapline.control.Tap;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.UsageException;
@@ -72,6 +73,11 @@ final class PacketOptions {
 
   Optional<String> networkInterface() {
     return Optional.ofNullable(kind.networkInterface);
+  }
+
+  /** Resolves the ports of taps by the inventory's network. */
+  void resolveTaps(Inventory inventory) {
+    taps.resolve(inventory);
   }
 
   List<Tap> taps() {

@@ -100,6 +100,7 @@ public final class ServerCommand implements Callable<Integer> {
     coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
     packets.check(plugins.installation(), console);
     Inventory inventory = Installation.inventory(inventoryFile);
+    packets.resolveTaps(inventory);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
     Optional<AgentSettings> hosts = hosts(agents);

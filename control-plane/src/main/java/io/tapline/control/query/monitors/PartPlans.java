@@ -1,6 +1,7 @@
 package io.tapline.control.query.monitors;
 
 import io.tapline.compiler.KnownTaps;
+import io.tapline.compiler.PortNames;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
@@ -14,6 +15,7 @@ import io.tapline.schema.proto.Sampling;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -41,44 +43,60 @@ public final class PartPlans {
    * by name, whose taps show both sides. Queues that none shows are left to the first host, whose
    * monitor says so.
    */
-  public static Plan atQueues(Plan plan, AgentRegistry registry) {
+  public static Plan atQueues(Plan plan, AgentRegistry registry, PortNames ports) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
-    byHost(plan, registry)
+    byHost(plan, registry, ports)
         .keySet()
         .forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
     return placed.build();
   }
 
-  private static Map<String, List<Queue>> byHost(Plan plan, AgentRegistry registry) {
+  private static Map<String, List<Queue>> byHost(
+      Plan plan, AgentRegistry registry, PortNames ports) {
     SortedMap<String, List<String>> taps = new TreeMap<>();
     registry.states().stream()
         .filter(AgentState::up)
         .forEach(
             agent -> taps.put(agent.name(), agent.taps().stream().map(AgentTap::place).toList()));
-    return byHost(plan.getQueuesList(), taps);
+    return byHost(plan.getQueuesList(), taps, ports);
   }
 
   /**
-   * Returns the queues that each host measures.
+   * Returns the queues that each host measures, named as its taps.
    *
    * @param taps by host, the places of its monitor's taps
    */
-  static Map<String, List<Queue>> byHost(List<Queue> all, SortedMap<String, List<String>> taps) {
+  static Map<String, List<Queue>> byHost(
+      List<Queue> all, SortedMap<String, List<String>> taps, PortNames ports) {
     Map<String, List<Queue>> queues = new TreeMap<>();
     for (Queue queue : all) {
-      String name = queue.getSwitchName() + ":" + queue.getPort();
-      taps.keySet().stream()
-          .filter(host -> KnownTaps.show(taps.get(host), name))
-          .findFirst()
-          .or(() -> taps.keySet().stream().findFirst())
-          .ifPresent(host -> queues.computeIfAbsent(host, any -> new ArrayList<>()).add(queue));
+      Optional<String> host =
+          taps.keySet().stream()
+              .filter(each -> tapped(queue, taps.get(each), ports).isPresent())
+              .findFirst();
+      host.or(() -> taps.keySet().stream().findFirst())
+          .ifPresent(
+              each ->
+                  queues
+                      .computeIfAbsent(each, any -> new ArrayList<>())
+                      .add(tapped(queue, taps.get(each), ports).orElse(queue)));
     }
     return queues;
   }
 
+  /** Returns a queue as these taps name it; empty if they do not show both its sides. */
+  private static Optional<Queue> tapped(Queue queue, List<String> taps, PortNames ports) {
+    String wanted = queue.getSwitchName() + ":" + queue.getPort();
+    return KnownTaps.queuesOf(taps)
+        .filter(own -> ports.place(own).equals(wanted))
+        .map(own -> own.split(":", -1))
+        .map(own -> Queue.newBuilder().setSwitchName(own[0]).setPort(own[1]).build())
+        .findFirst();
+  }
+
   /** Returns one plan per monitor of {@link #atQueues}, each with the queues that it measures. */
-  public static List<Plan> queueParts(Plan plan, AgentRegistry registry) {
-    Map<String, List<Queue>> queues = byHost(plan, registry);
+  public static List<Plan> queueParts(Plan plan, AgentRegistry registry, PortNames ports) {
+    Map<String, List<Queue>> queues = byHost(plan, registry, ports);
     return parts(plan, Map.of()).stream()
         .map(
             part ->

@@ -1,6 +1,7 @@
 package io.tapline.control.query.monitors;
 
 import io.tapline.compiler.KnownTaps;
+import io.tapline.compiler.PortNames;
 import io.tapline.control.Tap;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
@@ -58,15 +59,20 @@ public record Source(
     return hosts.filter(any -> !local);
   }
 
-  /** Returns the taps of the monitors that are up. */
-  public KnownTaps knownTaps() {
+  /** Returns the taps of the monitors that are up, with their ports resolved. */
+  public KnownTaps knownTaps(PortNames ports) {
     return hosts
         .map(
             registry ->
                 new KnownTaps(
                     registry.states().stream()
                         .filter(AgentState::up)
-                        .map(agent -> agent.taps().stream().map(AgentTap::place).toList())
+                        .map(
+                            agent ->
+                                agent.taps().stream()
+                                    .map(AgentTap::place)
+                                    .map(ports::place)
+                                    .toList())
                         .toList()))
         .orElseGet(() -> KnownTaps.ofOptions(taps.stream().map(Tap::text).toList()));
   }

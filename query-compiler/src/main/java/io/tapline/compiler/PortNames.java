@@ -1,0 +1,139 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.network.SwitchPorts;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Resolves names of ports by the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
+ * names that taps have. Without a network all names stay as they are.
+ */
+public final class PortNames {
+  private final SwitchPorts ports;
+
+  public PortNames(SwitchPorts ports) {
+    this.ports = ports;
+  }
+
+  /** The result: a port, or what is wrong. */
+  public sealed interface Result {}
+
+  /** A port as its taps name it. */
+  public record Port(String switchName, String port) implements Result {}
+
+  /** The part of a name that is wrong. */
+  enum Part {
+    SWITCH,
+    PORT,
+    BOTH
+  }
+
+  /**
+   * A name that does not name one port.
+   *
+   * @param expected what exists
+   * @param suggestion the nearest name; empty if none is near
+   */
+  public record Problem(
+      Part part, QueryError.Code code, String message, String expected, String suggestion)
+      implements Result {}
+
+  /** Resolves a port's name. */
+  public Result resolve(String switchName, String port) {
+    if (ports.isEmpty()) {
+      return new Port(switchName, port);
+    }
+    Optional<String> known = switchOf(switchName);
+    if (known.isEmpty()) {
+      return unknownSwitch(switchName);
+    }
+    return port.matches("[0-9]+") ? numbered(known.get(), port) : neighbour(known.get(), port);
+  }
+
+  /**
+   * Returns the place of a tap, SWITCH[:PORT[:SIDE]], with its port resolved; unchanged if the
+   * network lacks it.
+   */
+  public String place(String place) {
+    String[] parts = place.split(":", -1);
+    if (parts.length >= 2 && resolve(parts[0], parts[1]) instanceof Port port) {
+      parts[0] = port.switchName();
+      parts[1] = port.port();
+    }
+    return String.join(":", parts);
+  }
+
+  /** Returns what is wrong with the name of a switch; empty if the network has it. */
+  public Optional<Problem> checkSwitch(String name) {
+    return ports.isEmpty() || switchOf(name).isPresent()
+        ? Optional.empty()
+        : Optional.of(unknownSwitch(name));
+  }
+
+  private Optional<String> switchOf(String written) {
+    return ports.switches().stream().filter(name -> Names.same(name, written)).findFirst();
+  }
+
+  private Problem unknownSwitch(String written) {
+    return new Problem(
+        Part.SWITCH,
+        QueryError.Code.UNKNOWN_NAME,
+        "unknown switch " + Names.quoted(written),
+        "one of the inventory's switches: " + Names.list(ports.switches()),
+        Names.nearest(written, ports.switches()));
+  }
+
+  /** Resolves a port's number. Numbers that the inventory does not give can't be checked. */
+  private Result numbered(String name, String written) {
+    List<SwitchPorts.Port> all = ports.of(name);
+    boolean known = !all.isEmpty() && all.stream().allMatch(SwitchPorts.Port::isNumbered);
+    String number = written.replaceFirst("^0+(?=.)", "");
+    if (number.equals("0")
+        || known && all.stream().noneMatch(port -> port.tapName().equals(number))) {
+      String message = "%s has no link at port %s".formatted(name, written);
+      String expected = known ? portsOf(name) : "a port number from 1";
+      return new Problem(Part.PORT, QueryError.Code.UNKNOWN_NAME, message, expected, "");
+    }
+    return new Port(name, number);
+  }
+
+  private Result neighbour(String name, String written) {
+    List<SwitchPorts.Port> found =
+        ports.of(name).stream().filter(port -> Names.same(port.neighbour(), written)).toList();
+    if (found.isEmpty()) {
+      List<String> neighbours =
+          ports.of(name).stream().map(SwitchPorts.Port::neighbour).distinct().toList();
+      return new Problem(
+          Part.PORT,
+          QueryError.Code.UNKNOWN_NAME,
+          "%s has no link to %s".formatted(name, Names.quoted(written)),
+          portsOf(name),
+          Names.nearest(written, neighbours));
+    }
+    return found.size() == 1 ? new Port(name, found.get(0).tapName()) : ambiguous(name, found);
+  }
+
+  private static Problem ambiguous(String name, List<SwitchPorts.Port> found) {
+    boolean numbered = found.stream().allMatch(SwitchPorts.Port::isNumbered);
+    Stream<String> choices = found.stream().map(port -> name + ":" + port.tapName());
+    String expected =
+        numbered
+            ? Names.either(choices.toList())
+            : "a port number, such as %s:1; network.ports in the inventory lists them"
+                .formatted(name);
+    String message =
+        "%d links lead from %s to %s".formatted(found.size(), name, found.get(0).neighbour());
+    return new Problem(Part.BOTH, QueryError.Code.CONFLICT, message, expected, "");
+  }
+
+  private String portsOf(String name) {
+    List<SwitchPorts.Port> all = ports.of(name);
+    return all.isEmpty()
+        ? "a switch with links"
+        : "a port of %s: %s"
+            .formatted(name, Names.list(all.stream().map(SwitchPorts.Port::toString).toList()));
+  }
+}
