@@ -61,8 +61,8 @@ void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& e
                           Value::u64(bytes.direct / burst.victims),
                           Value::u64(bytes.indirect / burst.victims),
                           Value::u64(bytes.original / burst.victims)};
-  // One event for a burst: with the flow that its victims found most of.
-  rank == 0 ? out.emit_event(header, values) : out.emit(header, values);
+  // Events of a burst: with the flows that its victims found most of.
+  rank < kMostEvents ? out.emit_event(header, values) : out.emit(header, values);
 }
 
 }  // namespace tapline

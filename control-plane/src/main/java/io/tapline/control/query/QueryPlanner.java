@@ -65,6 +65,11 @@ public final class QueryPlanner {
     return catalogue;
   }
 
+  /** Returns the names of the ports in the inventory's network. */
+  PortNames ports() {
+    return ports;
+  }
+
   /**
    * A query as it would run.
    *

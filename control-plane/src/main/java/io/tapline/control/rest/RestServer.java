@@ -77,7 +77,8 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new NodeRoutes(drill, () -> agents(source), queries.accounting()).routes());
     routes.addAll(new TopologyRoutes(queries).routes());
     routes.addAll(new WatchRoutes(drill).routes());
-    routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
+    routes.addAll(
+        new DiagnosisRoutes(new DiagnosisService(drill), new QueueReporter(queries)).routes());
     routes.addAll(new DashboardRoutes().routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin =

@@ -10,13 +10,15 @@ import picocli.CommandLine.Spec;
 /** {@code tapline diagnose}: finds faults in the network from the hosts' headers. */
 @Command(
     name = "diagnose",
-    description = "Says what is wrong in the network, from headers that hosts kept.",
+    description =
+        "Says what is wrong in the network, from headers that hosts kept and bursts that queries reported.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       DiagnoseTrackCommand.class,
       DiagnoseLossCommand.class,
       DiagnosePathCommand.class,
-      DiagnoseOutcastCommand.class
+      DiagnoseOutcastCommand.class,
+      DiagnoseQueueCommand.class
     })
 public final class DiagnoseCommand implements Runnable {
   static final String PATH = "/api/v1/diagnoses";

@@ -10,6 +10,7 @@ import io.javalin.http.Context;
 import io.tapline.control.access.Role;
 import io.tapline.control.diagnose.DiagnosisService;
 import io.tapline.control.diagnose.FlowKey;
+import io.tapline.control.diagnose.QueueReports;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Problem;
@@ -27,6 +28,7 @@ public final class DiagnosisRoutes {
   private static final Set<String> MEMBERS =
       Set.of(
           "program",
+          "queue",
           "from_ns",
           "to_ns",
           "limit",
@@ -44,20 +46,23 @@ public final class DiagnosisRoutes {
           .build();
 
   private final DiagnosisService diagnosis;
+  private final QueueReports queues;
 
-  public DiagnosisRoutes(DiagnosisService diagnosis) {
+  public DiagnosisRoutes(DiagnosisService diagnosis, QueueReports queues) {
     this.diagnosis = diagnosis;
+    this.queues = queues;
   }
 
   public List<Route> routes() {
     return List.of(
         Route.post("/api/v1/diagnoses", "diagnose")
             .needs(Role.ADMIN)
-            .summary("Says what is wrong, from the headers that hosts kept, as of one moment.")
+            .summary(
+                "Says what is wrong, from the headers that hosts kept as of one moment, or from the bursts that queries reported.")
             .takes(Json.MEDIA_TYPE, "DiagnosisRequest")
             .answers(200, "Diagnosis", "What the program found.")
             .problem(400, "The request makes no sense.")
-            .problem(404, "Retransmissions are not tracked.")
+            .problem(404, "Retransmissions are not tracked, or no query measured the queue.")
             .problem(413, "The body is too long.")
             .problem(415, "The body is not JSON.")
             .problem(503, "No node answers, or none can be had at the moment.")
@@ -96,8 +101,10 @@ public final class DiagnosisRoutes {
               from,
               number(body, "for_ns", USUAL_SPAN_NS),
               number(body, "every_ns", USUAL_STEP_NS));
+      case "queue" -> queues.of(Members.text(body, "queue"), from, to);
       default ->
-          throw Problem.badRequest("member \"program\" is none of track, loss, path, outcast")
+          throw Problem.badRequest(
+                  "member \"program\" is none of track, loss, path, outcast, queue")
               .asException();
     };
   }

@@ -1,0 +1,72 @@
+package io.tapline.control.diagnose;
+
+import java.util.List;
+
+/**
+ * The bursts that filled a queue, with their causes.
+ *
+ * @param queue SWITCH:PORT, as its taps name it
+ * @param queries the queries that measured it
+ * @param bursts the latest ones, the earliest first
+ * @param incomplete whether there were more bursts than are reported
+ * @param verdict the finding in words
+ */
+public record QueueReport(
+    String queue,
+    List<String> queries,
+    List<Burst> bursts,
+    boolean incomplete,
+    List<String> verdict) {
+
+  /**
+   * A time in which the queue was never empty and packets waited too long.
+   *
+   * @param endNs when the last packet left, since the epoch as {@code beginNs}
+   * @param delayNs longest wait of a packet
+   * @param peakBytes most that was in the queue
+   * @param packets packets that left
+   * @param bytes their bytes
+   * @param victims packets that waited for the query's delay or longer
+   * @param flows number of flows with packets in the burst
+   * @param lost packets that came and never left
+   * @param culprits the flows that victims found most of, the largest first
+   */
+  public record Burst(
+      long beginNs,
+      long endNs,
+      long delayNs,
+      long peakBytes,
+      long packets,
+      long bytes,
+      long victims,
+      long flows,
+      long lost,
+      List<Culprit> culprits) {}
+
+  /**
+   * A flow that made others wait. Bytes are averages over the victims.
+   *
+   * @param share its share of what victims found in the queue
+   * @param directBytes what victims found of it in the queue
+   * @param indirectBytes what had left earlier in the burst
+   * @param originalBytes by how much it had raised the queue that victims found
+   */
+  public record Culprit(
+      String source,
+      String destination,
+      double share,
+      long directBytes,
+      long indirectBytes,
+      long originalBytes) {
+    /** Returns the flow for users. */
+    String flow() {
+      return source + " > " + destination;
+    }
+
+    /** Returns the address of the destination, without its port. */
+    String receiver() {
+      int colon = destination.lastIndexOf(':');
+      return destination.substring(0, colon);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.compiler.PortNames;
+import io.tapline.control.query.events.EventEntry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.stream.StreamSupport;
+
+/**
+ * Reads the bursts of queues from the logs of queries' events. Every call may throw a {@link
+ * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ */
+public final class QueueBursts {
+  private static final String PARSER = "queue_burst";
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final QueryService queries;
+
+  public QueueBursts(QueryService queries) {
+    this.queries = queries;
+  }
+
+  /**
+   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network.
+   *
+   * @return the queue as AT names it
+   * @throws IllegalArgumentException if it is no such name, or the network lacks the switch or the
+   *     port; the message lists what exists
+   */
+  public String resolve(String written) {
+    String[] parts = written.split(":", -1);
+    if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
+      throw new IllegalArgumentException(
+          "'%s' is no queue; expected SWITCH:NEIGHBOUR or SWITCH:PORT-NUMBER".formatted(written));
+    }
+    PortNames.Result result = ports().resolve(parts[0], parts[1]);
+    if (result instanceof PortNames.Problem problem) {
+      throw new IllegalArgumentException(problem.message() + "; expected " + problem.expected());
+    }
+    PortNames.Port port = (PortNames.Port) result;
+    return port.switchName() + ":" + port.port();
+  }
+
+  private PortNames ports() {
+    return queries.planner().ports();
+  }
+
+  /** Returns the kept queries that may have measured a queue, the latest first. */
+  public List<String> measuring(String queue) {
+    return queries.list().stream().map(QueryInfo::id).filter(id -> measures(id, queue)).toList();
+  }
+
+  private boolean measures(String query, String queue) {
+    JsonNode plan = queries.plan(query).orElseGet(MAPPER::createObjectNode);
+    boolean parses =
+        StreamSupport.stream(plan.path("parsers").spliterator(), false)
+            .anyMatch(parser -> parser.asText().equals(PARSER));
+    JsonNode queues = plan.path("queues");
+    return parses
+        && (queues.isEmpty()
+            || StreamSupport.stream(queues.spliterator(), false)
+                .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
+                .anyMatch(queue::equals));
+  }
+
+  /** Passes the events of a queue's bursts with their query, in the order of its log. */
+  public void read(String query, String queue, BiConsumer<String, JsonNode> sink) {
+    PortNames ports = ports();
+    long number = 0;
+    for (List<EventEntry> page = queries.events().store().after(query, number);
+        !page.isEmpty();
+        page = queries.events().store().after(query, number)) {
+      for (EventEntry entry : page) {
+        for (JsonNode event : parsed(entry).path("events")) {
+          String name = event.path("fields").path("queue").asText();
+          if (event.path("parser").asText().equals(PARSER) && ports.place(name).equals(queue)) {
+            sink.accept(query, event);
+          }
+        }
+      }
+      number = page.get(page.size() - 1).number();
+    }
+  }
+
+  private static JsonNode parsed(EventEntry entry) {
+    try {
+      return MAPPER.readTree(entry.json());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+package io.tapline.control.diagnose;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.junit.jupiter.api.Test;
+
+class QueueDiagnosisTest {
+  private static final long MS = 1_000_000;
+  private static final long BEGIN = 1_795_827_145_700L * MS;
+
+  private final QueueDiagnosis diagnosis = new QueueDiagnosis("s1:2", 0, 0);
+
+  /** An event of a burst that lasted 10 ms. */
+  private static ObjectNode event(long beginNs, String client, String server, double share) {
+    ObjectNode event = new ObjectMapper().createObjectNode().put("parser", "queue_burst");
+    event.put("src_ip", client).put("src_port", 4000).put("dst_ip", server).put("dst_port", 80);
+    event
+        .putObject("fields")
+        .put("queue", "s1:2")
+        .put("from_client", true)
+        .put("begin_ns", beginNs)
+        .put("duration_ns", 10 * MS)
+        .put("delay_ns", 8 * MS)
+        .put("peak_bytes", 30_000)
+        .put("burst_packets", 40)
+        .put("burst_bytes", 60_000)
+        .put("victims", 25)
+        .put("burst_flows", 7)
+        .put("lost", 18)
+        .put("share", share)
+        .put("direct_bytes", 1000)
+        .put("indirect_bytes", 200)
+        .put("original_bytes", 900);
+    return event;
+  }
+
+  @Test
+  void aFlowThatFilledTheQueueIsNamed() {
+    diagnosis.addQuery("q1");
+    diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 0.2));
+    diagnosis.add("q1", event(BEGIN, "10.0.0.2", "10.0.0.9", 0.77));
+    QueueReport report = diagnosis.report();
+    assertThat(report.queries()).containsExactly("q1");
+    assertThat(report.bursts()).hasSize(1);
+    QueueReport.Burst burst = report.bursts().get(0);
+    assertThat(burst.endNs() - burst.beginNs()).isEqualTo(10 * MS);
+    assertThat(burst.victims()).isEqualTo(25);
+    assertThat(burst.culprits())
+        .extracting(QueueReport.Culprit::source)
+        .containsExactly("10.0.0.2:4000", "10.0.0.1:4000");
+    assertThat(report.verdict())
+        .containsExactly(
+            "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets for the delay of the queries or longer",
+            "in the worst one, at 2026-11-28T00:52:25.700 UTC, one flow filled the queue: 10.0.0.2:4000 > 10.0.0.9:80 had 77 % of what waiting packets found",
+            "18 packets came and never left: dropped by the queue, sent to another port, or not captured");
+  }
+
+  @Test
+  void manySendersToOneReceiverAreAnIncast() {
+    for (int sender = 1; sender <= 4; sender++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + sender, "10.0.0.9", 0.2));
+    }
+    assertThat(diagnosis.report().verdict().get(1))
+        .endsWith(
+            "4 flows to 10.0.0.9 filled the queue together (incast): 80 % of what waiting packets found");
+  }
+
+  @Test
+  void manyFlowsToManyReceiversExceedTheRate() {
+    for (int flow = 1; flow <= 4; flow++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + flow, "10.0.1." + flow, 0.1));
+    }
+    assertThat(diagnosis.report().verdict().get(1))
+        .endsWith(
+            "7 flows shared the queue, none with more than 10 %: their sum exceeded the port's rate");
+  }
+
+  @Test
+  void theServersPacketsGoToTheClient() {
+    ObjectNode event = event(BEGIN, "2001:db8::1", "10.0.0.9", 1);
+    event.withObject("/fields").put("from_client", false);
+    diagnosis.add("q1", event);
+    QueueReport.Culprit culprit = diagnosis.report().bursts().get(0).culprits().get(0);
+    assertThat(culprit.source()).isEqualTo("10.0.0.9:80");
+    assertThat(culprit.destination()).isEqualTo("[2001:db8::1]:4000");
+    assertThat(culprit.receiver()).isEqualTo("[2001:db8::1]");
+  }
+
+  @Test
+  void aBurstOfSeveralQueriesIsReportedOnce() {
+    diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 1));
+    ObjectNode more = event(BEGIN, "10.0.0.2", "10.0.0.9", 1);
+    more.withObject("/fields").put("victims", 30);
+    diagnosis.add("q2", more);
+    assertThat(diagnosis.report().bursts()).hasSize(1);
+    assertThat(diagnosis.report().bursts().get(0).victims()).isEqualTo(30);
+  }
+
+  @Test
+  void burstsOutsideTheTimeAreLeftOut() {
+    QueueDiagnosis narrow = new QueueDiagnosis("s1:2", BEGIN + 50 * MS, BEGIN + 60 * MS);
+    for (long ms : new long[] {0, 39, 40, 60, 61}) {
+      narrow.add("q1", event(BEGIN + ms * MS, "10.0.0.1", "10.0.0.9", 1));
+    }
+    assertThat(narrow.report().bursts())
+        .extracting(burst -> (burst.beginNs() - BEGIN) / MS)
+        .containsExactly(40L, 60L);
+  }
+
+  @Test
+  void withoutBurstsItSaysSo() {
+    assertThat(diagnosis.report().verdict())
+        .containsExactly("no burst at s1:2: no packet waited as long as the delay of the queries");
+  }
+
+  @Test
+  void onlyTheLatestBurstsAreKept() {
+    for (int i = 0; i < QueueDiagnosis.MOST_BURSTS + 5; i++) {
+      diagnosis.add("q1", event(BEGIN + i * 20 * MS, "10.0.0.1", "10.0.0.9", 1));
+    }
+    QueueReport report = diagnosis.report();
+    assertThat(report.incomplete()).isTrue();
+    assertThat(report.bursts()).hasSize(QueueDiagnosis.MOST_BURSTS);
+    assertThat(report.bursts().get(0).beginNs()).isEqualTo(BEGIN + 100 * MS);
+    assertThat(report.verdict().get(0)).startsWith("1,000 bursts at s1:2");
+  }
+
+  @Test
+  void fieldsThatAreMissingAreZero() {
+    diagnosis.add("q1", new ObjectMapper().createObjectNode());
+    assertThat(diagnosis.report().bursts()).hasSize(1);
+  }
+}

@@ -1,0 +1,115 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A burst that fills a queue between two taps of interfaces is diagnosed while its query runs. */
+@MakesNetworkDevices
+class DiagnoseQueueTest {
+  private static final long PATIENCE_MS = 60_000;
+
+  /**
+   * Sends 40 datagrams into the first interface at once, three of four from port 40003, and into
+   * the second one after each other; before and after it some that do not wait.
+   */
+  private static final String SEND =
+      """
+      import socket, struct, sys, time
+      def sender(device):
+          one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+          one.bind((device, 0))
+          return one
+      arrivals, departures = sender(sys.argv[1]), sender(sys.argv[2])
+      def datagram(port, number):
+          udp = struct.pack("!HHHH", port, 7000, 1208, 0) + bytes(1200)
+          ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 1228, number, 0, 64, 17, 0, bytes([10, 99, 1, 2]), bytes([10, 99, 2, 2]))
+          return bytes(12) + b"\\x08\\x00" + ip + udp
+      def crosses(number):
+          arrivals.send(datagram(40001, number))
+          departures.send(datagram(40001, number))
+          time.sleep(0.01)
+      for i in range(20): crosses(1000 + i)
+      burst = [datagram(40002 if i % 4 == 0 else 40003, i + 1) for i in range(40)]
+      for each in burst: arrivals.send(each)
+      for each in burst:
+          time.sleep(0.001)
+          departures.send(each)
+      time.sleep(0.1)
+      for i in range(20): crosses(2000 + i)
+      """;
+
+  private final String name = "tq" + ProcessHandle.current().pid() % 1_000_000;
+
+  private static boolean run(String... command) throws Exception {
+    return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
+  }
+
+  /** Adds a link; the monitor listens on the end that is returned. */
+  private String link(String side) throws Exception {
+    String here = name + side + "0";
+    String there = name + side + "1";
+    assumeTrue(
+        run("ip", "link", "add", here, "type", "veth", "peer", "name", there),
+        "SKIPPED: no virtual links here");
+    for (String device : List.of(here, there)) {
+      assertThat(run("ip", "link", "set", device, "up")).isTrue();
+    }
+    return here;
+  }
+
+  @Test
+  void theFlowThatFilledTheQueueIsNamed() throws Exception {
+    assumeTrue(System.getProperty("user.name").equals("root"), "SKIPPED: links need root");
+    String arrivals = link("a");
+    String departures = link("d");
+    try (Server server =
+        Server.start(
+            "--tap", "s1:2:arrivals=" + arrivals, "--tap", "s1:2:departures=" + departures)) {
+      Cli.Result unmeasured = diagnose(server, "s1:2");
+      assertThat(unmeasured.exitCode()).isEqualTo(1);
+      assertThat(unmeasured.stderr()).contains("no query has measured bursts at s1:2");
+      assertThat(diagnose(server, "s1").stderr()).contains("'s1' is no queue");
+      String id =
+          server.submit(
+              "PARSE queue_burst(delay=5ms) FROM * TO * AT s1:2 LIMIT 1h SAMPLE * PROCESS (top-k: w=1s)");
+      server.awaitState(id, "running");
+      assertThat(run("python3", "-c", SEND, name + "a1", name + "d1")).isTrue();
+      JsonNode report = awaitBurst(server);
+      assertThat(report.path("queries").get(0).asText()).isEqualTo(id);
+      JsonNode culprits = report.path("bursts").get(0).path("culprits");
+      assertThat(culprits).hasSize(2);
+      assertThat(culprits.get(0).path("source").asText()).isEqualTo("10.99.1.2:40003");
+      assertThat(culprits.get(0).path("destination").asText()).isEqualTo("10.99.2.2:7000");
+      assertThat(culprits.get(0).path("share").asDouble()).isBetween(0.5, 1.0);
+      assertThat(report.path("bursts").get(0).path("victims").asLong()).isBetween(20L, 40L);
+      assertThat(Cli.run("diagnose", "queue", "s1:2", "--server", server.url()).stdout())
+          .contains("one flow filled the queue: 10.99.1.2:40003 > 10.99.2.2:7000");
+      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+      server.awaitState(id, "stopped");
+      assertThat(diagnose(server, "s1:2").expectSuccess().json().get(0).path("bursts"))
+          .as("of a query that ended")
+          .hasSize(1);
+    } finally {
+      run("ip", "link", "delete", arrivals);
+      run("ip", "link", "delete", departures);
+    }
+  }
+
+  private static Cli.Result diagnose(Server server, String queue) throws Exception {
+    return Cli.run("diagnose", "queue", queue, "--json", "--server", server.url());
+  }
+
+  private static JsonNode awaitBurst(Server server) throws Exception {
+    long end = System.currentTimeMillis() + PATIENCE_MS;
+    JsonNode report;
+    do {
+      report = diagnose(server, "s1:2").expectSuccess().json().get(0);
+    } while (report.path("bursts").isEmpty() && System.currentTimeMillis() < end);
+    assertThat(report.path("bursts")).hasSize(1);
+    return report;
+  }
+}
