@@ -161,6 +161,9 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.check(queries.specs[place].parsers); !status.ok()) return status;
     if (Status status = check_triggers(queries.specs[place], layout); !status.ok()) return status;
+    for (uint32_t other : SetBits(queries.taken)) {
+      if (Status status = check_intervals(queries.specs[place], queries.specs[other]); !status.ok()) return status;
+    }
   }
   return {};
 }

@@ -125,6 +125,43 @@ class TapsTest(unittest.TestCase):
         rates = [each for each in tuples if each["parser"] == "flow_rate"]
         self.assertEqual(sum(each["samples"] for each in rates), len(arrivals))
 
+    def plan_of_loads(self, query, every_ns):
+        return self.write(f"{query}.json", json.dumps({
+            "format": 1, "query": query, "parsers": ["link_load", "flow_rate"], "monitors": [{"id": "local-0"}],
+            "sampling": {"mode": "OFF"},
+            "arguments": [{"parser": parser, "name": name, "value": str(value)} for parser in ("link_load", "flow_rate")
+                          for name, value in (("every", every_ns), ("mirror", 10**11))]}).encode())
+
+    def tuples_of_plans(self, *plans, source):
+        arguments = [part for plan in plans for part in ("--plan", plan)]
+        return run(*arguments, "--monitor-id", "local-0", "--tap", f"sw1:eth2={source}", "--output", "json")
+
+    def test_loads_in_intervals_that_the_query_chooses(self):
+        """Loads and rates times their intervals are the capture's bytes, however short the intervals are."""
+        source = SMALL / "http_small.pcap.zst"
+        packets = packets_of(source)
+        for every_ns in (100_000, 10_000_000, 1_000_000_000):
+            with self.subTest(every_ns):
+                code, out, err = self.tuples_of_plans(self.plan_of_loads("q", every_ns), source=source)
+                self.assertEqual(code, 0, err)
+                tuples = [json.loads(line) for line in out.splitlines()]
+                for parser in ("link_load", "flow_rate"):
+                    rows = [each for each in tuples if each["parser"] == parser]
+                    self.assertLessEqual(max(each["interval_ns"] for each in rows), every_ns)
+                    self.assertTrue(all(each["time_ns"] % every_ns == every_ns - 1 for each in rows[:-2]) or every_ns > 10**8)
+                    moved = sum(each["bits_per_second"] * each["interval_ns"] / 8e9 for each in rows)
+                    self.assertAlmostEqual(moved, sum(len(data) for _, data in packets), delta=0.002 * moved)
+                    self.assertEqual(sum(each["samples"] for each in rows), len(packets))
+
+    def test_queries_of_a_monitor_share_the_interval(self):
+        source = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
+        code, _, err = self.tuples_of_plans(self.plan_of_loads("q1", 1_000_000), self.plan_of_loads("q2", 100_000), source=source)
+        self.assertNotEqual(code, 0)
+        self.assertIn("parser 'link_load' already runs with every=100us on this monitor", err)
+        code, _, err = self.tuples_of_plans(self.plan_of_loads("q1", 100_500), source=source)
+        self.assertNotEqual(code, 0)
+        self.assertIn("argument 'every' can't be '100500': it is a multiple of 1000, 100000 to 10000000000 ns", err)
+
     def test_loads_need_all_packets_in_one_thread(self):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         code, _, err = run("--parser", "link_load", "--tap", f"sw1={path}", "--workers", "link_load=2", "--output", "null")

@@ -87,6 +87,7 @@ Json json_of(const Argument& argument) {
   } else if (argument.type != FieldType::kBool) {
     json["min"] = argument.min;
     json["max"] = argument.max;
+    if (argument.step != 1) json["step"] = argument.step;
   }
   return json;
 }
@@ -104,6 +105,7 @@ Json json_of(const Schema& schema) {
           {"value_field", schema.value_field.empty() ? Json(nullptr) : Json(schema.value_field)},
           {"duration", json_of(schema.duration)},
           {"interval_ns", schema.interval_ns},
+          {"interval_argument", schema.interval_argument.empty() ? Json(nullptr) : Json(schema.interval_argument)},
           {"events", schema.events},
           {"all_traffic", schema.all_traffic},
           {"queues", schema.queues},

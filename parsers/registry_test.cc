@@ -57,6 +57,24 @@ TEST(Registry, SchemasReferToTheirOwnFields) {
   }
 }
 
+// The default of the argument is the interval that the schema states.
+TEST(Registry, AnArgumentMaySetTheInterval) {
+  const Json catalogue = Json::parse(catalogue_json());
+  for (const Json& parser : catalogue["parsers"]) {
+    if (parser["interval_argument"].is_null()) continue;
+    const Json& arguments = parser["arguments"];
+    const auto sets = [&](const Json& argument) { return argument["name"] == parser["interval_argument"]; };
+    const auto argument = std::find_if(arguments.begin(), arguments.end(), sets);
+    ASSERT_NE(argument, arguments.end()) << parser["name"];
+    EXPECT_EQ((*argument)["type"], "i64") << parser["name"];
+    EXPECT_EQ((*argument)["unit"], "ns") << parser["name"];
+    EXPECT_EQ((*argument)["default"], std::to_string(parser["interval_ns"].get<int64_t>())) << parser["name"];
+    EXPECT_GE((*argument)["min"], kShortestIntervalNs) << parser["name"];
+  }
+  EXPECT_EQ(make_parser("link_load")->schema().interval_argument, "every");
+  EXPECT_EQ(make_parser("flow_rate")->schema().interval_argument, "every");
+}
+
 TEST(Registry, CommonFieldsComeFirst) {
   const Json catalogue = Json::parse(catalogue_json());
   const std::vector<std::string> common = {"time_ns", "flow_hash", "flow_incarnation", "client_known_by",

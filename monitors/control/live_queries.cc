@@ -54,6 +54,9 @@ Status LiveQueries::check(const QuerySpec& spec) const {
     return Status::invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
   if (Status status = layout_.check(spec.parsers); !status.ok()) return status;
+  for (uint32_t place : SetBits(queries_->taken)) {
+    if (Status status = check_intervals(spec, queries_->specs[place]); !status.ok()) return status;
+  }
   return check_triggers(spec, layout_);
 }
 

@@ -70,7 +70,7 @@ Status BatchOutput::prepare(uint32_t query) {
       if (filter.parser == schemas_[parser]->name) stream.filters[parser].push_back(&filter.condition);
     }
     if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
-    const int64_t interval_ns = schemas_[parser]->interval_ns;
+    const int64_t interval_ns = stream.spec->interval_ns(*schemas_[parser]);
     if (interval_ns != 0) shortest_ns = std::min(shortest_ns, interval_ns);
   }
   stream.flush_after_ns = options_.flush_after_ns;

@@ -157,6 +157,29 @@ TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
   EXPECT_EQ(rows(1), 3u);
 }
 
+TEST_F(BatchOutputTest, AnArgumentSaysHowOftenBatchesAreSent) {
+  const Schema chosen = {.name = "numbers",
+                         .fields = {{"number", FieldType::kU64}},
+                         .interval_ns = int64_t{1'000'000'000},
+                         .interval_argument = "every",
+                         .arguments = {{"every", FieldType::kI64, "ns", "", "1000000000", 100'000, 1e10, {}, 1000}}};
+  queries_ = {{.name = "slow", .parsers = {"numbers"}, .arguments = {{"numbers", {"1000000000"}}}},
+              {.name = "fast", .parsers = {"numbers"}, .arguments = {{"numbers", {"20000000"}}}}};
+  schemas_ = {&letters(), &chosen};
+  open();
+  const int64_t start_ns = 1'000'000'000;
+  output_->tick(start_ns, start_ns);
+  sent_.clear();
+  for (int64_t ms = 1; ms <= 100; ++ms) {
+    emit_number(start_ns + ms * 1'000'000, 3);
+    output_->tick(start_ns + ms * 1'000'000, start_ns + ms * 1'000'000);
+  }
+  std::map<uint32_t, int> sent;
+  for (const SentBatch& each : sent_) ++sent[each.query];
+  EXPECT_EQ(sent[1], 5);
+  EXPECT_EQ(sent[0], 1);
+}
+
 // "number >= 2", as a filter of the numbers.
 ParserFilter at_least_two() {
   v1::ConditionTree tree;

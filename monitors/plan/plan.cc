@@ -154,6 +154,13 @@ Status check_all_traffic(const QuerySpec& spec) {
   return {};
 }
 
+// As queries write it: "1s", "100us".
+std::string duration_text(int64_t ns) {
+  if (ns % kNsPerSecond == 0) return std::to_string(ns / kNsPerSecond) + "s";
+  if (ns % kNsPerMs == 0) return std::to_string(ns / kNsPerMs) + "ms";
+  return std::to_string(ns / kNsPerUs) + "us";
+}
+
 // The forms' numbers are the same in the plan.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
@@ -318,6 +325,21 @@ Status bind_taps(std::span<const Tap> taps, QuerySpec* spec) {
     all.departures |= sides.departures;
   }
   spec->match.restrict_to_queues(all.arrivals, all.departures);
+  return {};
+}
+
+Status check_intervals(const QuerySpec& spec, const QuerySpec& running) {
+  for (const std::string& name : spec.parsers) {
+    if (!runs(running, name)) continue;
+    const auto parser = make_parser(name);
+    const Schema& schema = parser->schema();
+    const int64_t asked_ns = spec.interval_ns(schema), running_ns = running.interval_ns(schema);
+    if (schema.interval_argument.empty() || asked_ns == running_ns) continue;
+    const std::string given = schema.interval_argument + "=" + duration_text(running_ns);
+    return Status::invalid("parser '" + name + "' already runs with " + given +
+                           " on this monitor, for another query, and has one interval for all of them; give " + given +
+                           ", or use another monitor");
+  }
   return {};
 }
 

@@ -28,4 +28,7 @@ Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec
 // side of its queue, and a parser of the query measures queues.
 Status bind_taps(std::span<const Tap> taps, QuerySpec* spec);
 
+// Checks that the query's parsers emit in the same intervals as they do for another query of the monitor.
+Status check_intervals(const QuerySpec& spec, const QuerySpec& running);
+
 }  // namespace tapline

@@ -143,6 +143,45 @@ TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
   EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
+std::string loads_plan(const std::string& query, const std::string& every_ns) {
+  std::string json = R"({"format":1,"parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":{"mode":"OFF"})";
+  json += R"(,"arguments":[{"parser":"link_load","name":"every","unit":"ns","value":")";
+  json += every_ns;
+  json += R"("}],"query":")";
+  json += query;
+  json += R"("})";
+  return json;
+}
+
+QuerySpec loads(const std::string& query, const std::string& every_ns) {
+  QuerySpec spec;
+  const Status status = parse(loads_plan(query, every_ns), &spec);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return spec;
+}
+
+TEST(PlanTest, QueriesOfAMonitorShareAParsersInterval) {
+  const QuerySpec slow = loads("q1", "1000000000"), fast = loads("q2", "1000000"), odd = loads("q3", "101000");
+  EXPECT_TRUE(check_intervals(fast, fast).ok());
+  EXPECT_EQ(check_intervals(fast, slow).message(),
+            "parser 'link_load' already runs with every=1s on this monitor, for another query, and has one interval for"
+            " all of them; give every=1s, or use another monitor");
+  EXPECT_NE(check_intervals(slow, fast).message().find("every=1ms"), std::string::npos);
+  EXPECT_NE(check_intervals(slow, odd).message().find("every=101us"), std::string::npos);
+  QuerySpec other;
+  ASSERT_TRUE(query_of_parsers({"flow_rate", "http_get"}, &other).ok());
+  EXPECT_TRUE(check_intervals(other, slow).ok());
+}
+
+TEST(PlanTest, IntervalsOutOfBoundsAreRefused) {
+  for (const char* every_ns : {"0", "99000", "100500", "10000001000", "-1000000", "1e6", ""}) {
+    QuerySpec spec;
+    EXPECT_EQ(parse(loads_plan("q", every_ns), &spec).message(),
+              "link_load: argument 'every' can't be '" + std::string(every_ns) +
+                  "': it is a multiple of 1000, 100000 to 10000000000 ns");
+  }
+}
+
 TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
   QuerySpec spec;
   ASSERT_TRUE(parse(plan_with(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());

@@ -11,6 +11,7 @@
 #include "monitors/plan/thread_layout.h"
 #include "monitors/plan/tuple_condition.h"
 #include "monitors/shape/text_shape.h"
+#include "parsers/api/argument.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
@@ -91,6 +92,14 @@ struct QuerySpec {
     if (!reported || header.src_ip == IpAddress()) [[likely]]
       return true;
     return reported->wants_flow({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
+  }
+
+  // The interval in ns in which the parser emits for this query; 0: a tuple is an event.
+  int64_t interval_ns(const Schema& schema) const {
+    for (const ParserArguments& each : arguments) {
+      if (each.parser == schema.name) return interval_ns_of(schema, each.values);
+    }
+    return schema.interval_ns;
   }
 };
 

@@ -71,9 +71,18 @@ double number_of(const Value& value) {
   }
 }
 
+bool is_multiple(const Argument& argument, const Value& value) {
+  if (argument.type == FieldType::kU64) return value.as_u64() % static_cast<uint64_t>(argument.step) == 0;
+  return argument.type != FieldType::kI64 || value.as_i64() % argument.step == 0;
+}
+
+std::string kind_of(const Argument& argument) {
+  if (argument.type == FieldType::kF64) return "a number, ";
+  return argument.step == 1 ? "a whole number, " : "a multiple of " + std::to_string(argument.step) + ", ";
+}
+
 std::string expected(const Argument& argument) {
-  if (is_number(argument.type))
-    return (argument.type == FieldType::kF64 ? "a number, " : "a whole number, ") + bounds_of(argument);
+  if (is_number(argument.type)) return kind_of(argument) + bounds_of(argument);
   return argument.type == FieldType::kBool ? "true or false" : "one of " + choices_of(argument);
 }
 
@@ -83,7 +92,7 @@ std::optional<Value> read_argument(const Argument& argument, std::string_view te
   std::optional<Value> value = read_value(argument, text);
   if (value && is_number(argument.type)) {
     const double number = number_of(*value);
-    if (number < argument.min || number > argument.max) value.reset();
+    if (number < argument.min || number > argument.max || !is_multiple(argument, *value)) value.reset();
   }
   if (!value) {
     *error = "argument '" + argument.name + "' can't be '" + std::string(text) + "': it is " + expected(argument);
@@ -98,6 +107,15 @@ std::vector<Value> default_arguments(const Schema& schema) {
     values.push_back(read_argument(argument, argument.default_value, &error).value());
   }
   return values;
+}
+
+int64_t interval_ns_of(const Schema& schema, std::span<const std::string> values) {
+  for (size_t i = 0; i < std::min(schema.arguments.size(), values.size()); ++i) {
+    if (schema.arguments[i].name != schema.interval_argument) continue;
+    std::string error;
+    return read_argument(schema.arguments[i], values[i], &error).value().as_i64();
+  }
+  return schema.interval_ns;
 }
 
 }  // namespace tapline

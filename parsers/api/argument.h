@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +13,15 @@
 namespace tapline {
 
 // Reads an argument's value: a decimal number in its unit, "true" or "false", or one of its choices. Returns nullopt
-// and the reason in *error if the text is none, or is out of bounds. A string borrows from the argument's choices.
+// and the reason in *error if the text is none, is out of bounds, or is no multiple of the step. A string borrows from
+// the argument's choices.
 std::optional<Value> read_argument(const Argument& argument, std::string_view text, std::string* error);
 
 // The defaults of all arguments, in their order. REQUIRES: the schema is valid.
 std::vector<Value> default_arguments(const Schema& schema);
+
+// The interval of the parser's tuples in ns for these values of its arguments, in their order; 0: a tuple is an event.
+// REQUIRES: read_argument() reads the values.
+int64_t interval_ns_of(const Schema& schema, std::span<const std::string> values);
 
 }  // namespace tapline

@@ -8,6 +8,7 @@ namespace {
 const Argument kDelay = {"delay", FieldType::kU64, "ns", "", "500000", 1000, 1e9};
 const Argument kShare = {"share", FieldType::kF64, "", "", "0.01", 0, 1};
 const Argument kOffset = {"offset", FieldType::kI64, "", "", "0", -5, 5};
+const Argument kEvery = {"every", FieldType::kI64, "ns", "", "1000000", 100'000, 1e10, {}, 1000};
 const Argument kExact = {"exact", FieldType::kBool, "", "", "false"};
 const Argument kSide = {"side", FieldType::kString, "", "", "both", 0, 0, {"both", "arrivals"}};
 
@@ -36,6 +37,24 @@ TEST(Argument, WrongValuesAreRefusedWithWhatIsExpected) {
   }
   for (const char* text : {"", "nan", "inf", "-0.1", "0,5", "0.5s"}) EXPECT_NE(error_of(kShare, text), "") << text;
   EXPECT_NE(error_of(kOffset, "-6"), "");
+}
+
+TEST(Argument, AMultipleOfTheStepIsRequired) {
+  EXPECT_EQ(error_of(kEvery, "100500"),
+            "argument 'every' can't be '100500': it is a multiple of 1000, 100000 to 10000000000 ns");
+  for (const char* text : {"100000", "101000", "10000000000"}) EXPECT_EQ(error_of(kEvery, text), "") << text;
+  for (const char* text : {"99000", "100001", "10000001000", "0", "-1000000", "9223372036854775807"}) {
+    EXPECT_NE(error_of(kEvery, text), "") << text;
+  }
+}
+
+TEST(Argument, TheIntervalIsTheParsersOrAnArgument) {
+  const Schema fixed = {.name = "fixed", .interval_ns = 5'000'000, .arguments = {kDelay}};
+  const Schema chosen = {
+      .name = "c", .interval_ns = 1'000'000, .interval_argument = "every", .arguments = {kDelay, kEvery}};
+  EXPECT_EQ(interval_ns_of(fixed, std::vector<std::string>{"2000"}), 5'000'000);
+  EXPECT_EQ(interval_ns_of(chosen, {}), 1'000'000);
+  EXPECT_EQ(interval_ns_of(chosen, std::vector<std::string>{"2000", "250000"}), 250'000);
 }
 
 TEST(Argument, DefaultsComeInOrder) {

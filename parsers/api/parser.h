@@ -31,6 +31,7 @@ struct Needs {
   bool streams = false;      // it is a StreamParser (implies connections)
   bool proxies = false;      // its streams are whole; other parsers' begin after the handshake with a SOCKS proxy
   // on_interval() is called at the end of each such interval of packet time: kShortestIntervalNs or more; 0: never.
+  // Alone among the needs, set_arguments() may change it.
   int64_t interval_ns = 0;
   // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each interval
   // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. Those need not even

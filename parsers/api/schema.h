@@ -48,6 +48,7 @@ struct Argument {
   double min = 0;                  // bounds of a number, inclusive
   double max = 0;
   std::vector<std::string> choices = {};
+  int64_t step = 1;  // a whole number is a multiple of it
 };
 
 // Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
@@ -69,7 +70,10 @@ struct Schema {
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
-  bool events = false;                        // its tuples may be events, too (Emitter::emit_event)
+  // The argument that sets the interval, in ns; its default is interval_ns. Empty: queries can't choose it. All queries
+  // of a monitor that run the parser choose the same one.
+  std::string interval_argument = {};
+  bool events = false;  // its tuples may be events, too (Emitter::emit_event)
   // Its tuples hold only if one instance sees every packet of a tap: queries may not select or sample packets, and no
   // two threads may share them.
   bool all_traffic = false;

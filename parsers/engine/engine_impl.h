@@ -40,9 +40,7 @@ class Engine::Impl final : public StreamReceiver {
     choose_active();
   }
 
-  void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
-    loaded_.at(parser).parser->set_arguments(query, arguments);
-  }
+  void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
   void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers) {
     loaded_.at(parser).parser->set_triggers(query, std::move(triggers));
   }
@@ -105,6 +103,7 @@ class Engine::Impl final : public StreamReceiver {
   static constexpr uint32_t kTimedBursts = 64;
 
   void load(std::unique_ptr<Parser> parser, StateBytes* state);
+  static void check_interval(const Parser& parser);
   static uint32_t place(const Needs& needs, StateBytes* state);
   static bool needs_connections(const Needs& needs) {
     return needs.connections || needs.streams || (needs.connection_state_bytes > 0 && !needs.datagrams);

@@ -19,15 +19,30 @@ uint64_t statements_of(const Schema& schema) {
 
 }  // namespace
 
+void Engine::Impl::check_interval(const Parser& parser) {
+  const int64_t interval_ns = parser.needs().interval_ns;
+  if (interval_ns == 0 || interval_ns >= kShortestIntervalNs) return;
+  throw std::invalid_argument("parser " + parser.schema().name + " asks for intervals shorter than 100 µs");
+}
+
+void Engine::Impl::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
+  Loaded& loaded = loaded_.at(parser);
+  loaded.parser->set_arguments(query, arguments);
+  const int64_t interval_ns = loaded.parser->needs().interval_ns;
+  if (interval_ns == loaded.needs.interval_ns) return;
+  check_interval(*loaded.parser);
+  loaded.needs.interval_ns = interval_ns;
+  loaded.interval_end_ns = INT64_MIN;
+  choose_active();
+}
+
 void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   const Needs needs = parser->needs();
   auto* stream_parser = needs.streams ? dynamic_cast<StreamParser*>(parser.get()) : nullptr;
   if (needs.streams && stream_parser == nullptr) {
     throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
   }
-  if (needs.interval_ns != 0 && needs.interval_ns < kShortestIntervalNs) {
-    throw std::invalid_argument("parser " + parser->schema().name + " asks for intervals shorter than 100 µs");
-  }
+  check_interval(*parser);
   uint16_t ignore_bit = 0;
   if (stream_parser != nullptr) {
     if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 parsers of streams");

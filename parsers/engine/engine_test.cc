@@ -70,6 +70,7 @@ class Clock final : public Parser {
       : schema_({.name = name, .fields = {{"end_ns", FieldType::kI64}}}), interval_ns_(interval_ns) {}
   const Schema& schema() const override { return schema_; }
   Needs needs() const override { return {.packets = false, .interval_ns = interval_ns_}; }
+  void set_arguments(uint32_t, std::span<const Value> arguments) override { interval_ns_ = arguments[0].as_i64(); }
   void on_interval(int64_t end_ns, Emitter& out) override {
     EXPECT_EQ(out.now_ns(), end_ns - 1);
     TupleHeader header;
@@ -120,6 +121,22 @@ TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
   EXPECT_EQ(ends_of(harness, 1), Lines{});
   harness.engine().advance(kStart + 100 * kNsPerMs);
   EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
+}
+
+// From the middle of an interval on, which ends earlier or later than it would have.
+TEST(Engine, ArgumentsChangeAnInterval) {
+  Harness harness(clocks());
+  const auto choose = [&](int64_t interval_ns) {
+    harness.engine().set_arguments(0, 1, std::vector<Value>{Value::i64(interval_ns)});
+  };
+  choose(500 * kNsPerMs);
+  harness.feed({testing::tcp_frame({}, kStart), testing::tcp_frame({}, kStart + 510 * kNsPerMs)});
+  choose(20 * kNsPerMs);
+  harness.feed({testing::tcp_frame({}, kStart + 530 * kNsPerMs)});
+  choose(kNsPerSecond);
+  harness.engine().advance(kStart + kNsPerSecond);
+  EXPECT_EQ(ends_of(harness, 0), (Lines{"500000000", "520000000", "1000000000"}));
+  EXPECT_THROW(choose(kShortestIntervalNs - 1), std::invalid_argument);
 }
 
 TEST(Engine, IntervalsEndUpToTheEndOfTime) {

@@ -9,6 +9,7 @@
 #include "parsers/rates/flow_table.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
+#include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
 namespace tapline {
@@ -34,7 +35,7 @@ class FlowRate final : public Parser {
   Needs needs() const override {
     return {.connections = true,
             .datagrams = true,
-            .interval_ns = kIntervalNs,
+            .interval_ns = interval_ns(),
             .all_views = true,
             .connection_state_bytes = sizeof(State)};
   }
@@ -42,6 +43,7 @@ class FlowRate final : public Parser {
   void set_taps(std::span<const TapNames> taps) override { taps_.set_names(taps); }
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
+    begins_.forget(query);
     limits_ = rates::BurstLimits::for_link(taps_.arguments().slowest_link());
   }
 
@@ -50,6 +52,7 @@ class FlowRate final : public Parser {
     for (const Packet& packet : burst) {
       taps_.of(packet.tap).mirror.observe(packet.time_ns, packet.wire_bytes);
       if (begin_ns_ == kNever) begin_ns_ = packet.time_ns;
+      begins_.observe(packet.queries, packet.time_ns);
       if (packet.connection != nullptr) count(packet, out);
     }
   }
@@ -93,7 +96,6 @@ class FlowRate final : public Parser {
   }
 
  private:
-  static constexpr int64_t kIntervalNs = kNsPerSecond;
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr int64_t kShareAges = 16;  // in an interval
 
@@ -119,10 +121,13 @@ class FlowRate final : public Parser {
   };
   struct State {
     Direction sides[2];
+    int64_t begin_ns;   // when these counts began, if within the interval
     uint64_t queries;   // those that wanted the packets counted here
     uint32_t position;  // in active_, from 1; 0 = nothing counted
     uint8_t tap;        // that shows the flow in this interval
   };
+
+  int64_t interval_ns() const { return taps_.arguments().interval_ns(); }
 
   uint64_t key_of(const Connection& flow) const { return rates::table_key(flow.flow_hash, state_of<State>(flow).tap); }
 
@@ -140,6 +145,7 @@ class FlowRate final : public Parser {
       report(flow, state.queries, out.now_ns(), out);
       begin_interval(flow);
       flows_.release(key_of(flow));
+      state.begin_ns = out.now_ns();
       state.queries = packet.queries;
     }
     const Side side = flow.side_of(packet);
@@ -155,6 +161,7 @@ class FlowRate final : public Parser {
     }
     active_.push_back(packet.connection);
     state->position = static_cast<uint32_t>(active_.size());
+    state->begin_ns = kNever;
     state->queries = packet.queries;
   }
 
@@ -209,28 +216,29 @@ class FlowRate final : public Parser {
 
   // The same unless the shares are recent, so that a flood of flows that end costs little.
   void refresh_shares(int64_t now_ns) {
-    if (now_ns - share_ns_ > kIntervalNs / kShareAges) sum_shares(now_ns);
+    if (now_ns - share_ns_ > interval_ns() / kShareAges) sum_shares(now_ns);
   }
 
-  // The interval that ends, or is cut, at this time.
-  MirrorInterval interval_until(int64_t now_ns, const Tap& tap) const {
+  // What the tap's mirror port did in the interval, without its length.
+  static MirrorInterval interval_of(const Tap& tap) {
     MirrorInterval mirror;
-    const int64_t begin_ns = (now_ns - 1) / kIntervalNs * kIntervalNs;
-    mirror.interval_ns = std::max<int64_t>(0, now_ns - std::max(begin_ns, begin_ns_));
     mirror.complete = tap.mirror.complete();
     mirror.longest_delay_ns = tap.mirror.longest_busy_ns();
     mirror.share = tap.own;
     return mirror;
   }
 
-  // Queries that give the same speed of the links get the same tuples.
+  // Emits the rates in the interval that ends, or is cut, at this time. Queries that were watched for the same time and
+  // give the same speed of the links get the same tuples.
   void report(Connection& flow, uint64_t queries, int64_t now_ns, Emitter& out) {
     const State& state = state_of<State>(flow);
     const Tap& tap = taps_.of(state.tap);
-    const MirrorInterval mirror = interval_until(now_ns, tap);
+    const int64_t begin_ns = std::max({(now_ns - 1) / interval_ns() * interval_ns(), begin_ns_, state.begin_ns});
+    MirrorInterval mirror = interval_of(tap);
     TupleHeader header = out.header_of(flow);
     while (queries != 0) {
-      header.queries = taps_.arguments().with_one_link(queries);
+      header.queries = taps_.arguments().with_one_link(queries) & begins_.with_one_begin(queries, begin_ns);
+      mirror.interval_ns = std::max<int64_t>(0, now_ns - begins_.begin_of(queries, begin_ns));
       for (const Side side : {flow.client_side, other_side(flow.client_side)}) {
         if (state.sides[side].counted.packets > 0) emit(header, flow, side, tap, mirror, out);
       }
@@ -243,6 +251,7 @@ class FlowRate final : public Parser {
 
   rates::MirrorTaps<rates::SamplingShare> taps_;
   rates::BurstLimits limits_;
+  rates::QueryBegins begins_;
   uint64_t evicted_ = 0;  // in this interval
   rates::FlowTable<Followed, Forget> flows_;
   std::vector<Connection*> active_;
@@ -276,7 +285,8 @@ const Schema& FlowRate::schema() const {
            {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bits_per_second",
-      .interval_ns = kIntervalNs,
+      .interval_ns = rates::LinkArguments::kDefaultIntervalNs,
+      .interval_argument = rates::LinkArguments::kInterval,
       .all_traffic = true,
       .arguments = rates::LinkArguments::declared(),
       .example = {"from_client", "15764", "15578", "15955", "982", "498355000", "9", "0", "1.000000", "count", "s1",

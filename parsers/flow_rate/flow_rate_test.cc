@@ -26,10 +26,12 @@ constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000, kStart = 1000 * kSec
 constexpr uint64_t kSlow = 50'000'000;
 
 // The parser, whose query 0 gives the speeds.
-std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint32_t max_flows = 1 << 10) {
+std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint32_t max_flows = 1 << 10,
+                                            int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_flow_rate(max_flows));
-  parsers[0]->set_arguments(0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0)});
+  parsers[0]->set_arguments(
+      0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0), Value::i64(every_ns)});
   return parsers;
 }
 
@@ -168,6 +170,63 @@ TEST(FlowRate, EachQueryGetsItsOwnPackets) {
   }
   EXPECT_EQ(samples[0b01], 3);
   EXPECT_EQ(samples[0b10], 3);
+}
+
+// A datagram of 1,000 bytes each 10 us, so 800 Mb/s.
+std::vector<Frame> steady_datagrams(int64_t begin_ns, int64_t end_ns) {
+  std::vector<Frame> frames;
+  for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
+    frames.push_back(testing::udp_frame({.payload = std::string(958, 'x')}, time_ns));
+  }
+  return frames;
+}
+
+TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
+  for (const int64_t every_ns : {100'000, 1'000'000}) {
+    Harness run(parser(0, 10'000'000'000, 1 << 10, every_ns));
+    run.all(steady_datagrams(kStart, kStart + 10 * kMs));
+    ASSERT_EQ(run.tuples().size(), static_cast<size_t>(10 * kMs / every_ns));
+    for (const Tuple& tuple : run.tuples()) {
+      const bool last = &tuple == &run.tuples().back();
+      EXPECT_EQ(tuple["interval_ns"], std::to_string(last ? every_ns - 10'000 : every_ns));
+      // The last packet ends the capture, and has no time of its own.
+      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, last ? 100e6 : 1) << every_ns;
+      EXPECT_EQ(tuple["method"], "count");
+    }
+  }
+}
+
+// In each millisecond by sequence numbers, whose windows are shorter than that on a link of 10 Gb/s.
+TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
+  std::vector<FlowSpec> flows;
+  for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});
+  const MirrorRun model = run_mirror(flows, {.queue_bytes = 32'000}, 9);
+  Harness run(parser(10'000'000'000, 10'000'000'000, 1 << 10, kMs));
+  run.all(frames_of(model, flows));
+  int tuples = 0;
+  double errors = 0;
+  for (const Tuple& tuple : run.tuples()) {
+    const int64_t ms = (tuple.header.time_ns - kModelStartNs) / kMs;
+    if (ms < 5 || ms >= 39 || tuple["method"] != "sequence") continue;
+    const auto flow = static_cast<uint32_t>(tuple.header.src_port - 10'000);
+    const double truth =
+        8000.0 * static_cast<double>(rates::testing::sent_bytes(model, flow, ms * kMs, (ms + 1) * kMs));
+    ++tuples;
+    errors += std::abs(number(tuple, "bits_per_second") - truth) / truth;
+  }
+  EXPECT_GE(tuples, 4 * 30);
+  EXPECT_LE(errors / tuples, 0.05);
+}
+
+// A query that is added cuts the interval of each flow: both parts have the rate of their own time.
+TEST(FlowRate, AnIntervalThatIsCutHasTheRateOfItsParts) {
+  Harness run(parser(0, 10'000'000'000));
+  run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);
+  run.feed(steady_datagrams(kStart + 900 * kMs, kStart + 1010 * kMs), 0b11);
+  ASSERT_EQ(run.tuples().size(), 2u);
+  EXPECT_EQ(run.tuples()[0]["interval_ns"], "900000000");
+  EXPECT_EQ(run.tuples()[1]["interval_ns"], "100000000");
+  for (const Tuple& tuple : run.tuples()) EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, 1e6);
 }
 
 // Neither SYNs nor flows of one segment displace a flow that sends, and flows that are no longer followed are counted.

@@ -7,6 +7,7 @@
 #include "parsers/rates/link_sum.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
+#include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
 namespace tapline {
@@ -27,11 +28,12 @@ class LinkLoad final : public Parser {
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }
 
   const Schema& schema() const override;
-  Needs needs() const override { return {.interval_ns = kIntervalNs, .all_views = true}; }
+  Needs needs() const override { return {.interval_ns = interval_ns(), .all_views = true}; }
 
   void set_taps(std::span<const TapNames> taps) override { taps_.set_names(taps); }
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
+    begins_.forget(query);
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
@@ -60,7 +62,6 @@ class LinkLoad final : public Parser {
   }
 
  private:
-  static constexpr int64_t kIntervalNs = kNsPerSecond;
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr uint32_t kMaxSums = 1024;
   static constexpr uint32_t kMaxStep = 1 << 30;  // between two acknowledgements: RFC 7323 section 2.3
@@ -91,7 +92,10 @@ class LinkLoad final : public Parser {
     }
   };
 
+  int64_t interval_ns() const { return taps_.arguments().interval_ns(); }
+
   void add(const Packet& packet, Emitter& out) {
+    begins_.observe(packet.queries, packet.time_ns);
     Tap& tap = taps_.of(packet.tap);
     tap.mirror.observe(packet.time_ns, packet.wire_bytes);
     if (tap.own.begin_ns == kNever) [[unlikely]]
@@ -170,11 +174,10 @@ class LinkLoad final : public Parser {
     return unused;
   }
 
-  MirrorInterval interval_until(int64_t now_ns, uint8_t at) {
+  // What the tap's mirror port did in the interval, without its length.
+  MirrorInterval interval_of(uint8_t at) {
     const Tap& tap = taps_.of(at);
     MirrorInterval mirror;
-    const int64_t begin_ns = (now_ns - 1) / kIntervalNs * kIntervalNs;
-    mirror.interval_ns = std::max<int64_t>(0, now_ns - std::max(begin_ns, tap.own.begin_ns));
     mirror.complete = tap.mirror.complete();
     mirror.longest_delay_ns = tap.mirror.longest_busy_ns();
     for (const Sum& each : sums_) {
@@ -188,25 +191,28 @@ class LinkLoad final : public Parser {
     uint64_t all = 0;
     for (const Sum& each : sums_) all |= each.queries;
     for (size_t tap = 0; tap < taps_.size(); ++tap) {
-      if (taps_.of(static_cast<uint8_t>(tap)).own.begin_ns == kNever) continue;
-      const MirrorInterval mirror = interval_until(now_ns, static_cast<uint8_t>(tap));
-      if (mirror.interval_ns > 0) report(static_cast<uint8_t>(tap), all & queries, mirror, out);
+      if (taps_.of(static_cast<uint8_t>(tap)).own.begin_ns != kNever)
+        report(static_cast<uint8_t>(tap), now_ns, all & queries, out);
     }
   }
 
-  // Queries that want the same packets and give the same speed of the links get the same tuple.
-  void report(uint8_t tap, uint64_t queries, const MirrorInterval& mirror, Emitter& out) {
+  // Queries that want the same packets of the same time and give the same speed of the links get the same tuple.
+  void report(uint8_t at, int64_t now_ns, uint64_t queries, Emitter& out) {
+    const Tap& tap = taps_.of(at);
+    const int64_t begin_ns = std::max((now_ns - 1) / interval_ns() * interval_ns(), tap.own.begin_ns);
+    MirrorInterval mirror = interval_of(at);
     while (queries != 0) {
       const uint64_t first = queries & (~queries + 1);
-      uint64_t alike = taps_.arguments().with_one_link(queries);
+      uint64_t alike = taps_.arguments().with_one_link(queries) & begins_.with_one_begin(queries, begin_ns);
       LinkSum total;
       for (const Sum& each : sums_) {
-        if (each.tap != tap) continue;
+        if (each.tap != at) continue;
         const bool counts = (each.queries & first) != 0;
         alike &= counts ? each.queries : ~each.queries;
         if (counts) total += each.sum;
       }
-      emit(taps_.of(tap), alike, total, mirror, out);
+      mirror.interval_ns = now_ns - begins_.begin_of(queries, begin_ns);
+      if (mirror.interval_ns > 0) emit(tap, alike, total, mirror, out);
       queries &= ~alike;
     }
   }
@@ -214,6 +220,7 @@ class LinkLoad final : public Parser {
   void emit(const Tap& tap, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror, Emitter& out);
 
   rates::MirrorTaps<OfTap> taps_;
+  rates::QueryBegins begins_;
   std::vector<Sum> sums_;
   rates::FlowTable<Followed, Forget> flows_;
 };
@@ -241,7 +248,8 @@ const Schema& LinkLoad::schema() const {
            {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"switch", "port"},
       .value_field = "bits_per_second",
-      .interval_ns = kIntervalNs,
+      .interval_ns = rates::LinkArguments::kDefaultIntervalNs,
+      .interval_argument = rates::LinkArguments::kInterval,
       .all_traffic = true,
       .arguments = rates::LinkArguments::declared(),
       .example = {"s1", "2", "arrivals", "measured", "1082625", "1064029", "1101302", "-", "-", "-", "142", "1.000000",

@@ -32,11 +32,13 @@ constexpr uint64_t kSlow = 50'000'000;
 const std::vector<TapNames> kTwoTaps = {{"edge-0-0", "eth2", "departures"}, {"edge-0-1", "", ""}};
 
 // The parser with these taps, whose query 0 gives the speeds.
-Harness harness(const std::vector<TapNames>& taps, uint64_t link = 4 * kSlow, uint64_t mirror = kSlow) {
+Harness harness(const std::vector<TapNames>& taps, uint64_t link = 4 * kSlow, uint64_t mirror = kSlow,
+                int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_link_load(1 << 10));
   parsers[0]->set_taps(taps);
-  parsers[0]->set_arguments(0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0)});
+  parsers[0]->set_arguments(
+      0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(0), Value::i64(every_ns)});
   return Harness(std::move(parsers));
 }
 
@@ -183,7 +185,8 @@ TEST(LinkLoad, QueriesThatWantTheSamePacketsShareATuple) {
 
 TEST(LinkLoad, EachQueryHasTheShareOfTheSpeedThatItGives) {
   Harness run = harness(kTwoTaps, 1'000'000, 0);
-  run.engine().set_arguments(0, 1, std::vector<Value>{Value::u64(4'000'000), Value::u64(0), Value::i64(0)});
+  run.engine().set_arguments(
+      0, 1, std::vector<Value>{Value::u64(4'000'000), Value::u64(0), Value::i64(0), Value::i64(kNsPerSecond)});
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x'));
   run.feed(conversation.frames(), 0b11);
@@ -210,6 +213,84 @@ TEST(LinkLoad, AQueryThatEndsGetsWhatIsPending) {
   for (const Tuple& tuple : run.tuples()) samples[tuple.header.queries] = tuple["samples"];
   EXPECT_EQ(samples[0b10], "4");
   EXPECT_EQ(samples[0b01], "2");
+}
+
+// A packet of 1,000 bytes each 10 us, so 800 Mb/s, with nothing missing.
+Frames steady_datagrams(int64_t begin_ns, int64_t end_ns) {
+  Frames frames;
+  for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
+    frames.push_back(testing::udp_frame({.payload = std::string(958, 'x')}, time_ns));
+  }
+  return frames;
+}
+
+TEST(LinkLoad, IntervalsFrom100MicrosecondsUp) {
+  for (const int64_t every_ns : {100'000, 250'000, 1'000'000, 7'000'000}) {
+    Harness run = harness(kTwoTaps, 0, 10'000'000'000, every_ns);
+    run.all(steady_datagrams(kStart, kStart + 50 * kMs));
+    // A capture's last packet cuts its last interval.
+    const int64_t end_ns = kStart % every_ns + 50 * kMs;
+    ASSERT_EQ(run.tuples().size(), static_cast<size_t>((end_ns + every_ns - 1) / every_ns));
+    uint64_t samples = 0;
+    for (const Tuple& tuple : run.tuples()) {
+      samples += std::stoull(tuple["samples"]);
+      const bool cut = &tuple == &run.tuples().back() || &tuple == &run.tuples().front();
+      const int64_t observed_ns = std::stoll(tuple["interval_ns"]);
+      EXPECT_TRUE(cut ? observed_ns <= every_ns : observed_ns == every_ns) << observed_ns;
+      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, cut ? 800e6 : 8e6) << every_ns;
+      EXPECT_TRUE(holds(tuple, 800e6)) << every_ns << " " << tuple["bits_per_second"] << " " << tuple["interval_ns"];
+      EXPECT_EQ(tuple["mirror_state"], "complete");
+    }
+    EXPECT_EQ(samples, 5000u);
+  }
+}
+
+// The true load lies within the bounds of every millisecond, also while the mirror port's queue fills.
+TEST(LinkLoad, AgreesWithTheSendersInEachMillisecond) {
+  std::vector<FlowSpec> flows;
+  for (uint32_t flow = 0; flow < 8; ++flow) flows.push_back({.bits_per_second = 2'000'000'000, .end_ns = 60 * kMs});
+  const MirrorRun model = run_mirror(flows, {.queue_bytes = 32'000}, 9);
+  Harness run = harness(kTwoTaps, 40'000'000'000, 10'000'000'000, kMs);
+  run.all(frames_of(model, flows));
+  int tuples = 0, within = 0;
+  double errors = 0;
+  for (const Tuple& tuple : run.tuples()) {
+    const int64_t ms = (tuple.header.time_ns - kModelStartNs) / kMs;
+    if (ms < 1 || ms >= 59) continue;
+    double truth = 0;
+    for (uint32_t flow = 0; flow < flows.size(); ++flow) {
+      truth += 8000.0 * static_cast<double>(rates::testing::sent_bytes(model, flow, ms * kMs, (ms + 1) * kMs));
+    }
+    ++tuples;
+    within += holds(tuple, truth);
+    if (tuple["mirror_state"] == "steady") errors += std::abs(number(tuple, "bits_per_second") - truth) / truth;
+  }
+  EXPECT_EQ(tuples, 58);
+  EXPECT_GE(within, 56);
+  EXPECT_LE(errors / tuples, 0.02);
+}
+
+// A query that comes in the middle of an interval is given the mean of what it saw.
+TEST(LinkLoad, AQueryThatIsAddedHasSeenAPartOfTheInterval) {
+  Harness run = harness(kTwoTaps, 0, 10'000'000'000);
+  run.engine().set_arguments(
+      0, 1, std::vector<Value>{Value::u64(0), Value::u64(10'000'000'000), Value::i64(0), Value::i64(kSecond)});
+  run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);
+  run.feed(steady_datagrams(kStart + 900 * kMs, kStart + 1010 * kMs), 0b11);
+  ASSERT_EQ(run.tuples().size(), 2u);
+  for (const Tuple& tuple : run.tuples()) {
+    EXPECT_EQ(tuple["interval_ns"], tuple.header.queries == 0b01 ? "1000000000" : "100000000");
+    EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, 1e6);
+  }
+}
+
+TEST(LinkLoad, AQueryThatEndsCutsItsInterval) {
+  Harness run = harness(kTwoTaps, 0, 10'000'000'000, 10 * kMs);
+  run.feed(steady_datagrams(kStart, kStart + 14 * kMs));
+  run.engine().end();
+  ASSERT_EQ(run.tuples().size(), 2u);
+  EXPECT_EQ(run.tuples()[1]["interval_ns"], std::to_string(4 * kMs - 10'000));
+  EXPECT_NEAR(number(run.tuples()[1], "bits_per_second"), 800e6, 8e6);
 }
 
 TEST(LinkLoad, SumsBeyondTheBoundAreLostAndCounted) {

@@ -5,36 +5,57 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "parsers/api/bits.h"
+#include "parsers/api/parser.h"
 #include "parsers/api/schema.h"
+#include "parsers/api/time.h"
 #include "parsers/api/tuple.h"
 #include "parsers/rates/mirror_queue.h"
 
 namespace tapline::rates {
 
-// The arguments of flow_rate and link_load: the speeds of the links and of the port that sends the copies.
+// The arguments of flow_rate and link_load: the speeds of the links and of the port that sends the copies, and the
+// interval of the tuples.
 //
 // Each query has its own link speed, which counts until its number is given to another one, since tuples
 // may wait for its end. The mirror port is one whatever queries say: of different answers the slowest port and the
-// longest queue count, since bounds that hold for these hold for the others.
+// longest queue count, since bounds that hold for these hold for the others. The interval is the same for all queries:
+// a monitor refuses one that chooses another (Schema::interval_argument).
 class LinkArguments {
  public:
+  static constexpr const char* kInterval = "every";
+  static constexpr int64_t kDefaultIntervalNs = kNsPerSecond;
+
   static std::vector<Argument> declared() {
-    constexpr double kFastest = 1e12, kLongestNs = 1e9;
+    constexpr double kFastest = 1e12, kLongestNs = 1e9, kLongestIntervalNs = 1e10;
     return {
         {"link", FieldType::kU64, "bits/s", "Speed of each of the switch's links; 0: unknown", "0", 0, kFastest},
         {"mirror", FieldType::kU64, "bits/s", "Speed of the port that sends the copies; 0: learned", "0", 0, kFastest},
         {"mirror_queue", FieldType::kI64, "ns", "How long that port's full queue delays a copy; 0: learned", "0", 0,
-         kLongestNs}};
+         kLongestNs},
+        {kInterval,
+         FieldType::kI64,
+         "ns",
+         "Interval of the tuples, in whole microseconds",
+         std::to_string(kDefaultIntervalNs),
+         static_cast<double>(kShortestIntervalNs),
+         kLongestIntervalNs,
+         {},
+         kNsPerUs}};
   }
 
   // `values` are those of declared(), in their order.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
     given_ |= uint64_t{1} << query;
+    interval_ns_ = values[3].as_i64();
   }
+
+  // Of the latest query.
+  int64_t interval_ns() const { return interval_ns_; }
 
   // 0 if unknown.
   uint64_t link_of(uint32_t query) const { return of_[query].link; }
@@ -81,6 +102,7 @@ class LinkArguments {
 
   std::array<OfQuery, 64> of_ = {};
   uint64_t given_ = 0;
+  int64_t interval_ns_ = kDefaultIntervalNs;
 };
 
 }  // namespace tapline::rates

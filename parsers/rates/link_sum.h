@@ -127,6 +127,9 @@ class LinkSum {
         load.seen == Seen::kUnseen ? std::numeric_limits<double>::quiet_NaN() : bytes.value * 8e9 / interval_ns.value;
     load.bits_per_second.low = std::min(link, bytes.low * 8e9 / interval_ns.high);
     load.bits_per_second.high = interval_ns.low <= 0 ? link : std::min(link, bytes.high * 8e9 / interval_ns.low);
+    if (mirror.complete) return load;
+    // In a short interval, a step that began long before it may count for more than the link carries. Keeps NaN.
+    load.bits_per_second.value = std::min(load.bits_per_second.value, load.bits_per_second.high);
     return load;
   }
 

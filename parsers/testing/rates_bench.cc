@@ -93,7 +93,8 @@ class NoParser final : public Parser {
 };
 
 std::unique_ptr<Parser> with_speeds(std::unique_ptr<Parser> parser) {
-  parser->set_arguments(0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0)});
+  parser->set_arguments(
+      0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0), Value::i64(kNsPerSecond)});
   return parser;
 }
 

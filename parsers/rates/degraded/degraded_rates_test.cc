@@ -83,7 +83,8 @@ Mirrored mirrored(const std::vector<Frame>& frames, double bits_per_second) {
 
 // Query 0 gives the speeds.
 std::unique_ptr<Parser> parser(std::unique_ptr<Parser> parser, uint64_t link, uint64_t mirror, int64_t queue_ns = 0) {
-  parser->set_arguments(0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(queue_ns)});
+  parser->set_arguments(
+      0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(queue_ns), Value::i64(kNsPerSecond)});
   return parser;
 }
 

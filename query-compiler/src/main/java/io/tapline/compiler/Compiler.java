@@ -125,10 +125,11 @@ public final class Compiler {
     Syntax written = Syntax.read(text, errors);
     Ast.Query query = NamedQuery.expand(written, inventory, errors).query();
     int syntaxErrors = errors.count();
-    List<ParserInfo> parsers = parsers(query.parsers());
+    List<ParserInfo> named = parsers(query.parsers());
     boolean allParsersKnown =
-        !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
+        !named.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
     List<ParserArgument> arguments = ParserArgumentReader.read(query.parsers(), catalogue, errors);
+    List<ParserInfo> parsers = IntervalReader.choose(named, arguments);
     List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
     QueueQuery queues = QueueQuery.of(parsers, query, errors);
     Match selection = MatchReader.read(query, inventory, options, queues.measuresQueues(), errors);

@@ -5,7 +5,9 @@ import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ParserArgument;
 import io.tapline.schema.proto.Window;
+import java.util.List;
 
 /**
  * Adapts windows to parsers that emit once per interval. A shorter window gets all of an interval's
@@ -20,6 +22,20 @@ final class IntervalReader {
     this.parser = parser;
     this.arguments = arguments;
     this.errors = errors;
+  }
+
+  /** Returns the parsers with the intervals that a query's arguments set. */
+  static List<ParserInfo> choose(List<ParserInfo> parsers, List<ParserArgument> values) {
+    return parsers.stream().map(parser -> choose(parser, values)).toList();
+  }
+
+  private static ParserInfo choose(ParserInfo parser, List<ParserArgument> values) {
+    return values.stream()
+        .filter(value -> value.getParser().equals(parser.name()))
+        .filter(value -> parser.intervalArgument().filter(value.getName()::equals).isPresent())
+        .findFirst()
+        .map(value -> parser.emittingEvery(Long.parseLong(value.getValue())))
+        .orElse(parser);
   }
 
   /**
@@ -70,7 +86,12 @@ final class IntervalReader {
     String message =
         "%s emits once %s: %s must be at least %s, since a shorter window gets all of that time's tuples or none"
             .formatted(parser.name(), often(least), argument, least);
-    String expected = "%s to 24h, or a parser that emits per event".formatted(least);
+    String otherwise =
+        parser
+            .intervalArgument()
+            .map(name -> "a shorter interval: %s(%s=…)".formatted(parser.name(), name))
+            .orElse("a parser that emits per event");
+    String expected = "%s to 24h, or %s".formatted(least, otherwise);
     errors.add(arguments.span(argument), QueryError.Code.RANGE, message, expected, least);
   }
 

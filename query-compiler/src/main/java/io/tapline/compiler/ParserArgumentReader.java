@@ -109,9 +109,7 @@ final class ParserArgumentReader {
       wrongType(argument, word);
       return Optional.empty();
     }
-    boolean inside =
-        number.get().compareTo(argument.min()) >= 0 && number.get().compareTo(argument.max()) <= 0;
-    if (!inside) {
+    if (!argument.accepts(number.get())) {
       String message = "%s=%s is out of range".formatted(argument.name(), word.text());
       errors.range(word.span(), message, argument.expected());
       return Optional.empty();

@@ -20,9 +20,11 @@ class AllTrafficTest {
       """
       ,{"name": "link_load", "layer": "transport", "main_fields": ["switch", "port"],
         "value_field": "bits_per_second", "duration": null, "interval_ns": 1000000000,
-        "all_traffic": true,
+        "interval_argument": "every", "all_traffic": true,
         "arguments": [
-          {"name": "link", "type": "u64", "unit": "bits/s", "default": "0", "min": 0, "max": 1e12}],
+          {"name": "link", "type": "u64", "unit": "bits/s", "default": "0", "min": 0, "max": 1e12},
+          {"name": "every", "type": "i64", "unit": "ns", "default": "1000000000", "min": 100000,
+           "max": 10000000000, "step": 1000}],
         "fields": [
           {"name": "time_ns", "type": "i64", "unit": "ns", "common": true},
           {"name": "switch", "type": "string", "optional": true},
@@ -60,7 +62,7 @@ class AllTrafficTest {
     assertThat(plan.getSampling().getMode()).isEqualTo(Sampling.Mode.OFF);
     assertThat(plan.getArgumentsList())
         .extracting(ParserArgument::getValue)
-        .containsExactly("10000000000");
+        .containsExactly("10000000000", "1000000000");
     assertThat(plan.getProcessors(0).getKeyList()).containsExactly("switch", "port");
     assertThat(plan.getProcessors(0).getValue().getField()).isEqualTo("share");
     assertThat(plan.getProcessors(0).getAggregate()).isEqualTo("MAX");
@@ -98,6 +100,59 @@ class AllTrafficTest {
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message())
         .isEqualTo("link_load has to see all packets, and %s selects some".formatted(clause));
+  }
+
+  private static CompileResult loads(String every, String processor) {
+    String query = "PARSE link_load(every=%s) FROM * TO * LIMIT 10s PROCESS (%s)";
+    return Compiler.compile(
+        query.formatted(every, processor),
+        CATALOGUE,
+        Fixtures.INVENTORY,
+        Compiler.Options.local("q-test", Rights.ALL));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"100us, 100000", "1.5ms, 1500000", "1s, 1000000000", "10s, 10000000000"})
+  void theIntervalIsAnArgument(String every, String value) {
+    Plan plan =
+        loads(every, "group-max: by=share, group=(switch, port), w=10s").plan().orElseThrow();
+    assertThat(plan.getArguments(1).getName()).isEqualTo("every");
+    assertThat(plan.getArguments(1).getValue()).isEqualTo(value);
+    assertThat(plan.getArguments(1).getUnit()).isEqualTo("ns");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      value = {
+        "99us -> every=99us is out of range",
+        "10001ms -> every=10001ms is out of range",
+        "100.5us -> every=100.5us is out of range",
+        "0s -> every=0s is out of range",
+        "1000000 -> every takes a duration, but '1000000' is a number",
+        "fast -> every takes a duration, but 'fast' is a name",
+      })
+  void wrongIntervalsAreErrors(String every, String message) {
+    List<QueryError> errors =
+        loads(every, "group-max: by=share, group=(switch, port), w=1s").errors();
+    assertThat(errors).extracting(QueryError::message).containsExactly(message);
+    assertThat(errors.get(0).expected()).isEqualTo("a duration from 100us to 10s, in steps of 1us");
+  }
+
+  @Test
+  void windowsAreNoShorterThanTheIntervalOfTheQuery() {
+    String trigger = "trigger: when=\"max(share) > 0.9\", group=(switch, port), every=%s";
+    assertThat(loads("10ms", trigger.formatted("10ms")).errors()).isEmpty();
+    assertThat(loads("1ms", "group-max: by=share, group=(switch, port), w=1s").errors()).isEmpty();
+    QueryError shorter =
+        loads("5s", "group-max: by=share, group=(switch, port), w=1s").errors().get(0);
+    assertThat(shorter.message())
+        .isEqualTo(
+            "link_load emits once in 5s: w must be at least 5s, since a shorter window gets all of that time's tuples or none");
+    assertThat(shorter.expected())
+        .isEqualTo("5s to 24h, or a shorter interval: link_load(every=…)");
+    QueryError tooFast = loads("50ms", trigger.formatted("10ms")).errors().get(0);
+    assertThat(tooFast.message()).startsWith("link_load emits once in 50ms");
   }
 
   @Test

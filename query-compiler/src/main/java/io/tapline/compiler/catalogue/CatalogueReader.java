@@ -62,12 +62,16 @@ final class CatalogueReader {
                 .map(JsonNode::asText),
             inside.duration(node.path("duration")),
             node.path("interval_ns").asLong(0),
+            Optional.ofNullable(node.get("interval_argument"))
+                .filter(JsonNode::isTextual)
+                .map(JsonNode::asText),
             node.path("all_traffic").asBoolean(false),
             node.path("queues").asBoolean(false),
             inside.arguments(node.path("arguments")),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);
     inside.require(parser.intervalNs() >= 0, "interval_ns is negative");
+    parser.intervalArgument().ifPresent(argument -> inside.checkInterval(parser, argument));
     return parser;
   }
 
@@ -100,7 +104,9 @@ final class CatalogueReader {
               inside.text(node, "default"),
               node.path("min").decimalValue(),
               node.path("max").decimalValue(),
-              choices));
+              choices,
+              node.path("step").asLong(1)));
+      inside.require(node.path("step").asLong(1) >= 1, "step is not positive");
     }
     long different = arguments.stream().map(each -> Names.normal(each.name())).distinct().count();
     require(different == arguments.size(), "two arguments of one name");
@@ -150,6 +156,16 @@ final class CatalogueReader {
     boolean numeric =
         parser.valueField().flatMap(parser::field).map(f -> f.type().isNumeric()).orElse(true);
     require(numeric, "value_field is not numeric");
+  }
+
+  private void checkInterval(ParserInfo parser, String name) {
+    boolean isInterval =
+        parser
+            .argument(name)
+            .filter(argument -> argument.type() == FieldInfo.Type.I64)
+            .filter(argument -> argument.unit().equals("ns") && argument.min().signum() > 0)
+            .isPresent();
+    require(isInterval, "interval_argument " + name + " is no duration above 0");
   }
 
   private String text(JsonNode node, String key) {

@@ -14,6 +14,7 @@ import java.util.List;
  * @param min smallest value of a number
  * @param max largest value of a number
  * @param choices values of a text
+ * @param step a whole number is a multiple of it
  */
 public record ParserArgumentInfo(
     String name,
@@ -23,7 +24,8 @@ public record ParserArgumentInfo(
     String defaultValue,
     BigDecimal min,
     BigDecimal max,
-    List<String> choices) {
+    List<String> choices,
+    long step) {
 
   public ParserArgumentInfo {
     choices = List.copyOf(choices);
@@ -45,8 +47,15 @@ public record ParserArgumentInfo(
       case STRING, ADDRESS -> Names.either(choices);
       case U64, I64, F64 ->
           "%s from %s to %s".formatted(kind(), bound(min), bound(max))
-              + (unit.isEmpty() || unit.equals("ns") ? "" : " " + unit);
+              + (unit.isEmpty() || unit.equals("ns") ? "" : " " + unit)
+              + (step == 1 ? "" : ", in steps of " + asWritten(Long.toString(step)));
     };
+  }
+
+  /** Returns true if a number is within the bounds and a multiple of the step. */
+  public boolean accepts(BigDecimal number) {
+    boolean inside = number.compareTo(min) >= 0 && number.compareTo(max) <= 0;
+    return inside && (step == 1 || number.remainder(BigDecimal.valueOf(step)).signum() == 0);
   }
 
   private String kind() {

@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param valueField default of by= for sums, averages…
  * @param duration the duration that diff uses, if the parser has one
  * @param intervalNs interval at which it emits; 0 if it emits on events
+ * @param intervalArgument the argument that sets the interval, if queries can choose it
  * @param allTraffic whether its tuples hold only if it sees all packets
  * @param queues whether it measures queues between taps
  * @param arguments arguments that it takes in PARSE
@@ -24,6 +25,7 @@ public record ParserInfo(
     Optional<String> valueField,
     Optional<DurationSource> duration,
     long intervalNs,
+    Optional<String> intervalArgument,
     boolean allTraffic,
     boolean queues,
     List<ParserArgumentInfo> arguments,
@@ -62,6 +64,23 @@ public record ParserInfo(
 
   private boolean has(String fieldName, FieldInfo.Type type) {
     return field(fieldName).filter(field -> field.type() == type).isPresent();
+  }
+
+  /** Returns the same parser with this interval in nanoseconds. */
+  public ParserInfo emittingEvery(long ns) {
+    return new ParserInfo(
+        name,
+        description,
+        layer,
+        mainFields,
+        valueField,
+        duration,
+        ns,
+        intervalArgument,
+        allTraffic,
+        queues,
+        arguments,
+        fields);
   }
 
   /** Returns the argument of this name, as queries may write it. */

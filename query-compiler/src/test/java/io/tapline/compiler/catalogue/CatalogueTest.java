@@ -80,6 +80,11 @@ class CatalogueTest {
             + "\"fields\":[{\"name\":\"a\",\"type\":\"bool\"}]}]} | parser catalogue, parser x: value_field is not numeric",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"interval_ns\":-1,\"fields\":[]}]}"
             + " | parser catalogue, parser x: interval_ns is negative",
+        "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"interval_argument\":\"every\",\"fields\":[]}]}"
+            + " | parser catalogue, parser x: interval_argument every is no duration above 0",
+        "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"fields\":[],\"arguments\":["
+            + "{\"name\":\"n\",\"type\":\"u64\",\"default\":\"0\",\"step\":0}]}]}"
+            + " | parser catalogue, parser x, argument n: step is not positive",
       })
   void refusesWhatIsNoCatalogue(String json, String message) {
     assertThatThrownBy(() -> Catalogue.fromJson(json))

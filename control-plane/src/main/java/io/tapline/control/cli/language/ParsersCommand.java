@@ -118,10 +118,12 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   private static String interval(ParserInfo parser) {
-    return parser.intervalNs() == 0
-        ? ""
-        : "It emits once in %s ms: windows are no shorter.\n"
-            .formatted(Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)));
+    if (parser.intervalNs() == 0) {
+      return "";
+    }
+    String often = Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)) + " ms";
+    String chosen = parser.intervalArgument().map(" or once in %s="::formatted).orElse("");
+    return "It emits once in %s%s: windows are no shorter.\n".formatted(often, chosen);
   }
 
   private static String traffic(ParserInfo parser) {

@@ -29,7 +29,9 @@ final class CatalogueJson {
     json.put("value_field", parser.valueField().orElse(null));
     json.set(
         "duration", parser.duration().map(CatalogueJson::duration).orElse(NullNode.getInstance()));
-    json.put("interval_ns", parser.intervalNs()).put("all_traffic", parser.allTraffic());
+    json.put("interval_ns", parser.intervalNs())
+        .put("interval_argument", parser.intervalArgument().orElse(null))
+        .put("all_traffic", parser.allTraffic());
     ArrayNode arguments = json.putArray("arguments");
     parser.arguments().forEach(argument -> arguments.add(argument(argument)));
     ArrayNode fields = json.putArray("fields");
@@ -49,6 +51,9 @@ final class CatalogueJson {
       json.set("choices", Json.strings(argument.choices()));
     } else if (argument.type().isNumeric()) {
       json.put("min", argument.min()).put("max", argument.max());
+      if (argument.step() != 1) {
+        json.put("step", argument.step());
+      }
     }
     return json;
   }
