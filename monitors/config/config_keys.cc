@@ -35,8 +35,8 @@ ConfigTable table_of(MonitorConfig* config) {
                  true);
   table.add_number(&config->ring_packets, 64, 1048576, "ring_packets",
                    "pipeline mode: packets that may wait for each worker");
-  table.add_list(&config->parser, "parser", "NAME", "parser to run over all packets; repeat or separate by commas",
-                 true);
+  table.add_list(&config->parser, "parser", "NAME",
+                 "parser to run over all packets, or NAME(ARGUMENT=VALUE,…); repeat or separate by commas", true);
   table.add_list(&config->plan, "plan", "FILE", "plan of a query (JSON); repeat for several queries", false);
   table.add_switch(&config->control, "control",
                    "take queries, and end them, while it runs: from an agent, or as lines of JSON on standard input");

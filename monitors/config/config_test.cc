@@ -166,6 +166,15 @@ TEST(ConfigTest, ListsFromFlags) {
   EXPECT_TRUE(line.config.busy);
 }
 
+TEST(ConfigTest, CommasInParenthesesSeparateNoValues) {
+  CommandLine line;
+  ASSERT_TRUE(from_flags({"--parser", "a(x=1,y=2),b", "--parser", "c(z=3", "--parser", "d),e,"}, &line).ok());
+  EXPECT_EQ(line.config.parser, (std::vector<std::string>{"a(x=1,y=2)", "b", "c(z=3", "d)", "e"}));
+  MonitorConfig config;
+  ASSERT_TRUE(parse_yaml("parser: ['a(x=1,y=2)', b]", "f.yaml", table_of(&config)).ok());
+  EXPECT_EQ(config.parser, (std::vector<std::string>{"a(x=1,y=2)", "b"}));
+}
+
 TEST(ConfigTest, WrongFlags) {
   CommandLine line;
   EXPECT_NE(from_flags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "monitors/plan/parser_call.h"
 #include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/nearest.h"
 #include "parsers/api/argument.h"
@@ -154,11 +155,20 @@ Status check_all_traffic(const QuerySpec& spec) {
   return {};
 }
 
-// As queries write it: "1s", "100us".
-std::string duration_text(int64_t ns) {
-  if (ns % kNsPerSecond == 0) return std::to_string(ns / kNsPerSecond) + "s";
-  if (ns % kNsPerMs == 0) return std::to_string(ns / kNsPerMs) + "ms";
-  return std::to_string(ns / kNsPerUs) + "us";
+// Adds a parser with the arguments that its name is given with: "link_load(every=1ms)".
+Status add_parser_call(const std::string& text, QuerySpec* spec) {
+  ParserCall call;
+  if (Status status = read_parser_call(text, &call); !status.ok()) return status;
+  const size_t parsers = spec->parsers.size();
+  if (Status status = add_parser(call.name, spec); !status.ok()) return status;
+  const auto parser = make_parser(call.name);
+  const Schema& schema = parser->schema();
+  if (spec->parsers.size() == parsers && !schema.arguments.empty())
+    return Status::invalid("parser '" + schema.name + "' is named twice");
+  std::vector<std::string> values;
+  if (Status status = read_call_arguments(call, schema, &values); !status.ok()) return status;
+  if (!values.empty()) spec->arguments.back().values = std::move(values);
+  return {};
 }
 
 // The forms' numbers are the same in the plan.
@@ -265,7 +275,7 @@ Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec
   spec->name = "local";
   spec->topic = "tapline.tuples.local";
   for (const std::string& parser : parsers) {
-    if (Status status = add_parser(parser, spec); !status.ok()) return Status::usage(status.message());
+    if (Status status = add_parser_call(parser, spec); !status.ok()) return Status::usage(status.message());
   }
   return {};
 }

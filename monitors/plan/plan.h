@@ -21,7 +21,8 @@ Status parse_plan(std::string_view json, const std::string& where, v1::Plan* pla
 // Parses a plan file.
 Status load_plan(const std::string& path, v1::Plan* plan);
 
-// Makes the query of a monitor without plans: these parsers over every packet. Fails on an unknown parser.
+// Makes the query of a monitor without plans: these parsers, as parser_call.h reads them, over every packet. Fails on
+// an unknown parser or argument, and on a wrong value.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
 // Restricts the query to the taps of its queues. Fails if one of these, or without them every port, lacks a tap on a

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "packet_io/base/nearest.h"
 #include "packet_io/config/config_table.h"
@@ -74,10 +73,18 @@ class FlagReader {
   size_t at_ = 0;
 };
 
+// Commas within parentheses separate no values: "link_load(link=1000000000,every=1ms),flow_rate".
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  bool inside = false;
+  for (size_t begin = 0, at = 0; at <= text.size() && begin < text.size(); ++at) {
+    if (at == text.size() || (text[at] == ',' && !inside)) {
+      parts.push_back(text.substr(begin, at - begin));
+      begin = at + 1;
+    } else if (text[at] == '(' || text[at] == ')') {
+      inside = text[at] == '(';
+    }
+  }
   return parts;
 }
 

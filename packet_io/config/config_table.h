@@ -21,7 +21,7 @@ struct ConfigKey {
   std::string_view argument;
   std::string_view help;
   // Lists collect values: a flag may be repeated, YAML may have a sequence, and both may separate values by commas if
-  // `commas`.
+  // `commas`, where those in parentheses are a part of a value.
   bool list = false;
   bool commas = false;
   // Sets one value from text. Returns an error message, or nothing.

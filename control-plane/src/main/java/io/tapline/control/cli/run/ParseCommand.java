@@ -26,7 +26,12 @@ import picocli.CommandLine.Option;
 @Command(
     name = "parse",
     description = "Prints the tuples that parsers find in capture files.",
-    footer = {"", "Example:", "  tapline parse --parser http_get --pcap web.pcap --json"})
+    footer = {
+      "",
+      "Examples:",
+      "  tapline parse --parser http_get --pcap web.pcap --json",
+      "  tapline parse --parser 'link_load(link=10000000000,every=1ms)' --pcap mirror.pcap"
+    })
 public final class ParseCommand implements Callable<Integer> {
   private static final int CHUNK_BYTES = 1 << 16;
 
@@ -34,10 +39,10 @@ public final class ParseCommand implements Callable<Integer> {
 
   @Option(
       names = "--parser",
-      paramLabel = "NAME",
+      paramLabel = "NAME[,NAME]",
       required = true,
-      split = ",",
-      description = "Parsers to run; tapline parsers lists them.")
+      description =
+          "Parsers to run, each as NAME or NAME(ARGUMENT=VALUE,...); tapline parsers lists them.")
   private List<String> parsers;
 
   @Mixin private CaptureOptions captures;
@@ -62,11 +67,12 @@ public final class ParseCommand implements Callable<Integer> {
     captures.resolveTaps(Installation.inventory(inventoryFile));
     Installation installation = plugins.installation();
     Path monitor = installation.requireMonitor();
-    List<ParserInfo> chosen = chosen(installation.catalogue());
+    List<String> calls = parsers.stream().flatMap(each -> split(each).stream()).toList();
+    List<ParserInfo> chosen = chosen(calls, installation.catalogue());
     Process process =
         ChildProcesses.start(
             new ProcessBuilder().redirectError(ProcessBuilder.Redirect.PIPE),
-            command(monitor, installation.plugins(), chosen, captures));
+            command(monitor, installation.plugins(), calls, captures));
     MonitorMessages messages = MonitorMessages.read(process.getErrorStream(), console);
     TupleTables tables = new TupleTables(console, chosen);
     try (InputStream tuples = process.getInputStream()) {
@@ -83,19 +89,37 @@ public final class ParseCommand implements Callable<Integer> {
     return 0;
   }
 
-  private List<ParserInfo> chosen(Catalogue catalogue) {
+  /** Splits a list at its commas; those after an open parenthesis separate arguments. */
+  static List<String> split(String list) {
+    List<String> calls = new ArrayList<>();
+    int begin = 0;
+    boolean inside = false;
+    for (int at = 0; at < list.length(); at++) {
+      char letter = list.charAt(at);
+      inside = letter == '(' || inside && letter != ')';
+      if (letter == ',' && !inside) {
+        calls.add(list.substring(begin, at));
+        begin = at + 1;
+      }
+    }
+    calls.add(list.substring(begin));
+    return calls;
+  }
+
+  /** Returns the parsers that are run; the monitor checks their arguments. */
+  private static List<ParserInfo> chosen(List<String> calls, Catalogue catalogue) {
     List<ParserInfo> chosen = new ArrayList<>();
-    for (String name : parsers) {
+    for (String call : calls) {
+      String name = call.replaceFirst("\\(.*", "").strip();
       chosen.add(Names.find(name, "parser", catalogue.parser(name), catalogue.names()));
     }
     return chosen;
   }
 
   private static List<String> command(
-      Path monitor, List<Path> plugins, List<ParserInfo> parsers, CaptureOptions captures) {
+      Path monitor, List<Path> plugins, List<String> calls, CaptureOptions captures) {
     List<String> command = new ArrayList<>(List.of(monitor.toString()));
-    command.addAll(
-        List.of("--parser", String.join(",", parsers.stream().map(ParserInfo::name).toList())));
+    command.addAll(List.of("--parser", String.join(",", calls)));
     command.addAll(List.of("--output", "json", "--status", "json"));
     plugins.forEach(plugin -> command.addAll(List.of("--plugin", plugin.toString())));
     captures.files().forEach(file -> command.addAll(List.of("--pcap", file.toString())));

@@ -78,7 +78,9 @@ class ManualTest {
   @Test
   void examplesStayAsTheyAre() throws IOException {
     assertThat(page("tapline-parse"))
-        .contains("....\ntapline parse --parser http_get --pcap web.pcap --json\n....\n");
+        .contains(
+            "....\ntapline parse --parser http_get --pcap web.pcap --json\ntapline parse --parser '")
+        .contains(" --pcap mirror.pcap\n....\n");
   }
 
   @Test

@@ -1,0 +1,81 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Loads of a tap in intervals that a query chooses, by query and by {@code tapline parse}. */
+class LinkLoadTest {
+  private static final long SECOND_NS = 1_000_000_000L;
+  private static final String TAP =
+      "edge1:eth2=" + Cli.root().resolve("testbed/captures/http_small.pcap.zst");
+  private static final String BY_LINK = "by=%s, group=(switch, port), w=1s";
+
+  private static List<JsonNode> parse(String parser) {
+    return Cli.run("parse", "--parser", parser, "--tap", TAP, "--json").expectSuccess().json();
+  }
+
+  private static Map<Long, Double> run(String every, String processor, String field) {
+    String query =
+        "PARSE link_load(link=1000000000, every=%s) FROM * TO * LIMIT 90s SAMPLE * PROCESS (%s: %s)"
+            .formatted(every, processor, BY_LINK.formatted(field));
+    return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json().stream()
+        .peek(row -> assertThat(row.at("/key/switch").asText()).isEqualTo("edge1"))
+        .collect(
+            Collectors.toMap(
+                row -> row.get("window_start_ns").asLong() / SECOND_NS,
+                row -> row.get("value").asDouble(),
+                Double::sum,
+                TreeMap::new));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"100us, 100000", "10ms, 10000000"})
+  void windowsAggregateTheIntervalsOfTheQuery(String every, long everyNs) {
+    List<JsonNode> tuples =
+        parse("link_load(link=1000000000,every=%s),http_get".formatted(every)).stream()
+            .filter(tuple -> tuple.get("parser").asText().equals("link_load"))
+            .toList();
+    assertThat(tuples)
+        .allSatisfy(t -> assertThat(t.get("interval_ns").asLong()).isBetween(1L, everyNs));
+    Map<Long, Double> highest = new TreeMap<>();
+    Map<Long, Double> samples = new TreeMap<>();
+    for (JsonNode tuple : tuples) {
+      long second = tuple.get("time_ns").asLong() / SECOND_NS;
+      highest.merge(second, tuple.get("share").asDouble(), Math::max);
+      samples.merge(second, tuple.get("samples").asDouble(), Double::sum);
+    }
+    assertThat(tuples.size()).isGreaterThan(highest.size());
+    assertThat(run(every, "group-max", "share")).isEqualTo(highest);
+    assertThat(run(every, "group-sum", "samples")).isEqualTo(samples);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      value = {
+        "link_load(every=99us) -> argument 'every' can't be '99us': it is a duration, 100us to 10s, in steps of 1us",
+        "link_load(evry=1ms) -> did you mean 'every'?",
+        "link_load(every=1ms,link=3 -> parser 'link_load(every=1ms,link=3' is not NAME or NAME(ARGUMENT=VALUE,…)",
+        "http_get(every=1ms) -> parser 'http_get': it has no arguments",
+      })
+  void wrongArgumentsOfParseAreErrors(String parser, String message) {
+    Cli.Result result = Cli.run("parse", "--parser", parser, "--tap", TAP);
+    assertThat(result.exitCode()).isEqualTo(2);
+    assertThat(result.stderr()).contains(message);
+  }
+
+  @Test
+  void theIntervalIsDescribed() {
+    assertThat(Cli.run("parsers", "link_load").expectSuccess().stdout())
+        .contains("every", "a duration from 100us to 10s, in steps of 1us")
+        .contains("It emits once in 1,000 ms or once in every=: windows are no shorter.");
+  }
+}

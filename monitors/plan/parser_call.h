@@ -1,0 +1,32 @@
+// Parsers as users name them outside of queries: NAME or NAME(ARGUMENT=VALUE,…), as after PARSE.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "packet_io/base/status.h"
+#include "parsers/api/schema.h"
+
+namespace tapline {
+
+struct ParserCall {
+  std::string name = {};
+  // Names and values as written.
+  std::vector<std::pair<std::string, std::string>> arguments = {};
+};
+
+// Takes the text apart. Fails if parentheses, a name or a value are missing.
+Status read_parser_call(std::string_view text, ParserCall* call);
+
+// Reads the values of a call in the form of read_argument(), in the order of the schema, with defaults for the others.
+// Durations and sizes have units, as in queries: "500us", "64kB". Fails on an unknown or repeated argument, and on a
+// value of another kind or out of bounds.
+Status read_call_arguments(const ParserCall& call, const Schema& schema, std::vector<std::string>* values);
+
+// A duration as queries write it, in the largest unit that keeps it whole: "1s", "1500us".
+std::string duration_text(int64_t ns);
+
+}  // namespace tapline
