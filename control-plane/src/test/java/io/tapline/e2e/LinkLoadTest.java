@@ -22,12 +22,18 @@ class LinkLoadTest {
     return Cli.run("parse", "--parser", parser, "--tap", TAP, "--json").expectSuccess().json();
   }
 
-  private static Map<Long, Double> run(String every, String processor, String field) {
+  private static List<JsonNode> run(String every) {
     String query =
-        "PARSE link_load(link=1000000000, every=%s) FROM * TO * LIMIT 90s SAMPLE * PROCESS (%s: %s)"
-            .formatted(every, processor, BY_LINK.formatted(field));
-    return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json().stream()
-        .peek(row -> assertThat(row.at("/key/switch").asText()).isEqualTo("edge1"))
+        "PARSE link_load(link=1000000000, every=%s) FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-max: %s), (group-sum: %s)"
+            .formatted(every, BY_LINK.formatted("share"), BY_LINK.formatted("samples"));
+    return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json();
+  }
+
+  /** The values of a processor's windows by second. */
+  private static Map<Long, Double> values(List<JsonNode> rows, String processor) {
+    return rows.stream()
+        .filter(row -> row.get("processor").asText().equals(processor))
+        .peek(row -> assertThat(row.at("/key/port").asText()).isEqualTo("eth2"))
         .collect(
             Collectors.toMap(
                 row -> row.get("window_start_ns").asLong() / SECOND_NS,
@@ -53,8 +59,9 @@ class LinkLoadTest {
       samples.merge(second, tuple.get("samples").asDouble(), Double::sum);
     }
     assertThat(tuples.size()).isGreaterThan(highest.size());
-    assertThat(run(every, "group-max", "share")).isEqualTo(highest);
-    assertThat(run(every, "group-sum", "samples")).isEqualTo(samples);
+    List<JsonNode> rows = run(every);
+    assertThat(values(rows, "group-max")).isEqualTo(highest);
+    assertThat(values(rows, "group-sum")).isEqualTo(samples);
   }
 
   @ParameterizedTest
