@@ -316,6 +316,39 @@ class LiveTest(unittest.TestCase):
         self.assertGreater(counts["dropped"]["packets"]["no_credit"], 50)
         self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
+    def test_queries_share_the_interval_of_a_parser(self):
+        """A query with another interval is refused until the one that runs has ended; then it has its own."""
+        def plan(query, every_ns):
+            arguments = [{"parser": "link_load", "name": "every", "value": str(every_ns)}]
+            return {"format": 1, "query": query, "parsers": ["link_load"], "arguments": arguments,
+                    "monitors": [{"id": "local-0"}], "sampling": {"mode": "OFF"}}
+
+        def command(**what):
+            monitor.process.stdin.write(json.dumps(what).encode() + b"\n")
+            monitor.process.stdin.flush()
+
+        with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
+            monitor.await_event("ready")
+            for name in ("slow", "same"):
+                command(assign={"plan": plan(name, 1_000_000_000)})
+                monitor.await_event("query_added", lambda event: event["query"] == name)
+            command(assign={"plan": plan("fast", 1_000_000)})
+            refused = monitor.await_event("query_refused", lambda event: event["query"] == "fast")
+            self.assertIn("parser 'link_load' already runs with every=1s on this monitor", refused["message"])
+            for name in ("slow", "same"):
+                command(end={"query": name})
+                monitor.await_event("query_ended", lambda event: event["query"] == name)
+            command(assign={"plan": plan("fast", 1_000_000)})
+            monitor.await_event("query_added", lambda event: event["query"] == "fast")
+            self.send(tcp_frame(1024 + i) for i in range(100))
+            monitor.await_event("progress", lambda event: event["packets"] == 100)
+            monitor.process.stdin.close()
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0, monitor.events)
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["queries"]["fast"]["packets_in"], 100)
+        self.assertTrue(balanced(accounting))
+
     def test_a_limit_lowers_the_rate_of_a_query_that_allows_it(self):
         def frames(count, first):
             return (tcp_frame(1024 + first + i) for i in range(count))
