@@ -18,13 +18,14 @@ using trigger::GroupBy;
 using trigger::Measure;
 
 constexpr std::string_view kParser = "trigger";
+constexpr uint8_t kV4Bits = 32, kV6Bits = 128;
 
 Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
   for (const std::string& field : given.group()) {
     if (field == "src_ip") {
-      group->src_v4_bits = 32, group->src_v6_bits = 128;
+      group->src_v4_bits = kV4Bits, group->src_v6_bits = kV6Bits;
     } else if (field == "dst_ip") {
-      group->dst_v4_bits = 32, group->dst_v6_bits = 128;
+      group->dst_v4_bits = kV4Bits, group->dst_v6_bits = kV6Bits;
     } else if (field == "src_port") {
       group->src_port = true;
     } else if (field == "dst_port") {
@@ -32,6 +33,27 @@ Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
     } else {
       return Status::invalid("packets have no groups by '" + field + "'");
     }
+  }
+  return {};
+}
+
+// Shortens the addresses of a group. REQUIRES: read_group() has set it.
+Status read_networks(const v1::PacketTrigger& given, GroupBy* group) {
+  for (const v1::NetworkLength& network : given.networks()) {
+    const bool source = network.field() == "src_ip";
+    if (!source && network.field() != "dst_ip") {
+      return Status::invalid("'" + network.field() + "' is no address, and has no networks");
+    }
+    uint8_t* v4_bits = source ? &group->src_v4_bits : &group->dst_v4_bits;
+    uint8_t* v6_bits = source ? &group->src_v6_bits : &group->dst_v6_bits;
+    if (*v4_bits != kV4Bits || *v6_bits != kV6Bits) {
+      return Status::invalid("networks of '" + network.field() + "' are given twice, or it is not in the group");
+    }
+    if (network.ipv4() < 1 || network.ipv4() > kV4Bits || network.ipv6() < 1 || network.ipv6() > kV6Bits) {
+      return Status::invalid("a network of '" + network.field() + "' has 1 to 32 bits of IPv4 and 1 to 128 of IPv6");
+    }
+    *v4_bits = static_cast<uint8_t>(network.ipv4());
+    *v6_bits = static_cast<uint8_t>(network.ipv6());
   }
   return {};
 }
@@ -76,6 +98,7 @@ Status read_every(const v1::PacketTrigger& given, int64_t* every_ns) {
 Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
   read->id = given.processor();
   if (Status status = read_group(given, &read->group); !status.ok()) return status;
+  if (Status status = read_networks(given, &read->group); !status.ok()) return status;
   if (Status status = read_filter(given, &read->filter); !status.ok()) return status;
   if (Status status = read_when(given, &read->when); !status.ok()) return status;
   return read_every(given, &read->every_ns);

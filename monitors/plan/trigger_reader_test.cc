@@ -44,6 +44,34 @@ TEST(TriggerReader, MakesAProgram) {
   EXPECT_EQ(spec.triggers->compiled(0).id, 3u);
 }
 
+TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
+  QuerySpec spec;
+  const std::string trigger =
+      with(R"("condition")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"condition")");
+  const Status status = read(plan_with(trigger), &spec);
+  ASSERT_TRUE(status.ok()) << status.sentence();
+  EXPECT_EQ(spec.triggers->channels()[0].by, trigger::GroupBy::source(24, 64));
+}
+
+TEST(TriggerReader, WrongNetworksAreNamed) {
+  const auto error_with = [](const std::string& networks) {
+    return error_of(plan_with(with(R"("condition")", R"("networks":[)" + networks + R"(],"condition")")));
+  };
+  const auto names = [&](const std::string& networks, const std::string& what) {
+    const std::string error = error_with(networks);
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  const std::string valid = R"({"field":"src_ip","ipv4":24,"ipv6":64})";
+  EXPECT_EQ(error_with(valid), "ok");
+  names(valid + "," + valid, "'src_ip' are given twice");
+  names(R"({"field":"dst_ip","ipv4":24,"ipv6":64})", "'dst_ip' are given twice, or it is not in the group");
+  names(R"({"field":"dst_port","ipv4":8,"ipv6":8})", "'dst_port' is no address");
+  for (const char* bits : {R"("ipv4":0,"ipv6":64)", R"("ipv4":33,"ipv6":64)", R"("ipv4":24)", R"("ipv4":24,"ipv6":129)",
+                           R"("ipv4":4294967295,"ipv6":4294967295)"}) {
+    names(std::string(R"({"field":"src_ip",)") + bits + "}", "1 to 32 bits of IPv4 and 1 to 128 of IPv6");
+  }
+}
+
 TEST(TriggerReader, APlanWithoutTriggersHasNoProgram) {
   QuerySpec spec;
   ASSERT_TRUE(read(plan_with(""), &spec).ok());

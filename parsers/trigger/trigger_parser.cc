@@ -32,22 +32,24 @@ Sample seen_from_client(const Packet& packet) {
   return sample;
 }
 
-// The names and values of a group's fields: "src_ip=10.0.0.1 dst_port=80".
+// The names and values of a group's fields: "src_ip=10.0.0.1 dst_port=80", "src_ip=10.0.0.0/24".
 class GroupText {
  public:
   GroupText(const GroupBy& by, const trigger::GroupKey& key) {
-    if (by.src_v4_bits > 0) add("src_ip", key.src_ip());
+    if (by.src_v4_bits > 0) add("src_ip", key.src_ip(), by.src_v4_bits, by.src_v6_bits);
     if (by.src_port) add("src_port", key.src_port());
-    if (by.dst_v4_bits > 0) add("dst_ip", key.dst_ip());
+    if (by.dst_v4_bits > 0) add("dst_ip", key.dst_ip(), by.dst_v4_bits, by.dst_v6_bits);
     if (by.dst_port) add("dst_port", key.dst_port());
   }
   std::string_view view() const { return text_; }
 
  private:
-  void add(std::string_view name, const IpAddress& ip) {
+  void add(std::string_view name, const IpAddress& ip, int v4_bits, int v6_bits) {
     char text[INET6_ADDRSTRLEN] = "";
     inet_ntop(ip.is_v4() ? AF_INET : AF_INET6, ip.bytes().data(), text, sizeof text);
-    add(name, std::string_view(text));
+    const int bits = ip.is_v4() ? v4_bits : v6_bits;
+    const bool whole = bits == (ip.is_v4() ? 32 : 128);
+    add(name, whole ? std::string_view(text) : std::string(text) + "/" + std::to_string(bits));
   }
   void add(std::string_view name, uint16_t port) { add(name, std::string_view(std::to_string(port))); }
   void add(std::string_view name, std::string_view value) {

@@ -1,6 +1,8 @@
 // The parser in an engine: packets in, tuples out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
 #include "parsers/trigger/program.h"
@@ -102,6 +104,28 @@ TEST(TriggerParser, BothDirectionsCountForTheClient) {
   set(&harness, {bytes_above(2'000, group, 1'000 * kMs)});
   harness.all(conversation.frames());
   EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 dst_port=80 " + std::to_string(2'000 + 5 * 54) + " 0-1000"}));
+}
+
+TEST(TriggerParser, ANetworksPacketsCountTogether) {
+  std::vector<Frame> frames;
+  for (const char* client : {"10.1.2.3", "10.1.2.77", "10.1.3.1", "2001:db8:0:7::1", "2001:db8:0:7::2"}) {
+    Conversation::Options options;
+    options.client = client;
+    options.server = std::string(client).find(':') == std::string::npos ? "10.9.0.1" : "2001:db8:9::1";
+    Conversation conversation(options);
+    conversation.handshake().client(std::string(1000, 'x'));
+    frames.insert(frames.end(), conversation.frames().begin(), conversation.frames().end());
+  }
+  std::stable_sort(frames.begin(), frames.end(), [](const Frame& a, const Frame& b) { return a.time_ns < b.time_ns; });
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(2'000, GroupBy::source(24, 64), 1'000 * kMs)});
+  harness.all(frames);
+  Lines groups;
+  for (const auto& tuple : harness.tuples()) {
+    groups.push_back(tuple["group"] + " " + tapline::testing::to_string(tuple.header.src_ip));
+  }
+  std::sort(groups.begin(), groups.end());
+  EXPECT_EQ(groups, (Lines{"src_ip=10.1.2.0/24 10.1.2.0", "src_ip=2001:db8:0:7::/64 2001:db8:0:7::"}));
 }
 
 TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {

@@ -9,6 +9,7 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Span;
+import io.tapline.schema.proto.NetworkLength;
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +24,7 @@ final class Arguments {
   private final Map<String, Ast.Argument> given = new LinkedHashMap<>();
   private final Ast.Word processor;
   private final Errors errors;
+  private List<NetworkLength> networks = List.of();
 
   Arguments(Ast.Processor processor, ProcessorInfo info, Errors errors) {
     this.processor = processor.name();
@@ -40,12 +42,30 @@ final class Arguments {
     } else if (given.containsKey(known.get().name())) {
       String message = "%s is given twice".formatted(known.get().name());
       errors.conflict(argument.name().span(), message, "each argument once");
+    } else if (known.get().type() == ArgumentType.GROUP) {
+      GroupWords words = GroupWords.read(argument.values(), errors);
+      networks = words.networks();
+      given.put(
+          known.get().name(), new Ast.Argument(argument.name(), words.fields(), argument.list()));
     } else if (argument.values().size() > 1 && known.get().type() != ArgumentType.FIELDS) {
       String message = "%s takes one value, not a list".formatted(known.get().name());
       errors.type(argument.valueSpan(), message, "one " + known.get().type().text);
     } else {
+      if (known.get().type() == ArgumentType.FIELDS) {
+        argument.values().stream().filter(GroupWords::isNetwork).forEach(this::noNetwork);
+      }
       given.put(known.get().name(), argument);
     }
+  }
+
+  private void noNetwork(Ast.Word word) {
+    String message = "only triggers group by networks such as %s".formatted(word.text());
+    errors.type(word.span(), message, "the field alone");
+  }
+
+  /** Returns the lengths of the networks in {@code group=}. */
+  List<NetworkLength> networks() {
+    return networks;
   }
 
   boolean has(String name) {

@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
+import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Note;
@@ -249,11 +250,15 @@ public final class Explain {
   private static List<String> steps(Processor processor) {
     List<String> steps = new ArrayList<>();
     steps.add(value(processor.getParser(), processor.getValue()));
+    if (processor.getValue().getOnly().getNodesCount() > 0) {
+      steps.add("only    " + ConditionPrinter.text(processor.getValue().getOnly()));
+    }
     if (processor.hasJoin()) {
       String fields = String.join(", ", processor.getJoin().getFieldsList());
       steps.add("join    %s of %s by flow ID".formatted(fields, processor.getJoin().getParser()));
     }
-    String key = String.join(", ", processor.getKeyList());
+    String key =
+        String.join(", ", GroupWords.text(processor.getKeyList(), processor.getNetworksList()));
     steps.add("group   " + (key.isEmpty() ? "all together" : "by " + key));
     steps.add("window  " + window(processor.getWindow()));
     steps.add(aggregate(processor));

@@ -3,6 +3,8 @@ package io.tapline.compiler;
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.conditions.Trees;
 import io.tapline.schema.proto.Condition;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Decides which triggers the monitor tests on packets: those whose windows are shorter than the
@@ -89,9 +92,10 @@ final class PacketTriggers {
       return Optional.of("w= is longer than every=");
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
       return Optional.of("flows may be left out (SAMPLE * keeps all)");
-    } else if (!filter(trigger.getParser()).getNodesList().stream()
-        .allMatch(PacketTriggers::fits)) {
+    } else if (!fits(where(trigger.getParser()))) {
       return Optional.of("WHERE must join comparisons of addresses and ports by AND");
+    } else if (!fits(trigger.getValue().getOnly())) {
+      return Optional.of("only= must join comparisons of addresses and ports by AND");
     }
     return Optional.empty();
   }
@@ -122,8 +126,9 @@ final class PacketTriggers {
             .addAllGroup(trigger.getKeyList())
             .setMeasure(MEASURES.get(trigger.getParser()).get(trigger.getValue().getField()))
             .setCondition(trigger.getCondition())
-            .setEvery(trigger.getWindow().getSlide());
-    ConditionTree filter = filter(trigger.getParser());
+            .setEvery(trigger.getWindow().getSlide())
+            .addAllNetworks(trigger.getNetworksList());
+    ConditionTree filter = filter(trigger);
     if (filter.getNodesCount() > 0) {
       packets.setFilter(filter);
     }
@@ -154,14 +159,46 @@ final class PacketTriggers {
     return Window.newBuilder().setSize(length).setSlide(length).build();
   }
 
+  /**
+   * Reports groups by network of a trigger that the stream job tests: its tuples have whole
+   * addresses.
+   */
+  static void refuseNetworks(Processor trigger, Arguments arguments, Errors errors) {
+    if (trigger.getNetworksCount() == 0) {
+      return;
+    }
+    boolean counted = MEASURES.containsKey(trigger.getParser());
+    errors.conflict(
+        arguments.span("group"),
+        "groups by network are formed in the monitor, and this trigger runs in the stream job",
+        counted
+            ? "every= shorter than the interval of " + trigger.getParser()
+            : "whole addresses, or a trigger on tcp_pkt_size or udp_flow");
+  }
+
   /** Returns the condition of WHERE on a parser's tuples. */
-  private ConditionTree filter(String parser) {
-    List<ConditionTree> asked =
+  private ConditionTree where(String parser) {
+    return and(
         filters.stream()
             .filter(filter -> filter.getParsersList().contains(parser))
             .map(TupleFilter::getCondition)
-            .toList();
-    return asked.isEmpty() ? ConditionTree.getDefaultInstance() : Trees.and(asked);
+            .toList());
+  }
+
+  /** Returns the condition of WHERE and {@code only=}. */
+  private ConditionTree filter(Processor trigger) {
+    return and(
+        Stream.of(where(trigger.getParser()), trigger.getValue().getOnly())
+            .filter(tree -> tree.getNodesCount() > 0)
+            .toList());
+  }
+
+  private static ConditionTree and(List<ConditionTree> trees) {
+    return trees.isEmpty() ? ConditionTree.getDefaultInstance() : Trees.and(trees);
+  }
+
+  private static boolean fits(ConditionTree tree) {
+    return tree.getNodesList().stream().allMatch(PacketTriggers::fits);
   }
 
   /** Returns true if packets have what the node compares, as the monitor's program needs it. */
@@ -212,11 +249,21 @@ final class PacketTriggers {
   private String place(Plan plan, int index, Processor processor) {
     for (PacketTrigger trigger : plan.getTriggersList()) {
       if (trigger.getProcessor() == index) {
-        return "in the monitor, on packets, since windows of %s are shorter than the interval of %s"
-            .formatted(Literals.durationText(trigger.getEvery()), trigger.getParser());
+        return "in the monitor, on packets%s, since windows of %s are shorter than the interval of %s"
+            .formatted(
+                narrowed(trigger), Literals.durationText(trigger.getEvery()), trigger.getParser());
       }
     }
     String why = obstacle(processor).orElse("its windows are no shorter than the tuples' interval");
     return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
+  }
+
+  private static String narrowed(PacketTrigger trigger) {
+    String filter =
+        trigger.hasFilter() ? " with " + ConditionPrinter.text(trigger.getFilter()) : "";
+    List<String> groups = GroupWords.text(trigger.getGroupList(), trigger.getNetworksList());
+    return trigger.getNetworksCount() == 0
+        ? filter
+        : "%s grouped by %s".formatted(filter, String.join(", ", groups));
   }
 }

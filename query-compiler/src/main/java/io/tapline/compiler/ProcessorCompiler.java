@@ -32,6 +32,7 @@ final class ProcessorCompiler {
   private final Fields fields;
   private final Operands operands;
   private final GroupConditions conditions;
+  private final OnlyReader only;
   private final TriggerReader triggers;
   private final PacketTriggers packets;
   private final Errors errors;
@@ -48,6 +49,7 @@ final class ProcessorCompiler {
     this.fields = new Fields(parsers, catalogue, errors);
     this.operands = new Operands(fields);
     this.conditions = new GroupConditions(fields, inventory);
+    this.only = new OnlyReader(fields, inventory, errors);
     this.triggers = new TriggerReader(inventory, options, errors);
     this.packets = packets;
     this.errors = errors;
@@ -94,6 +96,7 @@ final class ProcessorCompiler {
           GroupConditions.check(arguments, WindowReader.wholeQueryOr(arguments, errors), errors);
       case TRIGGER -> {
         GroupConditions.check(arguments, WindowReader.every(arguments, errors), errors);
+        OnlyReader.check(arguments, errors);
         TriggerReader.checkForms(arguments, errors);
       }
       case DIFF, GROUP, DISTINCT -> {
@@ -161,6 +164,8 @@ final class ProcessorCompiler {
       return;
     }
     isLongEnough(compiled, arguments);
+    PacketTriggers.refuseNetworks(compiled, arguments, errors);
+    OnlyReader.checkInJob(compiled, arguments, errors);
     result.setWindow(IntervalReader.fit(result.getWindow(), parser, arguments, errors));
     if (parser.knowsAnswers()) {
       result.setAnswers(true);
@@ -241,7 +246,12 @@ final class ProcessorCompiler {
   private Optional<Processor.Builder> trigger(Arguments arguments) {
     Optional<Processor.Builder> watched =
         conditions.compile(arguments, WindowReader.every(arguments, errors));
-    return watched.map(result -> result.setTrigger(triggers.read(arguments, result)));
+    watched.ifPresent(result -> only.narrow(result, arguments));
+    return watched.map(
+        result ->
+            result
+                .setTrigger(triggers.read(arguments, result))
+                .addAllNetworks(arguments.networks()));
   }
 
   private Optional<Processor.Builder> topK(Arguments arguments) {

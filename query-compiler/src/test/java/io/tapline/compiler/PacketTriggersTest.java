@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.NetworkLength;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,6 +106,110 @@ class PacketTriggersTest {
     String parser = parsers.contains("tcp_flow_key") ? "tcp_flow_key" : parsers;
     String query = "PARSE %s TO h1 %s PROCESS (trigger: %s)".formatted(parser, sample, arguments);
     assertThat(Fixtures.errors(query)).contains(message);
+  }
+
+  private static String trigger(String arguments) {
+    return "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (trigger: when=\"sum(bytes) > 3\", %s, every=10ms)"
+        .formatted(arguments);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "src_ip/24,src_ip,24,128",
+    "srcIP/64,src_ip,32,64",
+    "dst_ip/24/48,dst_ip,24,48",
+    "dst_ip/32/32,dst_ip,32,32",
+    "src_ip/1,src_ip,1,128",
+  })
+  void addressesAreGroupedByNetwork(String group, String field, int ipv4, int ipv6) {
+    Plan plan = plan(trigger("group=(" + group + ", dst_port)"));
+    PacketTrigger trigger = plan.getTriggers(0);
+    assertThat(trigger.getGroupList()).containsExactly(field, "dst_port");
+    NetworkLength expected =
+        NetworkLength.newBuilder().setField(field).setIpv4(ipv4).setIpv6(ipv6).build();
+    assertThat(trigger.getNetworksList()).containsExactly(expected);
+    assertThat(plan.getProcessors(0).getNetworksList()).containsExactly(expected);
+  }
+
+  @Test
+  void wholeAddressesAreNoNetworks() {
+    assertThat(plan(trigger("group=src_ip/32")).getTriggers(0).getNetworksList()).isEmpty();
+    assertThat(plan(trigger("group=src_ip/128")).getTriggers(0).getNetworksList()).isEmpty();
+  }
+
+  @Test
+  void aFlowIsItsAddressesAndPorts() {
+    assertThat(plan(trigger("group=flow")).getTriggers(0).getGroupList())
+        .containsExactly("src_ip", "src_port", "dst_ip", "dst_port");
+    assertThat(Fixtures.errors(trigger("group=(flow, src_ip)"))).contains("src_ip is listed twice");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "group=src_ip/0 | has no length of a network",
+        "group=src_ip/129 | has no length of a network",
+        "group=src_ip/33/64 | has no length of a network",
+        "group=src_ip/24/129 | has no length of a network",
+        "group=src_ip/24/64/8 | has no length of a network",
+        "group=src_ip/x | has no length of a network",
+        "group=src_ip/99999999999 | has no length of a network",
+        "group=dst_port/8 | is no address",
+        "group=(src_ip/24, src_ip/16) | src_ip is listed twice",
+        "only=\"dst_port in {80\" | only is no condition",
+        "only=\"\" | only is no condition",
+        "only=\"status = 200\" | tcp_pkt_size has no field",
+        "only=\"dst_port = 1.2.3.4\" | dst_port",
+        "only=\"src_ip != 10.0.0.1\" | only= must join comparisons",
+        "only=\"bytes > 1000\" | only= must join comparisons",
+        "only=\"src_port = 1 or dst_port = 1\" | only= must join comparisons",
+      })
+  void wrongGroupsAndConditionsAreReported(String argument, String message) {
+    assertThat(Fixtures.errors(trigger(argument))).contains(message);
+  }
+
+  @Test
+  void onlyNarrowsATriggerOfTheMonitor() {
+    String only = "only=\"src_ip in 10.1.0.0/16 && dst_port in {80, 443}\", group=src_ip/24";
+    Plan plan = plan(trigger(only));
+    assertThat(plan.getTriggers(0).getFilter().getNodesCount()).isEqualTo(3);
+    assertThat(plan.getFiltersList()).isEmpty();
+    assertThat(Explain.render(plan, List.of()))
+        .contains("in the monitor, on packets with src_ip")
+        .contains("grouped by src_ip/24, since windows of 10ms")
+        .contains("by src_ip/24");
+  }
+
+  @Test
+  void onlyNarrowsATriggerOfTheJob() {
+    String query =
+        "PARSE tcp_pkt_size TO h1 PROCESS (trigger: when=\"%s\", only=\"dst_port = 80\")";
+    Plan plan = plan(query.formatted("sum(bytes) > 3"));
+    assertThat(plan.getTriggersList()).isEmpty();
+    assertThat(plan.getProcessors(0).getValue().getOnly().getNodesCount()).isEqualTo(1);
+    assertThat(Explain.render(plan, List.of())).contains("only    dst_port = 80");
+    Value counted = plan(query.formatted("count > 3")).getProcessors(0).getValue();
+    assertThat(counted.getConditionText()).isEqualTo("dst_port = 80");
+    assertThat(Fixtures.errors(query.formatted("rate > 3"))).contains("counts of tuples only");
+  }
+
+  @Test
+  void theJobFormsNoGroupsByNetwork() {
+    String query = "PARSE %s TO h1 PROCESS (%s: group=src_ip/24)";
+    assertThat(Fixtures.errors(query.formatted("tcp_pkt_size", "trigger")))
+        .contains("groups by network are formed in the monitor")
+        .contains("every= shorter than the interval of tcp_pkt_size");
+    assertThat(Fixtures.errors(query.formatted("http_get", "trigger")))
+        .contains("a trigger on tcp_pkt_size or udp_flow");
+    assertThat(Fixtures.errors(query.formatted("http_get", "group-count")))
+        .contains("only triggers group by networks");
+  }
+
+  @Test
+  void networksAreFormattedAsWritten() {
+    FormatResult result = Formatter.format(trigger("group=(src_ip / 24, dst_port)"));
+    assertThat(result.text()).contains("group=(src_ip/24, dst_port)");
   }
 
   @Test

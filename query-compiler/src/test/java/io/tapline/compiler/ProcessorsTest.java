@@ -35,6 +35,7 @@ class ProcessorsTest {
           Map.entry("of", "host"),
           Map.entry("p", "50"),
           Map.entry("when", "\"max(first_byte_ns) >= 20ms\""),
+          Map.entry("only", "\"status >= 500\""),
           Map.entry("every", "20ms"),
           Map.entry("clear", "1"),
           Map.entry("after", "3"),

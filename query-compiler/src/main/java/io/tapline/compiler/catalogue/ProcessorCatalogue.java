@@ -266,8 +266,19 @@ public final class ProcessorCatalogue {
         "trigger",
         "alerts that begin and end with a condition on a group",
         List.of(
-            groupBy(),
+            new ArgumentInfo(
+                "group",
+                ArgumentType.GROUP,
+                "none: one group",
+                "fields; in the monitor also networks such as src_ip/24; flow: addresses and ports",
+                "what forms the groups"),
             when(),
+            new ArgumentInfo(
+                "only",
+                ArgumentType.CONDITION,
+                "none: all tuples",
+                "a condition on fields, as in WHERE",
+                "narrows the trigger"),
             new ArgumentInfo(
                 "every", ArgumentType.DURATION, "1s", "1ms to w", "how often it is looked at"),
             new ArgumentInfo(

@@ -27,6 +27,8 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     DURATION("duration"),
     FIELD("field"),
     FIELDS("field or (field, …)"),
+    /** Fields, networks of addresses, and {@code flow}. */
+    GROUP("group or (group, …)"),
     CHOICE("choice"),
     CONDITION("condition"),
     TEXT("text");

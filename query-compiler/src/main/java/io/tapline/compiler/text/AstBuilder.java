@@ -233,11 +233,28 @@ final class AstBuilder {
       Ast.Word name = firstWord(tree.argumentName());
       boolean whole =
           tree.exception == null && tree.value() != null && tree.value().exception == null;
-      List<Ast.Word> values = whole ? words(tree.value().scalar()) : List.of();
+      List<Ast.Word> values = whole ? scalars(tree.value().scalar()) : List.of();
       if (name != null && !values.isEmpty()) {
         arguments.add(new Ast.Argument(name, values, tree.value().OPEN() != null));
       }
     }
     return List.copyOf(arguments);
+  }
+
+  /** A word and the prefix lengths behind it are one word, as in {@code src_ip/24}. */
+  private static List<Ast.Word> scalars(List<TaplineQueryParser.ScalarContext> trees) {
+    List<Ast.Word> words = new ArrayList<>();
+    for (TaplineQueryParser.ScalarContext tree : trees) {
+      Ast.Word first = firstWord(tree);
+      boolean whole =
+          first != null && tree.prefixLength().stream().allMatch(each -> each.exception == null);
+      if (whole && tree.prefixLength().isEmpty()) {
+        words.add(first);
+      } else if (whole) {
+        String text = tree.getText();
+        words.add(new Ast.Word(text, text, Tokens.span(tree.getStart(), tree.getStop())));
+      }
+    }
+    return List.copyOf(words);
   }
 }

@@ -70,7 +70,7 @@ processorName : WORD ;
 argument : argumentName EQUALS value ;
 argumentName : WORD ;
 value : scalar | OPEN scalar (COMMA scalar)* CLOSE ;
-scalar : WORD | STRING ;
+scalar : WORD (SLASH prefixLength)* | STRING ;
 
 USE     options { caseInsensitive = true; } : 'USE' ;
 PARSE   options { caseInsensitive = true; } : 'PARSE' ;

@@ -1,0 +1,111 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.schema.proto.NetworkLength;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The groups of a trigger: fields, addresses with the length of a network ({@code src_ip/24},
+ * {@code src_ip/24/64} for IPv4 and IPv6), and {@code flow}, which stands for {@link #FLOW}.
+ *
+ * @param fields words that name fields
+ * @param networks lengths of those addresses that are not compared whole
+ */
+record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
+  /** The fields of a flow, apart from its protocol, which a parser's tuples share. */
+  static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
+
+  private static final int IPV4_BITS = 32;
+  private static final int IPV6_BITS = 128;
+  private static final String LENGTHS =
+      "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
+
+  /** Reports words that are no groups; of these the result has the field alone. */
+  static GroupWords read(List<Ast.Word> words, Errors errors) {
+    List<Ast.Word> fields = new ArrayList<>();
+    List<NetworkLength> networks = new ArrayList<>();
+    for (Ast.Word word : words) {
+      if (isNetwork(word)) {
+        fields.add(field(word));
+        network(word, errors).filter(GroupWords::isShorter).ifPresent(networks::add);
+      } else if (Names.same(word.text(), "flow")) {
+        FLOW.forEach(name -> fields.add(new Ast.Word(name, name, word.span())));
+      } else {
+        fields.add(word);
+      }
+    }
+    return new GroupWords(List.copyOf(fields), List.copyOf(networks));
+  }
+
+  static boolean isNetwork(Ast.Word word) {
+    return word.text().contains("/");
+  }
+
+  private static Ast.Word field(Ast.Word word) {
+    String name = word.text().substring(0, word.text().indexOf('/'));
+    return new Ast.Word(name, name, word.span());
+  }
+
+  private static Optional<NetworkLength> network(Ast.Word word, Errors errors) {
+    String[] parts = word.text().split("/", -1);
+    String normal = Names.normal(parts[0]);
+    String name = Catalogue.FIELD_ALIASES.getOrDefault(normal, normal);
+    if (!List.of("src_ip", "dst_ip").contains(name)) {
+      String message = "%s is no address, and has no networks".formatted(Names.quoted(parts[0]));
+      errors.type(word.span(), message, "src_ip or dst_ip");
+      return Optional.empty();
+    }
+    List<Integer> lengths = Stream.of(parts).skip(1).map(GroupWords::length).toList();
+    int first = lengths.get(0);
+    boolean both = lengths.size() == 2;
+    boolean isIpv4 = both || first <= IPV4_BITS;
+    int ipv4 = isIpv4 ? first : IPV4_BITS;
+    int ipv6 = both ? lengths.get(1) : isIpv4 ? IPV6_BITS : first;
+    if (lengths.size() > 2 || !isWithin(ipv4, IPV4_BITS) || !isWithin(ipv6, IPV6_BITS)) {
+      String message = "%s has no length of a network".formatted(Names.quoted(word.text()));
+      errors.range(word.span(), message, LENGTHS);
+      return Optional.empty();
+    }
+    return Optional.of(
+        NetworkLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
+  }
+
+  /** Returns 0, which is no length, for what is no number of up to three digits. */
+  private static int length(String text) {
+    return text.matches("[0-9]{1,3}") ? Integer.parseInt(text) : 0;
+  }
+
+  private static boolean isWithin(int length, int most) {
+    return length >= 1 && length <= most;
+  }
+
+  private static boolean isShorter(NetworkLength network) {
+    return network.getIpv4() < IPV4_BITS || network.getIpv6() < IPV6_BITS;
+  }
+
+  /** Returns a key's fields as they are written, with the lengths of networks. */
+  static List<String> text(List<String> key, List<NetworkLength> networks) {
+    return key.stream().map(name -> text(name, networks)).toList();
+  }
+
+  private static String text(String name, List<NetworkLength> networks) {
+    return networks.stream()
+        .filter(network -> network.getField().equals(name))
+        .findFirst()
+        .map(network -> name + lengths(network.getIpv4(), network.getIpv6()))
+        .orElse(name);
+  }
+
+  private static String lengths(int ipv4, int ipv6) {
+    if (ipv6 == IPV6_BITS) {
+      return "/" + ipv4;
+    }
+    return ipv4 == IPV4_BITS && ipv6 > IPV4_BITS ? "/" + ipv6 : "/%d/%d".formatted(ipv4, ipv6);
+  }
+}

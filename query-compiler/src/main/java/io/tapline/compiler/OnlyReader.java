@@ -1,0 +1,107 @@
+package io.tapline.compiler;
+
+import io.tapline.aggregates.Aggregates;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
+import java.util.List;
+import java.util.Optional;
+
+/** Reads {@code only=}: the condition on tuples that narrows a trigger. */
+final class OnlyReader {
+  private static final String EXAMPLE = "for example only=\"dst_port in {80, 443}\"";
+
+  private final Fields fields;
+  private final Inventory inventory;
+  private final Errors errors;
+
+  OnlyReader(Fields fields, Inventory inventory, Errors errors) {
+    this.fields = fields;
+    this.inventory = inventory;
+    this.errors = errors;
+  }
+
+  /** Parses the condition; reports what is wrong with it while no field is known. */
+  static Optional<ParsedCondition> parse(Arguments arguments, Errors errors) {
+    Optional<Ast.Word> word = arguments.word("only");
+    if (word.isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<ParsedCondition> parsed = ParsedCondition.within(word.get(), word.get().text());
+    if (parsed.isEmpty()) {
+      String message = "only is no condition: %s".formatted(Names.quoted(word.get().text()));
+      errors.type(word.get().span(), message, EXAMPLE);
+    } else if (parsed.get().size() > WhereReader.MOST_CONDITIONS) {
+      String message = "only has %d conditions".formatted(parsed.get().size());
+      String expected = "at most " + WhereReader.MOST_CONDITIONS;
+      errors.add(word.get().span(), QueryError.Code.TOO_LARGE, message, expected, "");
+      return Optional.empty();
+    }
+    return parsed;
+  }
+
+  /** Checks what can be checked while not all fields are known. */
+  static void check(Arguments arguments, Errors errors) {
+    parse(arguments, errors).ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
+  }
+
+  /** Narrows a trigger to the tuples of its parser that meet the condition, if there is one. */
+  void narrow(Processor.Builder trigger, Arguments arguments) {
+    ParserInfo parser =
+        fields.parsers().stream()
+            .filter(each -> each.name().equals(trigger.getParser()))
+            .findFirst()
+            .orElseThrow();
+    parse(arguments, errors)
+        .flatMap(only -> typed(only, parser))
+        .ifPresent(typed -> narrow(trigger, typed));
+  }
+
+  /** A count of tuples becomes that of those which meet the condition. */
+  private static void narrow(Processor.Builder trigger, ConditionTree only) {
+    if (trigger.getAggregate().isEmpty() && trigger.getValue().hasCount()) {
+      trigger
+          .setAggregate(Aggregates.planName(Aggregates.named("sum")))
+          .setValue(Values.of(only, ConditionPrinter.text(only), "count"));
+    } else {
+      trigger.getValueBuilder().setOnly(only);
+    }
+  }
+
+  private Optional<ConditionTree> typed(ParsedCondition only, ParserInfo parser) {
+    if (!Fields.hasAll(parser, only.fields())) {
+      Ast.Word missing =
+          only.fields().stream()
+              .filter(word -> Fields.having(List.of(parser), word).isEmpty())
+              .findFirst()
+              .orElseThrow();
+      String message = "%s has no field %s".formatted(parser.name(), Names.quoted(missing.text()));
+      errors.add(
+          missing.span(),
+          QueryError.Code.UNKNOWN_NAME,
+          message,
+          "fields of the tuples that are counted",
+          "");
+      return Optional.empty();
+    }
+    return new ConditionTyper(parser, only, inventory, errors).typed(only.tree());
+  }
+
+  /** Reports that the stream job can't narrow a trigger on anything but the values of a field. */
+  static void checkInJob(Processor trigger, Arguments arguments, Errors errors) {
+    Value value = trigger.getValue();
+    boolean isField = value.hasField() && !trigger.getAggregate().equals("DISTINCT");
+    if (value.getOnly().getNodesCount() > 0 && !isField) {
+      errors.conflict(
+          arguments.span("only"),
+          "the stream job narrows values of a field and counts of tuples only",
+          "when=\"sum(FIELD) > …\", or count(CONDITION) in when=");
+    }
+  }
+}
