@@ -1,5 +1,7 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.taps.KnownTaps;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Names;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.access.Scope;
 import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.text.Note;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.network.IpPrefix;

@@ -2,7 +2,7 @@ package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.tapline.compiler.PortNames;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.control.query.events.EventEntry;
 import java.io.IOException;
 import java.io.UncheckedIOException;

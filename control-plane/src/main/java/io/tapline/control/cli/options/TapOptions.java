@@ -1,7 +1,7 @@
 package io.tapline.control.cli.options;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.PortNames;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.control.Tap;
 import io.tapline.control.cli.console.UsageException;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.tapline.control.query.monitors;
 
-import io.tapline.compiler.KnownTaps;
-import io.tapline.compiler.PortNames;
+import io.tapline.compiler.taps.KnownTaps;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.control.Tap;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;

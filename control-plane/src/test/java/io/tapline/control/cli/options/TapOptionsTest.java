@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.PortNames;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.control.Tap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -3,7 +3,7 @@ package io.tapline.control.query.monitors;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.PortNames;
+import io.tapline.compiler.taps.PortNames;
 import io.tapline.schema.proto.Queue;
 import java.util.List;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.tapline.compiler;
+package io.tapline.compiler.taps;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -45,7 +45,7 @@ public record KnownTaps(List<List<String>> monitors) {
   }
 
   /** Returns the taps of a queue, as places, that the monitor with most of them lacks. */
-  List<String> missing(String queue) {
+  public List<String> missing(String queue) {
     return monitors.stream()
         .map(taps -> missing(taps, queue))
         .min(Comparator.comparingInt(List::size))
@@ -53,7 +53,7 @@ public record KnownTaps(List<List<String>> monitors) {
   }
 
   /** Returns the queues that have taps on both sides: SWITCH:PORT of each. */
-  List<String> queues() {
+  public List<String> queues() {
     return monitors.stream().flatMap(KnownTaps::queuesOf).distinct().toList();
   }
 }

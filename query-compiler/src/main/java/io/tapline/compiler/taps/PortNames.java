@@ -1,4 +1,4 @@
-package io.tapline.compiler;
+package io.tapline.compiler.taps;
 
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.QueryError;
@@ -25,7 +25,7 @@ public final class PortNames {
   public record Port(String switchName, String port) implements Result {}
 
   /** The part of a name that is wrong. */
-  enum Part {
+  public enum Part {
     SWITCH,
     PORT,
     BOTH
