@@ -18,7 +18,7 @@ struct SchedulerAttributes {
   uint64_t period_ns = 0;
 };
 
-// Those of the calling thread; nothing if the kernel does not say.
+// Returns the attributes of the calling thread; nothing if the kernel does not report them.
 std::optional<SchedulerAttributes> scheduler_attributes();
 
 // Asks for the shortest slice (Linux 6.12 and later; ignored by others): the calling thread then runs soon after it

@@ -70,8 +70,8 @@ struct Schema {
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
-  // The argument that sets the interval, in ns; its default is interval_ns. Empty: queries can't choose it. All queries
-  // of a monitor that run the parser choose the same one.
+  // The argument that sets the interval, in ns; its default is interval_ns. Empty: queries can't choose it. A monitor
+  // has one interval for each parser, so it refuses a query that chooses another one.
   std::string interval_argument = {};
   bool events = false;  // its tuples may be events, too (Emitter::emit_event)
   // Its tuples hold only if one instance sees every packet of a tap: queries may not select or sample packets, and no

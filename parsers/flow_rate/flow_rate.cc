@@ -219,7 +219,7 @@ class FlowRate final : public Parser {
     if (now_ns - share_ns_ > interval_ns() / kShareAges) sum_shares(now_ns);
   }
 
-  // What the tap's mirror port did in the interval, without its length.
+  // Returns the state of the tap's mirror port in the interval; the caller adds the interval's length.
   static MirrorInterval interval_of(const Tap& tap) {
     MirrorInterval mirror;
     mirror.complete = tap.mirror.complete();

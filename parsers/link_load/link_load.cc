@@ -174,7 +174,7 @@ class LinkLoad final : public Parser {
     return unused;
   }
 
-  // What the tap's mirror port did in the interval, without its length.
+  // Returns the state of the tap's mirror port in the interval; the caller adds the interval's length.
   MirrorInterval interval_of(uint8_t at) {
     const Tap& tap = taps_.of(at);
     MirrorInterval mirror;

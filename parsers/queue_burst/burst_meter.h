@@ -50,7 +50,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     std::vector<queues::DepartureHeader> culprits;
   };
   static constexpr size_t kMostEnded = 256;
-  static constexpr size_t kMostEvents = 8;  // of one burst
+  static constexpr size_t kMostEvents = 8;  // per burst
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }

@@ -54,7 +54,7 @@ class LinkArguments {
     interval_ns_ = values[3].as_i64();
   }
 
-  // Of the latest query.
+  // The interval that the latest query chose; a monitor's queries share it.
   int64_t interval_ns() const { return interval_ns_; }
 
   // 0 if unknown.

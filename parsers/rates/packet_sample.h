@@ -30,7 +30,7 @@ inline bool acknowledges(const Packet& packet) {
 // A flow as one tap shows it, in a FlowTable.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
 
-// Loads what a FlowTable will read of a burst's flows.
+// Prefetches the entries of a burst's flows in a FlowTable.
 template <typename Table>
 void prefetch_flows(std::span<const Packet> burst, const Table& flows) {
   for (const Packet& packet : burst) {

@@ -9,11 +9,11 @@
 
 namespace tapline::rates {
 
-// The times from which queries were watched: a query that is added in the middle of an interval has seen a part of it,
+// The time of each query's first packet. A query that is added in the middle of an interval observes only a part of it,
 // and its rate is the mean of that part. Not thread-safe.
 class QueryBegins {
  public:
-  // These queries want a packet of this time.
+  // Notes that these queries want a packet of this time.
   void observe(uint64_t queries, int64_t time_ns) {
     const uint64_t begin = queries & ~known_;
     if (begin == 0) [[likely]]
@@ -22,15 +22,16 @@ class QueryBegins {
     known_ |= begin;
   }
 
-  // The number belongs to another query from now on.
+  // Another query takes the number.
   void forget(uint32_t query) { known_ &= ~(uint64_t{1} << query); }
 
-  // From when on the lowest of the queries saw the interval that began at `interval_ns`. REQUIRES: queries != 0.
+  // Returns the time from which the lowest-numbered query observed the interval that began at `interval_ns`. REQUIRES:
+  // queries != 0.
   int64_t begin_of(uint64_t queries, int64_t interval_ns) const {
     return std::max(interval_ns, begin_ns_[static_cast<uint32_t>(std::countr_zero(queries))]);
   }
 
-  // Those of the queries that saw as much of it as the lowest one. REQUIRES: queries != 0.
+  // Returns the queries that observed as much of it as the lowest-numbered one. REQUIRES: queries != 0.
   uint64_t with_one_begin(uint64_t queries, int64_t interval_ns) const {
     const int64_t begin_ns = begin_of(queries, interval_ns);
     uint64_t alike = 0;

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Queries with AT over the taps of a real queue, against the tuples of the monitor alone: the queue
- * of parsers/queue_flows/captures/make.py, with three flows.
+ * Queries with AT over captures of a real queue with three flows (made by
+ * parsers/queue_flows/captures/make.py), compared with the tuples of the monitor alone.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueuesTest {

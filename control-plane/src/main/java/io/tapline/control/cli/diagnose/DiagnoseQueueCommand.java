@@ -9,6 +9,7 @@ import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.cli.console.TextTable.Column;
 import io.tapline.control.cli.console.TextTable.Kind;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -90,8 +91,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
               String.format(Locale.ROOT, "%,d", burst.path("lost").asLong()));
       boolean first = true;
       for (JsonNode culprit : burst.path("culprits")) {
-        List<String> row =
-            new java.util.ArrayList<>(first ? figures : List.of("", "", "", "", "", ""));
+        List<String> row = new ArrayList<>(first ? figures : List.of("", "", "", "", "", ""));
         row.add(culprit.path("source").asText() + " > " + culprit.path("destination").asText());
         row.add(tenths(100 * culprit.path("share").asDouble()));
         table.add(row);
