@@ -13,7 +13,7 @@ public final class Distinct implements MergeableAggregate {
 
   @Override
   public String description() {
-    return "how many different values a field has";
+    return "the number of distinct values of a field";
   }
 
   @Override

@@ -13,7 +13,7 @@ public final class HistogramOfValues extends SpreadAggregate {
 
   @Override
   public String description() {
-    return "how the values of a field are spread";
+    return "the distribution of a field's values";
   }
 
   @Override

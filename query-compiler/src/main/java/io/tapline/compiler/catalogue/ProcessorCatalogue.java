@@ -151,7 +151,11 @@ public final class ProcessorCatalogue {
                 "w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"),
             slide("w/10, at least 1s, at most w"),
             new ArgumentInfo(
-                "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is ranked"),
+                "by",
+                ArgumentType.FIELD,
+                "none: tuples are counted",
+                COUNTABLE,
+                "field to rank by"),
             new ArgumentInfo(
                 "order",
                 ArgumentType.CHOICE,
@@ -163,17 +167,17 @@ public final class ProcessorCatalogue {
                 ArgumentType.FIELDS,
                 "the parser's main fields",
                 "fields",
-                "what a row stands for"),
+                "fields that identify a row"),
             new ArgumentInfo(
                 "agg",
                 ArgumentType.CHOICE,
                 "count; with by= the sum of an additive field, of others the max (the min with order=asc)",
                 Names.either(AGGREGATES),
-                "how a key's values become one")));
+                "how a key's values are aggregated")));
   }
 
   private static Definition diff(String name, String description, String aggregate) {
-    String whole = description + ": from start to end, as the first parser knows them";
+    String whole = description + ": from start to end, as the first parser reports them";
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.addAll(queryWindow());
     return new Definition(
@@ -188,7 +192,7 @@ public final class ProcessorCatalogue {
     if (aggregate.takesShare()) {
       arguments.add(
           new ArgumentInfo(
-              "p", ArgumentType.NUMBER, "99", "above 0 to 100", "per cent of values not above it"));
+              "p", ArgumentType.NUMBER, "99", "above 0 to 100", "percentage of values up to it"));
     }
     arguments.addAll(queryWindow());
     return new Definition(Family.GROUP, new ProcessorInfo(name, description, arguments), aggregate);
@@ -198,7 +202,7 @@ public final class ProcessorCatalogue {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.add(
         new ArgumentInfo(
-            "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is summed"));
+            "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "field to sum"));
     arguments.add(
         new ArgumentInfo("w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"));
     arguments.add(slide("w/10, at least 1s, at most w"));
@@ -213,7 +217,7 @@ public final class ProcessorCatalogue {
             ArgumentType.FIELD,
             "the first of the parser's main fields",
             "a field",
-            "whose different values are counted"));
+            "field whose distinct values are counted"));
     arguments.addAll(queryWindow());
     return new ProcessorInfo(name, description, arguments);
   }
@@ -226,10 +230,10 @@ public final class ProcessorCatalogue {
             ArgumentType.CHOICE,
             "avg",
             Names.either(AGGREGATES),
-            "how a group's durations become one"));
+            "how a group's durations are aggregated"));
     arguments.addAll(queryWindow());
     return new ProcessorInfo(
-        "diff", "durations from start to end, as the first parser knows them", arguments);
+        "diff", "durations from start to end, as the first parser reports them", arguments);
   }
 
   private static ProcessorInfo chosen(String name, String description) {
@@ -250,7 +254,7 @@ public final class ProcessorCatalogue {
             ArgumentType.CHOICE,
             "count; with by= the sum",
             Names.either(AGGREGATES),
-            "how a group's values become one"));
+            "how a group's values are aggregated"));
     arguments.addAll(queryWindow());
     return new ProcessorInfo(name, description, arguments);
   }
@@ -271,22 +275,26 @@ public final class ProcessorCatalogue {
                 ArgumentType.GROUP,
                 "none: one group",
                 "fields; in the monitor also networks such as src_ip/24; flow: addresses and ports",
-                "what forms the groups"),
+                "fields or networks that form the groups"),
             when(),
             new ArgumentInfo(
                 "only",
                 ArgumentType.CONDITION,
                 "none: all tuples",
                 "a condition on fields, as in WHERE",
-                "narrows the trigger"),
+                "tuples that the trigger counts"),
             new ArgumentInfo(
-                "every", ArgumentType.DURATION, "1s", "1ms to w", "how often it is looked at"),
+                "every",
+                ArgumentType.DURATION,
+                "1s",
+                "1ms to w",
+                "how often the condition is tested"),
             new ArgumentInfo(
                 "w", ArgumentType.DURATION, "every", "1ms to 24h", "length of the window"),
             new ArgumentInfo(
                 "clear",
                 ArgumentType.TEXT,
-                "that of when",
+                "the threshold of when",
                 "a number, size or duration",
                 "threshold that ends an alert once it has begun"),
             new ArgumentInfo(
@@ -300,30 +308,34 @@ public final class ProcessorCatalogue {
                 ArgumentType.DURATION,
                 "none",
                 "10ms to 24h",
-                "least time from one alert of a group to its next"),
+                "min time between two alerts of a group"),
             new ArgumentInfo(
                 "severity",
                 ArgumentType.CHOICE,
                 "warning",
                 Names.either(SEVERITIES),
-                "what the alert says of itself"),
+                "severity of the alert"),
             new ArgumentInfo(
                 "webhook",
                 ArgumentType.TEXT,
                 "none",
                 "an http or https URL that the inventory lists",
-                "is posted each alert"),
+                "URL to which each alert is posted"),
             new ArgumentInfo(
                 "topic",
                 ArgumentType.TEXT,
                 "none",
                 "a Kafka topic: alerts.TENANT.… or one that the inventory lists",
-                "is sent each alert")));
+                "topic to which each alert is sent")));
   }
 
   private static ArgumentInfo when() {
     return new ArgumentInfo(
-        "when", ArgumentType.CONDITION, DEFAULT_CONDITION, CONDITIONS, "what a group must meet");
+        "when",
+        ArgumentType.CONDITION,
+        DEFAULT_CONDITION,
+        CONDITIONS,
+        "condition that a group must meet");
   }
 
   private static ArgumentInfo aggregated() {
@@ -332,7 +344,7 @@ public final class ProcessorCatalogue {
         ArgumentType.FIELD,
         "the parser's value field",
         "a numeric field",
-        "what is aggregated");
+        "field to aggregate");
   }
 
   private static ArgumentInfo groupBy() {
@@ -357,6 +369,6 @@ public final class ProcessorCatalogue {
         ArgumentType.DURATION,
         defaultText,
         "10ms to w; w and s make at most %d panes".formatted(MOST_PANES),
-        "how far the window advances from result to result");
+        "step from one window to the next");
   }
 }
