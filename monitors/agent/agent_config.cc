@@ -20,43 +20,45 @@ std::string check_name(const std::string& text) {
 
 ConfigTable table_of(AgentConfig* config) {
   ConfigTable table;
-  table.add_text(&config->name, "name", "NAME", "this host, as the inventory calls it", check_name);
+  table.add_text(&config->name, "name", "NAME", "name of this host in the inventory", check_name);
   table.add_list(&config->control_plane, "control_plane", "HOST:PORT",
-                 "where control planes take agents; the one that leads is found", true);
+                 "where control planes accept agents; the agent finds the leader", true);
   table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
-                 "speak TLS with control planes whose certificates these authorities signed (PEM)");
+                 "use TLS with control planes whose certificates these authorities (PEM) signed");
   table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
-                 "and show them this certificate, which names this host, and what it was signed with, as PEM");
+                 "present this certificate, which names this host, and its chain to them, as PEM");
   table.add_text(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->token_file, "token_file", "FILE",
-                 "the token that control planes want, as the file's first line");
-  table.add_text(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
+                 "file whose first line is the token that control planes require");
+  table.add_text(&config->interface, "interface", "IF", "network interface that receives mirrored packets");
   add_tap_key(&table, &config->tap);
-  table.add_text(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
+  table.add_text(&config->monitor, "monitor", "FILE",
+                 "path of tapline-monitor; default: in the folder of this program");
   table.add_text(&config->vdev, "vdev", "DEV",
-                 "instead of an interface: DPDK virtual device that they come to, for example net_memif0,role=client");
+                 "instead of an interface: DPDK virtual device that receives them, for example net_memif0,role=client");
   table.add_list(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
   table.add_number(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
-                   "use hugepages where there are enough, or never");
+                   "use hugepages if there are enough, or never");
   table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that the monitor may take for packet buffers");
   table.add_number(&config->max_connections, 1024, 1'073'741'824, "max_connections",
-                   "connections that the monitor follows at once");
+                   "max connections that the monitor tracks at a time");
   table.add_number(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps",
-                   "mirrored traffic that it may be given, Mb/s");
+                   "max mirrored traffic that it may get, in Mb/s");
   table.add_text(&config->multilog, "multilog", "HOST:PORT",
-                 "where the control plane finds this host's MultiLog node, if there is one");
+                 "address of this host's MultiLog node for the control plane, if there is one");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
-                 "the monitor speaks TLS with brokers whose certificates these authorities signed (PEM)");
+                 "the monitor uses TLS with brokers whose certificates these authorities (PEM) signed");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "and shows them this certificate, and what it was signed with, as PEM");
+                 "the monitor presents this certificate and its chain to them, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
-  table.add_list(
-      &config->clear, "clear", "SERVICE",
-      "the network is your own: speak without TLS with these beyond loopback, too (control-plane, kafka, metrics)",
-      true);
-  add_metrics_keys(&table, &config->metrics, "where the monitor serves Prometheus metrics, at /metrics, while it runs");
-  table.add_number(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
+  table.add_list(&config->clear, "clear", "SERVICE",
+                 "services with which connections beyond loopback may go without TLS, in a trusted network "
+                 "(control-plane, kafka, metrics)",
+                 true);
+  add_metrics_keys(&table, &config->metrics,
+                   "address at which the monitor serves Prometheus metrics, under /metrics, while it runs");
+  table.add_number(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is stopped");
   table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
                    "messages on standard error for people or for programs");
   return table;

@@ -19,19 +19,19 @@ std::string check_monitor_id(const std::string& text) {
 ConfigTable table_of(MonitorConfig* config) {
   ConfigTable table;
   add_input_keys(&table, config);
-  table.add_switch(&config->busy, "busy", "never sleep: for a core of its own");
+  table.add_switch(&config->busy, "busy", "never sleep: for a dedicated core");
   table.add_choice(&config->duplicates, {"keep", "drop"}, "duplicates", "keep|drop",
-                   "packets that a second mirror shows again");
+                   "packets that a second mirror copies again");
   table.add_number(
       &config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
       "several taps: how long after its first view a packet is recognised in another tap, in milliseconds");
   table.add_number(&config->view_packets, 1024, 134'217'728, "view_packets",
                    "several taps: packets that are remembered for that, 40 bytes of memory each");
   table.add_number(&config->lanes, 1, 64, "lanes",
-                   "receive queues of the port, each polled and parsed by a thread of its own");
+                   "receive queues of the port, each polled and parsed by a separate thread");
   table.add_list(&config->workers, "workers", "PARSERS[=N]",
-                 "pipeline mode: N threads for these parsers (NAME or NAME+NAME…), each group its own; parsers "
-                 "that are not named share one",
+                 "pipeline mode: N threads for these parsers (NAME or NAME+NAME…), separate for each group; other "
+                 "parsers share one",
                  true);
   table.add_number(&config->ring_packets, 64, 1048576, "ring_packets",
                    "pipeline mode: packets that may wait for each worker");
@@ -39,7 +39,7 @@ ConfigTable table_of(MonitorConfig* config) {
                  "parser to run over all packets, or NAME(ARGUMENT=VALUE,…); repeat or separate by commas", true);
   table.add_list(&config->plan, "plan", "FILE", "plan of a query (JSON); repeat for several queries", false);
   table.add_switch(&config->control, "control",
-                   "take queries, and end them, while it runs: from an agent, or as lines of JSON on standard input");
+                   "start and end queries while it runs: from an agent, or as lines of JSON on standard input");
   table.add_list(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                  false);
   table.add_text(&config->monitor_id, "monitor_id", "ID", "this monitor's name in plans and batches", check_monitor_id);
@@ -48,40 +48,42 @@ ConfigTable table_of(MonitorConfig* config) {
                    "tuples as lines on standard output, as batches, or nowhere");
   table.add_text(&config->brokers, "brokers", "HOST:PORT", "Kafka brokers, separated by commas");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
-                 "speak TLS with brokers whose certificates these authorities signed (PEM)");
+                 "use TLS with brokers whose certificates these authorities (PEM) signed");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "and show them this certificate, and what it was signed with, as PEM");
+                 "present this certificate and its chain to them, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->broker_login_file, "broker_login_file", "FILE",
                  "log in to brokers (PLAIN) with USER:PASSWORD, the file's only line");
-  table.add_list(&config->clear, "clear", "SERVICE",
-                 "the network is your own: speak without TLS with these beyond loopback, too (kafka, metrics)", true);
+  table.add_list(
+      &config->clear, "clear", "SERVICE",
+      "services with which connections beyond loopback may go without TLS, in a trusted network (kafka, metrics)",
+      true);
   table.add_choice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",
-                   "of batches on their way to Kafka");
-  table.add_number(&config->queue_mib, 1, 2047, "queue_mib", "most MiB of batches waiting for Kafka");
+                   "compression of batches for Kafka");
+  table.add_number(&config->queue_mib, 1, 2047, "queue_mib", "max MiB of batches waiting for Kafka");
   table.add_number(&config->broker_timeout_s, 1, 600, "broker_timeout_s", "how long to try to reach Kafka, in seconds");
-  table.add_number(&config->batch_rows, 1, 65536, "batch_rows", "most tuples in a batch");
+  table.add_number(&config->batch_rows, 1, 65536, "batch_rows", "max tuples in a batch");
   table.add_number(&config->flush_ms, 1, 60000, "flush_ms",
-                   "longest that a tuple waits for its batch to fill, in milliseconds");
+                   "max time that a tuple waits for its batch to fill, in milliseconds");
   table.add_number(&config->heartbeat_ms, 1, 60000, "heartbeat_ms",
                    "interval at which an idle query's time is reported, in milliseconds");
   table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
                    "messages on standard error for people or for programs");
-  add_metrics_keys(&table, &config->metrics, "where to serve Prometheus metrics, at /metrics");
+  add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");
   table.add_text(&config->headers_to, "headers_to", "DIR",
                  "also give the headers of all packets to the MultiLog node that reads from this directory "
                  "(tapline-multilog --headers-from)");
   table.add_choice(&config->supervise, {"auto", "always", "never"}, "supervise", "auto|always|never",
-                   "start anew when the process dies: where there are plug-ins, always, or never");
+                   "restart the process when it crashes: if there are plug-ins, always, or never");
   table.add_number(&config->watchdog_ms, 50, 60000, "watchdog_ms",
-                   "how long a plug-in may take for one call, in milliseconds");
+                   "max time of one call to a plug-in, in milliseconds");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
-                   "use hugepages where there are enough, or never");
+                   "use hugepages if there are enough, or never");
   table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that DPDK may take for packet buffers");
-  table.add_number(&config->max_connections, 1024, 67108864, "max_connections", "most connections followed at a time");
+  table.add_number(&config->max_connections, 1024, 67108864, "max_connections", "max connections tracked at a time");
   table.add_number(&config->idle_timeout_s, 1, 604800, "idle_timeout_s",
-                   "a connection without packets for this long is over");
-  table.add_number(&config->max_reassembly_mib, 1, 65536, "max_reassembly_mib", "most MiB of stream data out of order");
+                   "a connection without packets for this long has ended");
+  table.add_number(&config->max_reassembly_mib, 1, 65536, "max_reassembly_mib", "max MiB of out-of-order stream data");
   return table;
 }
 

@@ -13,8 +13,8 @@ struct NamedAction {
 };
 constexpr std::array<NamedAction, 6> kActions = {
     {{{"list-parsers", "the catalogue of parsers and their fields, as JSON"}, Action::kListParsers},
-     {{"check", "say whether the settings are right, and exit"}, Action::kCheck},
-     {{"check-captures", "say whether the files of --pcap and --tap can be read as captures, and exit"},
+     {{"check", "check the settings, and exit"}, Action::kCheck},
+     {{"check-captures", "check that the files of --pcap and --tap can be read as captures, and exit"},
       Action::kCheckCaptures},
      {{"dump", "print the effective settings as YAML, and exit"}, Action::kDump},
      {{"version", "print the version, and exit"}, Action::kVersion},

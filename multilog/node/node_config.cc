@@ -38,42 +38,45 @@ ConfigTable table_of(NodeConfig* config) {
   table.add_text(&config->headers_from, "headers_from", "DIR",
                  "instead of an input: headers from the monitor that writes to this directory of a tmpfs "
                  "(tapline-monitor --headers-to)");
-  table.add_text(&config->filter, "filter", "EXPRESSION", "which headers are kept; empty: all", check_filter);
+  table.add_text(&config->filter, "filter", "EXPRESSION", "headers to keep; empty: all", check_filter);
   table.add_text(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", check_rate);
   table.add_number(&config->frame_bytes, 0, HeaderLayout::kMostFrameBytes, "frame_bytes",
-                   "how much of each frame is kept as it came, for pcapng");
-  table.add_number(&config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
-                   "how many switches of a packet's way to keep, from in-band telemetry; 0: rows have no such fields");
+                   "bytes of each frame to keep, for pcapng");
+  table.add_number(
+      &config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
+      "number of switches on a packet's path to keep, from in-band telemetry; 0: rows have no such fields");
   table.add_switch(&config->tap_names, "tap_names",
                    "rows have the switch, port and side of their tap; implied by --tap, for headers of a monitor with "
                    "taps");
   add_hash_key(&table, &config->hash_key_file);
   table.add_text(&config->node, "node", "NAME", "this node's name", check_name);
   table.add_number(&config->writers, 1, kMaxWriters, "writers", "threads that write the log");
-  table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that rows may take before the oldest go");
+  table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "max MiB of rows; then the oldest are evicted");
   table.add_list(&config->index, "index", "FIELD", "fields to index; repeat or separate by commas", true);
-  table.add_text(&config->directory, "directory", "DIR", "where rows are kept on disk; empty: in memory only");
+  table.add_text(&config->directory, "directory", "DIR", "directory for rows on disk; empty: in memory only");
   table.add_choice(&config->durability, {"memory", "interval", "commit"}, "durability", "memory|interval|commit",
                    "with a directory: the records that a crash may lose");
-  table.add_number(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "most MiB on disk; 0: no bound");
-  table.add_number(&config->retain_s, 0, 1'000'000'000, "retain_s", "oldest rows on disk, in seconds; 0: no bound");
-  table.add_text(&config->listen, "listen", "HOST:PORT", "where gRPC is served; unix:PATH for a socket file");
+  table.add_number(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "max MiB on disk; 0: no limit");
+  table.add_number(&config->retain_s, 0, 1'000'000'000, "retain_s", "max age of rows on disk, in seconds; 0: no limit");
+  table.add_text(&config->listen, "listen", "HOST:PORT",
+                 "address at which gRPC is served; unix:PATH for a socket file");
   table.add_text(&config->access.certificate, "tls_certificate", "FILE",
-                 "TLS with this certificate, and what it was signed with, as PEM");
+                 "serve gRPC over TLS with this certificate and its chain, as PEM");
   table.add_text(&config->access.key, "tls_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->access.tokens, "token_file", "FILE",
-                 "who asks must have one of these tokens, a line each of 16 letters or more");
+                 "accept only clients with one of these tokens, one per line, of 16 letters or more");
   table.add_text(&config->access.client_ca, "tls_client_ca", "FILE",
-                 "who asks must show a certificate that these authorities signed (PEM)");
+                 "accept only clients with a certificate that these authorities (PEM) signed");
   table.add_list(&config->access.client_names, "tls_client_name", "NAME",
-                 "and whose subject (CN) or DNS name is this; repeat for several", true);
-  add_metrics_keys(&table, &config->metrics, "where to serve Prometheus metrics, at /metrics");
+                 "and with this subject (CN) or DNS name; repeat for several", true);
+  add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");
   table.add_list(&config->clear, "clear", "SERVICE",
-                 "the network is your own: speak without TLS with this beyond loopback, too (metrics)", true);
+                 "services with which connections beyond loopback may go without TLS, in a trusted network (metrics)",
+                 true);
   table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
                    "messages on standard error for people or for programs");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
-                   "use hugepages where there are enough, or never");
+                   "use hugepages if there are enough, or never");
   table.add_number(&config->packet_memory_mib, 64, 1048576, "packet_memory_mib",
                    "MiB that DPDK may take for packet buffers");
   return table;

@@ -54,9 +54,9 @@ void add_tap_key(ConfigTable* table, std::vector<std::string>* tap) {
 }
 
 void add_hash_key(ConfigTable* table, std::string* file) {
-  table->add_text(file, "hash_key_file", "FILE",
-                  "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: one "
-                  "that everybody knows");
+  table->add_text(
+      file, "hash_key_file", "FILE",
+      "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: a well-known key");
 }
 
 std::vector<Tap> taps_of(const InputConfig& input) {

@@ -12,10 +12,10 @@ constexpr char kFiles[] = "--metrics-certificate FILE, --metrics-key FILE and --
 void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help) {
   table->add_text(&config->address, "metrics", "HOST:PORT", help);
   table->add_text(&config->certificate, "metrics_certificate", "FILE",
-                  "serve them over TLS with this certificate, and what it was signed with, as PEM");
+                  "serve metrics over TLS with this certificate and its chain, as PEM");
   table->add_text(&config->key, "metrics_key", "FILE", "the certificate's private key, as PEM");
   table->add_text(&config->tokens, "metrics_token_file", "FILE",
-                  "who reads them must have one of these tokens, a line each of 16 letters or more");
+                  "serve metrics only to clients with one of these tokens, one per line, of 16 letters or more");
 }
 
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear) {

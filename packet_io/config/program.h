@@ -12,7 +12,7 @@ namespace tapline {
 
 // The actions of a program that serves until a signal ends it.
 inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
-    {{"check", "say whether the settings are right, and exit"},
+    {{"check", "check the settings, and exit"},
      {"dump", "print the effective settings as YAML, and exit"},
      {"version", "print the version, and exit"},
      {"help", "print this help, and exit"}}};

@@ -20,7 +20,12 @@ import picocli.CommandLine.Option;
 @Command(
     name = "alerts",
     description =
-        "Latency of events, from a packet to a client of the server's stream, and of a network-wide trigger over windows of 10 ms through Kafka and Flink, from the window's end to the message. Events need root.")
+        "Latency of events, and of a network-wide trigger over windows of 10 ms. Events need root.",
+    footer = {
+      "",
+      "Events are measured from a packet to a client of the server's stream,",
+      "the trigger through Kafka and Flink, from the window's end to the message."
+    })
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int WARM_UP_SECONDS = 30;
@@ -58,7 +63,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       names = "--burst-ms",
       paramLabel = "N",
       defaultValue = "150",
-      description = "From one burst to the next, on average (default ${DEFAULT-VALUE}).")
+      description = "Mean time from one burst to the next (default ${DEFAULT-VALUE}).")
   private int burstMs;
 
   @Option(

@@ -34,7 +34,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       names = "--traces",
       paramLabel = "DIR",
       required = true,
-      description = "What tapline-packets competing wrote.")
+      description = "Traces that tapline-packets competing wrote.")
   private Path traces;
 
   @Option(

@@ -48,8 +48,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       names = "--per-process",
       paramLabel = "N",
       defaultValue = "1",
-      description =
-          "How many nodes are in a process (default ${DEFAULT-VALUE}, as on hosts of their own).")
+      description = "Nodes per process (default ${DEFAULT-VALUE}, as on separate hosts).")
   private int perProcess;
 
   @Option(
@@ -76,12 +75,12 @@ final class BenchDrillCommand implements Callable<Integer> {
   @Option(
       names = "--ingest",
       description =
-          "Instead: what snapshots every 20 ms cost a node that takes packets without end on a core of its own.")
+          "Measure the cost of snapshots every 20 ms for a node that takes packets continuously on a dedicated core instead.")
   private boolean ingest;
 
   @Option(
       names = "--alerts",
-      description = "Instead: how long alerts are on their way from a node to here.")
+      description = "Measure the latency of alerts from a node to this program instead.")
   private boolean alerts;
 
   @Override

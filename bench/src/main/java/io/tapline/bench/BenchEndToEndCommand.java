@@ -30,7 +30,7 @@ final class BenchEndToEndCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "30",
-      description = "How long is captured (default ${DEFAULT-VALUE}).")
+      description = "Length of the capture (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(

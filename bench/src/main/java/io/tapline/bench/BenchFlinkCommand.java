@@ -30,7 +30,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "flink",
     description =
-        "Tuples per second and CPU per tuple of the stream job, beside a textbook's and a competent job.")
+        "Tuples per second and CPU per tuple of the stream job, compared with a textbook job and a competent one.")
 final class BenchFlinkCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int PARTITIONS = 2;
@@ -44,7 +44,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "textbook,paced,scaling,keys,steady",
       description =
-          "textbook: beside a textbook's and a competent job; paced: the same at --rates; alone: the same without it; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
+          "textbook: compared with a textbook job and a competent one; paced: the same at --rates; alone: the same without it; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
   private List<String> parts;
 
   @Option(
@@ -52,7 +52,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       paramLabel = "KIND",
       split = ",",
       defaultValue = "top-k,diff-group,join",
-      description = "What is asked (default ${DEFAULT-VALUE}).")
+      description = "Queries (default ${DEFAULT-VALUE}).")
   private List<String> kinds;
 
   @Option(
@@ -83,7 +83,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "6000000",
       description =
-          "Tuples that the textbook's and the competent job read (default ${DEFAULT-VALUE}).")
+          "Tuples that the textbook job and the competent one read (default ${DEFAULT-VALUE}).")
   private long textbookTuples;
 
   @Option(

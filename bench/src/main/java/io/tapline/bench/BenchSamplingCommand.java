@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "sampling",
     description =
-        "SAMPLE auto with a consumer that a Kafka quota holds to a share of the load: rate, lag, bounds; then the load falls.")
+        "SAMPLE auto with a consumer that a Kafka quota limits to a share of the load: rate, lag, bounds; then the load falls.")
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -51,7 +51,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "60",
       description =
-          "How much longer, with half of what the consumer may read (default ${DEFAULT-VALUE}; 0: none).")
+          "Length of a second phase, with half of the load that the consumer may read (default ${DEFAULT-VALUE}; 0: none).")
   private int quietSeconds;
 
   @Option(
@@ -65,7 +65,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       names = "--share",
       paramLabel = "X",
       defaultValue = "0.2",
-      description = "Of the load that the consumer may read (default ${DEFAULT-VALUE}).")
+      description = "Share of the load that the consumer may read (default ${DEFAULT-VALUE}).")
   private double share;
 
   @Option(names = "--out", paramLabel = "DIR", description = "Write an SVG file there.")

@@ -44,7 +44,7 @@ abstract class JmhCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "1",
-      description = "Length of an iteration of what is repeated (default ${DEFAULT-VALUE}).")
+      description = "Length of an iteration of a repeated benchmark (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(names = "--out", paramLabel = "DIR", description = "Write JMH's JSON there.")

@@ -33,8 +33,7 @@ public final class ServerOption {
       paramLabel = "FILE",
       defaultValue = "${env:TAPLINE_CA}",
       description =
-          "Authorities, as PEM, that signed the server's certificate; also taken from TAPLINE_CA."
-              + " Default: those that this host knows.")
+          "Certificate authorities (PEM) that signed the server's certificate; also taken from TAPLINE_CA. Default: those that this host trusts.")
   private Path authorities;
 
   public ApiClient client() {

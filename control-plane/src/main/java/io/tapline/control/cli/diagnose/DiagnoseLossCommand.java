@@ -18,7 +18,8 @@ import picocli.CommandLine.Option;
 /** {@code tapline diagnose loss}. */
 @Command(
     name = "loss",
-    description = "Which flows retransmit, at which switches their segments were lost, and why.",
+    description =
+        "Shows which flows retransmit, at which switches their segments were lost, and why.",
     footer = {"", "Begin with tapline diagnose track: only what came since then is known."})
 final class DiagnoseLossCommand implements Callable<Integer> {
   private static final double NS_PER_MS = 1e6;

@@ -25,7 +25,8 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose outcast}. */
 @Command(
     name = "outcast",
-    description = "How flows to a host share the way, and whether those over few switches starve.")
+    description =
+        "Shows how flows to a host share the path, and whether those over few switches starve.")
 final class DiagnoseOutcastCommand implements Callable<Integer> {
   private static final double BITS_PER_MBIT = 1e6;
 

@@ -22,8 +22,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose path}. */
 @Command(
     name = "path",
-    description =
-        "Which packets passed switches that they should not, or missed those they should.",
+    description = "Shows packets that passed switches to avoid, or missed required ones.",
     footer = {
       "",
       "Example: nothing of tenant A passes switch 203",
@@ -36,21 +35,21 @@ final class DiagnosePathCommand implements Callable<Integer> {
   @Parameters(
       paramLabel = "FILTER",
       defaultValue = "",
-      description = "Which headers, in the language of MultiLog; none: all.")
+      description = "Headers to select, in the language of MultiLog. Default: all.")
   private String filter = "";
 
   @Option(
       names = "--avoid",
       paramLabel = "SWITCH",
       split = ",",
-      description = "Switches that they must not pass.")
+      description = "Switches that packets must not pass.")
   private List<Long> avoid = new ArrayList<>();
 
   @Option(
       names = "--through",
       paramLabel = "SWITCH",
       split = ",",
-      description = "Switches that they must pass.")
+      description = "Switches that packets must pass.")
   private List<Long> through = new ArrayList<>();
 
   @Mixin private SpanOptions span;

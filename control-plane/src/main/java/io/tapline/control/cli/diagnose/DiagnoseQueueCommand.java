@@ -21,7 +21,8 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose queue}. */
 @Command(
     name = "queue",
-    description = "Which flows filled the queue of a switch's port, and how long packets waited.",
+    description =
+        "Shows which flows filled the queue of a switch's port, and how long packets waited.",
     footer = {
       "",
       "It reads the bursts that queries have reported:",

@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 /** {@code tapline diagnose track}. */
 @Command(
     name = "track",
-    description = "Has all hosts track TCP retransmissions from now on, and prints the watch's ID.",
+    description = "Starts tracking TCP retransmissions on all hosts, and prints the watch's ID.",
     footer = {"", "tapline watch alerts shows them as they come; tapline watch remove ends it."})
 final class DiagnoseTrackCommand implements Callable<Integer> {
   private final Console console;
@@ -24,13 +24,14 @@ final class DiagnoseTrackCommand implements Callable<Integer> {
       names = "--limit",
       paramLabel = "N",
       defaultValue = "0",
-      description = "Alert on more than N of a flow within 10 ms. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Alert on more than N retransmissions of a flow within 10 ms. Default: ${DEFAULT-VALUE}.")
   private long limit;
 
   @Option(
       names = "--reorder",
       paramLabel = "D",
-      description = "What comes no later than D behind newer segments counts as reordered.")
+      description = "Segments that arrive at most D after newer ones count as reordered.")
   private String reorder;
 
   @Mixin private ServerOption server;

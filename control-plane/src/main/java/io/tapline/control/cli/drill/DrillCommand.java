@@ -33,8 +33,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline drill}: headers that the hosts kept. */
 @Command(
     name = "drill",
-    description =
-        "Shows the headers of packets that the hosts' MultiLog nodes kept, as of one moment.",
+    description = "Shows packet headers from the hosts' MultiLog nodes, as of one moment.",
     footer = {
       "",
       "Examples:",
@@ -52,13 +51,14 @@ public final class DrillCommand implements Callable<Integer> {
   @Parameters(
       paramLabel = "FILTER",
       defaultValue = "",
-      description = "Which headers, in the language of MultiLog; none: all.")
+      description = "Headers to select, in the language of MultiLog. Default: all.")
   private String filter = "";
 
   @Option(
       names = "--flow",
       paramLabel = "ID",
-      description = "Both directions of this flow: the flow_id of a tuple or of a row's exemplar.")
+      description =
+          "Select both directions of this flow: the flow_id of a tuple or of a row's exemplar.")
   private String flow;
 
   @Option(names = "--from", paramLabel = "T", description = "Not before T, " + Moment.HELP + ".")
@@ -70,29 +70,30 @@ public final class DrillCommand implements Callable<Integer> {
   @Option(
       names = "--aggregate",
       paramLabel = "F",
-      description = "A number instead of rows: COUNT, SUM(bytes), AVG(payload_bytes), MIN, MAX…")
+      description =
+          "Print an aggregate instead of rows: COUNT, SUM(bytes), AVG(payload_bytes), MIN, MAX…")
   private String aggregate;
 
   @Option(
       names = "--group-by",
       paramLabel = "FIELD",
       split = ",",
-      description = "With --aggregate: one for each value of these fields, at most four.")
+      description = "With --aggregate: group by these fields, at most four.")
   private List<String> groupBy = new ArrayList<>();
 
-  @Option(names = "--limit", paramLabel = "N", description = "Most rows; 1000 without it.")
+  @Option(names = "--limit", paramLabel = "N", description = "Max number of rows. Default: 1000.")
   private Long limit;
 
   @Option(
       names = "--node",
       paramLabel = "NAME",
-      description = "Ask this host's node only; repeat for several.")
+      description = "Query only this host's node; repeat for several.")
   private List<String> nodes = new ArrayList<>();
 
   @Option(
       names = "--pcapng",
       paramLabel = "FILE",
-      description = "Write the frames' kept bytes to a file for Wireshark instead.")
+      description = "Write the stored bytes of the frames to a file for Wireshark instead.")
   private Path file;
 
   @Mixin private ServerOption server;

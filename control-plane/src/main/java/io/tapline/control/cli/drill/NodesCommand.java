@@ -17,8 +17,7 @@ import picocli.CommandLine.Option;
 /** {@code tapline nodes}. */
 @Command(
     name = "nodes",
-    description =
-        "Lists what the server knows on hosts: agents and MultiLog nodes, health, losses.")
+    description = "Lists agents and MultiLog nodes on hosts, with their health and losses.")
 public final class NodesCommand implements Callable<Integer> {
   private final Console console;
 

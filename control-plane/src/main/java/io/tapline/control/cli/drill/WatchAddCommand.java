@@ -29,7 +29,7 @@ final class WatchAddCommand implements Callable<Integer> {
   @Parameters(
       paramLabel = "FILTER",
       defaultValue = "",
-      description = "Which headers, in the language of MultiLog; none: all.")
+      description = "Headers to select, in the language of MultiLog. Default: all.")
   private String filter = "";
 
   @Option(
@@ -43,28 +43,28 @@ final class WatchAddCommand implements Callable<Integer> {
       names = "--group-by",
       paramLabel = "FIELD",
       split = ",",
-      description = "One for each value of these fields, at most four.")
+      description = "Group by these fields, at most four.")
   private List<String> groupBy = new ArrayList<>();
 
   @Option(
       names = "--when",
       paramLabel = "COND",
       defaultValue = "",
-      description = "Alert on it, for example \"SUM > 10MB\"; without it nothing alerts.")
+      description = "Condition of alerts, for example \"SUM > 10MB\". Default: no alerts.")
   private String when;
 
   @Option(
       names = "--window",
       paramLabel = "D",
       defaultValue = "1s",
-      description = "Event time that the condition is about. Default: ${DEFAULT-VALUE}.")
+      description = "Event time that the condition covers. Default: ${DEFAULT-VALUE}.")
   private String window;
 
   @Option(
       names = "--every",
       paramLabel = "D",
       defaultValue = "1ms",
-      description = "How often the condition is looked at. Default: ${DEFAULT-VALUE}.")
+      description = "How often the condition is tested. Default: ${DEFAULT-VALUE}.")
   private String every;
 
   @Option(
@@ -74,13 +74,17 @@ final class WatchAddCommand implements Callable<Integer> {
       description = "info, warning or critical. Default: ${DEFAULT-VALUE}.")
   private String severity;
 
-  @Option(names = "--hosts", paramLabel = "H", split = ",", description = "Nodes; all without it.")
+  @Option(
+      names = "--hosts",
+      paramLabel = "H",
+      split = ",",
+      description = "Nodes that watch. Default: all.")
   private List<String> hosts = new ArrayList<>();
 
   @Option(
       names = "--together",
       description =
-          "The condition is about what all hosts have together (COUNT or SUM above a number), not each.")
+          "Apply the condition to the total of all hosts (COUNT or SUM above a number) instead of each host.")
   private boolean together;
 
   @Mixin private ServerOption server;

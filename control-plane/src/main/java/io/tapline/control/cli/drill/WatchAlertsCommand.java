@@ -19,7 +19,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
 
   private final Console console;
 
-  @Option(names = "--follow", description = "Go on printing them as they come.")
+  @Option(names = "--follow", description = "Continue to print alerts as they arrive.")
   private boolean follow;
 
   @Mixin private ServerOption server;

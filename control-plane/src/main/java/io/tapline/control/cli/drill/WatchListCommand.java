@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code tapline watch list}. */
-@Command(name = "list", description = "Lists what the hosts watch for.")
+@Command(name = "list", description = "Lists the watches.")
 final class WatchListCommand implements Callable<Integer> {
   private final Console console;
 

@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "fmt",
     description =
-        "Prints a query, formatted. Refuses one that could not run whatever parsers and hosts there are.")
+        "Prints a query, formatted. Rejects a query that could not run with any parsers and hosts.")
 public final class FmtCommand implements Callable<Integer> {
   private final Console console;
 

@@ -18,7 +18,7 @@ public final class AgentOptions {
   @Option(
       names = "--agents-tls-certificate",
       paramLabel = "FILE",
-      description = "Take agents over TLS only: this host's certificate (PEM).")
+      description = "Accept agents over TLS only: this host's certificate (PEM).")
   private Path certificate;
 
   @Option(names = "--agents-tls-key", paramLabel = "FILE", description = "Its key (PEM).")
@@ -28,14 +28,13 @@ public final class AgentOptions {
       names = "--agents-client-ca",
       paramLabel = "FILE",
       description =
-          "Take only agents with a certificate that these authorities (PEM) signed and whose subject (CN) or DNS"
-              + " name is the agent's name.")
+          "Accept only agents with a certificate that these authorities (PEM) signed and whose subject (CN) or DNS name is the agent's name.")
   private Path clients;
 
   @Option(
       names = "--agents-token-file",
       paramLabel = "FILE",
-      description = "Take only agents that give one of these tokens, one a line.")
+      description = "Accept only agents with one of these tokens, one per line.")
   private Path tokens;
 
   @Option(
@@ -43,7 +42,7 @@ public final class AgentOptions {
       paramLabel = "DURATION",
       defaultValue = "20s",
       description =
-          "How long hosts go on with their queries without a control plane, and how long a host that none replaces is waited for. Default: ${DEFAULT-VALUE}.")
+          "How long hosts continue their queries without a control plane, and how long the server waits for a host that can't be replaced. Default: ${DEFAULT-VALUE}.")
   private String grace = "20s";
 
   /**

@@ -18,9 +18,7 @@ public final class CapacityOptions {
       names = "--most-queries",
       paramLabel = "N",
       description =
-          "Queries that run at once; more are refused. Default: one for each 6 MiB of the heap"
-              + " beyond 256 MiB, at least 12 and at most 100; 12 with --pcap, where each has a"
-              + " monitor of its own.")
+          "Max queries at the same time; more are rejected. Default: one for each 6 MiB of the heap beyond 256 MiB, at least 12 and at most 100; 12 with --pcap, where each has a separate monitor.")
   private Integer mostQueries;
 
   /** Throws usage errors before anything is started. */

@@ -43,7 +43,7 @@ public final class ClearOptions {
       paramLabel = "SERVICE",
       split = ",",
       description =
-          "The network is your own: speak without TLS with these beyond loopback, too: ${COMPLETION-CANDIDATES}.")
+          "Services with which connections beyond loopback may go without TLS, in a trusted network: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
   /** The places where such a connection is used. */

@@ -19,8 +19,7 @@ public final class CoordinationOptions {
       paramLabel = "HOST:PORT,…",
       defaultValue = "",
       description =
-          "Keep queries in this ZooKeeper: of the control planes there one leads, and another goes on with"
-              + " its queries if it dies. Goes with --agents, --brokers, --redis and --flink.")
+          "Keep queries in this ZooKeeper: one of its control planes leads, and another takes over its queries if it crashes. Requires --agents, --brokers, --redis and --flink.")
   private String zookeeper = "";
 
   @Option(
@@ -28,7 +27,7 @@ public final class CoordinationOptions {
       paramLabel = "DURATION",
       defaultValue = "6s",
       description =
-          "A control plane of which ZooKeeper hears nothing for so long leads no more. Default: ${DEFAULT-VALUE}.")
+          "Time after which a control plane that is silent loses the leadership. Default: ${DEFAULT-VALUE}.")
   private String session = "6s";
 
   @Option(
@@ -36,15 +35,14 @@ public final class CoordinationOptions {
       paramLabel = "URL",
       defaultValue = "",
       description =
-          "Where the others send requests while this one leads. Default: where it listens.")
+          "URL to which the others redirect requests while this one leads. Default: where it listens.")
   private String url = "";
 
   @Option(
       names = "--zookeeper-creator",
       paramLabel = "SUBJECT",
       description =
-          "Close the root of ZooKeeper with --tls zookeeper: beside the control planes only certificates of this"
-              + " subject, such as CN=flink, may create nodes there; repeat for several.")
+          "Restrict the root of ZooKeeper with --tls zookeeper: apart from the control planes, only certificates of this subject, such as CN=flink, may create nodes there; repeat for several.")
   private List<String> creators = new ArrayList<>();
 
   private TlsFiles tls = TlsFiles.NONE;

@@ -14,8 +14,7 @@ public final class HashKeyOptions {
       names = "--hash-key-file",
       paramLabel = "FILE",
       description =
-          "The secret key of hashes, 32 hexadecimal digits, the same as of MultiLog nodes. Default: one that everybody"
-              + " knows, but for a server's hashes of texts, whose key is drawn.")
+          "Secret key of hashes, 32 hexadecimal digits, the same as for MultiLog nodes. Default: a well-known key; a server hashes strings with a random one.")
   private Path file;
 
   /**

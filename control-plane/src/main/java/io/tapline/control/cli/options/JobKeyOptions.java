@@ -15,8 +15,7 @@ final class JobKeyOptions {
       names = "--job-key-file",
       paramLabel = "FILE",
       description =
-          "A secret, 16 or more characters on the first line, from which the passwords of stream jobs at Kafka and Redis"
-              + " follow: the same for all control planes. Default: one that is drawn at each start.")
+          "Secret, 16 or more characters on the first line, from which the passwords of stream jobs at Kafka and Redis are derived: the same for all control planes. Default: a random one at each start.")
   private Path file;
 
   boolean isGiven() {

@@ -23,7 +23,7 @@ public final class ListenOptions {
       paramLabel = "PORT",
       defaultValue = "8480",
       description =
-          "TCP port of REST and the dashboard; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
+          "TCP port of REST and the dashboard; 0 selects a free port. Default: ${DEFAULT-VALUE}.")
   private int port;
 
   @Option(
@@ -31,16 +31,14 @@ public final class ListenOptions {
       paramLabel = "ADDRESS",
       defaultValue = RestOptions.LOOPBACK,
       description =
-          "Address to listen on for REST. One that other hosts reach goes with --tokens and --tls rest."
-              + " Default: ${DEFAULT-VALUE}.")
+          "Address to listen on for REST. One that other hosts can reach requires --tokens and --tls rest. Default: ${DEFAULT-VALUE}.")
   private String address;
 
   @Option(
       names = "--tokens",
       paramLabel = "FILE",
       description =
-          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes. Default:"
-              + " none, and other users of this host are refused.")
+          "YAML file of tokens (tapline token): requests without one are rejected. Read again when it changes. Default: none, and other users of this host are rejected.")
   private Path tokens;
 
   @Option(
@@ -48,8 +46,7 @@ public final class ListenOptions {
       paramLabel = "ADDRESS",
       split = ",",
       description =
-          "Proxy in front, as an address, a network (10.0.2.0/24) or a name: who asks through it is written to the"
-              + " audit log by its X-Forwarded-For.")
+          "Proxy in front of the server: an address, a network (10.0.2.0/24) or a name. The audit log records its clients from X-Forwarded-For.")
   private List<String> proxies = new ArrayList<>();
 
   /** Throws usage errors before anything is started. */

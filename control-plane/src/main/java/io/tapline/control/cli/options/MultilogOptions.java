@@ -17,24 +17,21 @@ public final class MultilogOptions {
       names = "--multilog",
       paramLabel = "NAME=HOST:PORT",
       description =
-          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. Those that agents"
-              + " name are known without. One that is called as a host of the inventory is asked only for"
-              + " packets from or to that host.")
+          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. Nodes that agents report are added automatically. A node with the name of a host in the inventory is queried only for packets from or to that host.")
   private List<String> nodes = new ArrayList<>();
 
   @Option(
       names = "--multilog-ca",
       paramLabel = "FILE",
       description =
-          "Speak TLS with MultiLog nodes whose certificates these authorities signed (PEM). Needed for nodes"
-              + " of other hosts.")
+          "Use TLS with MultiLog nodes whose certificates these authorities (PEM) signed. Required for nodes of other hosts.")
   private Path authorities;
 
   @Option(
       names = "--multilog-certificate",
       paramLabel = "FILE",
       description =
-          "The certificate to show MultiLog nodes, and what it was signed with, as PEM. Goes with --multilog-ca.")
+          "Certificate to present to MultiLog nodes, and its chain, as PEM. Requires --multilog-ca.")
   private Path certificate;
 
   @Option(names = "--multilog-key", paramLabel = "FILE", description = "Its key (PEM, PKCS #8).")
@@ -43,7 +40,7 @@ public final class MultilogOptions {
   @Option(
       names = "--multilog-token-file",
       paramLabel = "FILE",
-      description = "The token that MultiLog nodes want, as the file's first line.")
+      description = "File whose first line is the token that MultiLog nodes require.")
   private Path tokens;
 
   /**

@@ -40,8 +40,7 @@ public final class ServiceOptions {
       paramLabel = "HOST:PORT",
       defaultValue = "",
       description =
-          "Where stream jobs reach the brokers of --brokers: a listener at which clients log in by SCRAM-SHA-256, each job"
-              + " as a user of its own. Default: --brokers, without a login.")
+          "Address at which stream jobs reach the brokers of --brokers: a listener with SCRAM-SHA-256 logins, one user per job. Default: --brokers, without a login.")
   private String jobBrokers = "";
 
   @Option(
@@ -49,7 +48,7 @@ public final class ServiceOptions {
       paramLabel = "HOST:PORT",
       defaultValue = "",
       description =
-          "Use this Redis instead of a redis-server of our own: HOST:PORT, or unix:/PATH of its socket.")
+          "Use this Redis instead of an embedded redis-server: HOST:PORT, or unix:/PATH of its socket.")
   private String redis = "";
 
   @Option(
@@ -64,7 +63,7 @@ public final class ServiceOptions {
       names = "--redis-password-file",
       paramLabel = "FILE",
       description =
-          "The password of that user. Each query's job then has a user of its own, for the keys of its query alone. Default: no login.")
+          "File with the password of that user. Each query's job then has a separate user, limited to the keys of its query. Default: no login.")
   private Path redisPassword;
 
   @Option(
@@ -72,7 +71,7 @@ public final class ServiceOptions {
       paramLabel = "DURATION",
       defaultValue = "0s",
       description =
-          "Keep a query's topic for so long after its end, as 10m. Default: ${DEFAULT-VALUE}.")
+          "Time to keep a query's topic after the query's end, such as 10m. Default: ${DEFAULT-VALUE}.")
   private String keepTopic = "0s";
 
   @Option(
@@ -80,7 +79,7 @@ public final class ServiceOptions {
       paramLabel = "MB",
       defaultValue = "1024",
       description =
-          "Most that a partition keeps of a query without an end. Default: ${DEFAULT-VALUE}.")
+          "Max data that a partition keeps for a query without an end. Default: ${DEFAULT-VALUE}.")
   private int topicMb = 1024;
 
   @Option(
@@ -95,7 +94,7 @@ public final class ServiceOptions {
       paramLabel = "URI",
       defaultValue = "",
       description =
-          "Where those clusters keep checkpoints: a folder that all of their hosts share. Default: the memory of each job manager.")
+          "Folder for the checkpoints of those clusters, shared by all of their hosts. Default: the memory of each job manager.")
   private String checkpoints = "";
 
   public List<String> flink() {

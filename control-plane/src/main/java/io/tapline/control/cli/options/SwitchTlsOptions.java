@@ -18,8 +18,7 @@ public final class SwitchTlsOptions {
   @Option(
       names = "--openflow-any-datapath",
       description =
-          "With --tls openflow: a certificate that names no datapath ID (subjectAltName"
-              + " URI:tapline:datapath:0x1) may speak for any. By default its switch is refused.")
+          "With --tls openflow: accept a certificate without a datapath ID (subjectAltName URI:tapline:datapath:0x1) for any switch. By default its switch is rejected.")
   private boolean anyDatapath;
 
   /** Returns nothing if connections to switches are unencrypted. */

@@ -40,13 +40,13 @@ public final class TlsOptions {
       paramLabel = "SERVICE",
       split = ",",
       description =
-          "Speak TLS, and nothing else, with these: ${COMPLETION-CANDIDATES}. Goes with the three files.")
+          "Services with which only TLS is spoken: ${COMPLETION-CANDIDATES}. Requires the three files.")
   private List<Service> services = new ArrayList<>();
 
   @Option(
       names = "--tls-certificate",
       paramLabel = "FILE",
-      description = "This server's certificate, and what it was signed with, as PEM.")
+      description = "This server's certificate and its chain, as PEM.")
   private Path certificate;
 
   @Option(
@@ -58,7 +58,7 @@ public final class TlsOptions {
   @Option(
       names = "--tls-ca",
       paramLabel = "FILE",
-      description = "Authorities, as PEM, that have signed the certificates of those services.")
+      description = "Certificate authorities (PEM) that signed the certificates of those services.")
   private Path authorities;
 
   /** Throws usage errors before anything is started. */

@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline query results}. */
 @Command(
     name = "results",
-    description = "Prints the results that a query has so far, or had when it ended.")
+    description = "Prints a query's current results, or its last ones if it has ended.")
 final class QueryResultsCommand implements Callable<Integer> {
   private final Console console;
 

@@ -21,8 +21,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "shop-figures",
     description =
-        "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the results of two queries"
-            + " over the web shop of testbed/three_tier.")
+        "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from two queries over the web shop of testbed/three_tier.")
 final class QueryShopFiguresCommand implements Callable<Integer> {
   /** The shop has seven pairs of connected hosts. */
   private static final int MOST_ROWS = 100;
@@ -32,8 +31,7 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
       paramLabel = "ID",
       required = true,
       description =
-          "Of PARSE tcp_conn_time … PROCESS (diff-group: group=(src_ip, dst_ip)), without a"
-              + " window.")
+          "ID of PARSE tcp_conn_time … PROCESS (diff-group: group=(src_ip, dst_ip)), without a window.")
   private String times;
 
   @Option(
@@ -41,7 +39,7 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
       paramLabel = "ID",
       required = true,
       description =
-          "Of PARSE tcp_pkt_size … PROCESS (group-sum: group=(src_ip, dst_ip)), without a window.")
+          "ID of PARSE tcp_pkt_size … PROCESS (group-sum: group=(src_ip, dst_ip)), without a window.")
   private String bytes;
 
   @Mixin private ServerOption server;
@@ -50,14 +48,14 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
       names = "--inventory",
       paramLabel = "FILE",
       required = true,
-      description = "YAML file: who is client, proxy, app1, app2, db and cache.")
+      description = "YAML file with the addresses of client, proxy, app1, app2, db and cache.")
   private Path inventoryFile;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
       required = true,
-      description = "For CSV and SVG files.")
+      description = "Folder for CSV and SVG files.")
   private Path folder;
 
   @Override

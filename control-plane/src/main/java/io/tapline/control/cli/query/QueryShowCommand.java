@@ -13,9 +13,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code tapline query show}. */
-@Command(
-    name = "show",
-    description = "Shows one query: text, state, times, what it has seen so far.")
+@Command(name = "show", description = "Shows one query: text, state, times and counts so far.")
 final class QueryShowCommand implements Callable<Integer> {
   private final Console console;
 

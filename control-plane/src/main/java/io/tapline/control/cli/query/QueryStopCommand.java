@@ -15,7 +15,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline query stop}. */
 @Command(
     name = "stop",
-    description = "Stops a query; its results stay. One that has ended already stays as it is.")
+    description = "Stops a query; its results are kept. Has no effect on a query that has ended.")
 final class QueryStopCommand implements Callable<Integer> {
   private final Console console;
 

@@ -20,7 +20,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline query watch}. */
 @Command(
     name = "watch",
-    description = "Prints a query's windows and events while they come, until it ends.")
+    description = "Prints a query's windows and events as they arrive, until it ends.")
 final class QueryWatchCommand implements Callable<Integer> {
   private final Console console;
 

@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "replicate",
     description =
-        "Adds and removes web servers, with copies of what is popular, by a query's ranking.",
+        "Adds and removes web servers with copies of popular content, by a query's ranking.",
     footer = {
       "",
       "The query ranks URLs: PARSE http_get … PROCESS (top-k: …). nginx reads from Redis where pages are.",

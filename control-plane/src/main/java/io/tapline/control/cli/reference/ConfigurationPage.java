@@ -44,14 +44,15 @@ public final class ConfigurationPage {
         """
         # Configuration
 
-        Every option of every program: what it takes, what it is without it, what it means. This page is written by `make reference`
-        from the programs themselves; a test compares them. What commands do, with examples: [the command line](cli.md).
+        This page lists every option of every program, with its type, default and meaning. `make reference` generates it from
+        the programs, and a test compares it with them. [The command line](cli.md) describes the commands, with examples.
 
-        - A **switch** takes no value. An option marked *several* may be given more than once; with a separator (`,`) in one word, too.
+        - A **switch** takes no value. An option marked *several* may be repeated; if it has a separator (`,`), one word may
+          contain several values.
         - `DURATION` is a number and a unit: `500ms`, `90s`, `10m`, `2h`.
-        - Where nothing stands under *Default*, the option is off, or empty.
-        - The native programs take the same settings from YAML (`--config FILE`), with `_` for `-` and lists as lists. `--dump` prints what is
-          in effect, `--check` looks only whether it is right.
+        - If *Default* is empty, the option is off, or empty.
+        - The native programs also read these settings from YAML (`--config FILE`), with `_` for `-` and lists as lists.
+          `--dump` prints the effective settings, `--check` checks them.
 
         """);
   }

@@ -3,48 +3,48 @@ package io.tapline.control.cli.reference;
 /** The environment variables that programs read; a test checks that there are no others. */
 enum Environment {
   TAPLINE_SERVER(
-      "URL", "`http://127.0.0.1:8480`", "the server that commands talk to; `--server` goes first"),
-  TAPLINE_TOKEN_FILE("path", "", "a file with the token for it; `--token-file` goes first"),
-  TAPLINE_TOKEN("text", "", "the token itself, where there is no file"),
+      "URL", "`http://127.0.0.1:8480`", "server that commands use; `--server` takes precedence"),
+  TAPLINE_TOKEN_FILE("path", "", "file with the token for it; `--token-file` takes precedence"),
+  TAPLINE_TOKEN("text", "", "the token itself, if there is no file"),
   TAPLINE_CA(
       "path",
-      "those that the host's Java knows",
-      "authorities, as PEM, that signed the server's certificate; `--ca` goes first"),
+      "those that the host's Java trusts",
+      "certificate authorities (PEM) that signed the server's certificate; `--ca` takes precedence"),
   JAVA_HOME("folder", "the first `java` in `PATH`", "the Java to use (17 or later)"),
   TAPLINE_CLASSPATH(
       "paths",
       "",
-      "jars and folders with [aggregates](../tutorials/write-a-processor.md) that are no part of Tapline, separated by colons"),
-  TAPLINE_JAVA_OPTS("options", "", "added to Java's options, separated by spaces"),
+      "jars and folders with [aggregates](../tutorials/write-a-processor.md) that are not part of Tapline, separated by colons"),
+  TAPLINE_JAVA_OPTS("options", "", "additional Java options, separated by spaces"),
   TAPLINE_LOG(
       "`error`, `warn`, `info`, `debug`, `off`",
       "`error`",
-      "what Tapline logs of itself to standard error"),
+      "log level of Tapline on standard error"),
   TAPLINE_LOG_ALL(
       "as `TAPLINE_LOG`",
       "`off`",
-      "what everything else in its process logs (Kafka, Flink, Jetty)"),
+      "log level of everything else in the process (Kafka, Flink, Jetty)"),
   TAPLINE_LOG_AUDIT(
       "as `TAPLINE_LOG`",
       "`info`",
-      "`off` keeps who changed what, and who was refused, out of a server's standard error (only where there are tokens);"
-          + " `debug` adds who read what"),
+      "audit log on a server's standard error, if it has tokens: `info` reports changes and rejected requests with their users,"
+          + " `debug` also reads, `off` nothing"),
   TAPLINE_LOG_BROKER_AUDIT(
       "as `TAPLINE_LOG`",
       "as `TAPLINE_LOG_ALL`",
-      "of a Kafka broker that runs with Tapline's logging, as in the cluster in Docker: `info` reports connections and logins"
-          + " that it refuses, and operations that its authorizer denies"),
+      "audit log of a Kafka broker that runs with Tapline's logging, as in the cluster in Docker: `info` reports connections and logins"
+          + " that it rejects, and operations that its authorizer denies"),
   TAPLINE_WEBHOOK_SECRET(
-      "text", "", "signs the webhooks of alerts; for the process that the stream job runs in"),
+      "text", "", "key that signs the webhooks of alerts, for the process of the stream job"),
   SUDO_UID(
       "number",
       "",
-      "set by sudo: whoever started a server by it may use it, too, where there are no tokens"),
+      "set by sudo: the user who started a server with sudo may use it, too, if it has no tokens"),
   TMPDIR(
       "folder",
       "`/tmp`",
-      "where pipelines keep their files while they run, but for a few MiB of an embedded broker's metadata, which are in"
-          + " `/dev/shm` where that is memory");
+      "folder for the files of running pipelines, except a few MiB of an embedded broker's metadata, which are in"
+          + " `/dev/shm` if that is in memory");
 
   final String type;
   final String defaultText;

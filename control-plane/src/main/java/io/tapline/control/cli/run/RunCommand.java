@@ -73,7 +73,7 @@ public final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--timings",
       description =
-          "Print when each phase began and ended, and the processor time of all threads meanwhile.")
+          "Print the start and end of each phase, and the processor time of all threads in it.")
   private boolean timings;
 
   RunCommand(Console console) {

@@ -47,7 +47,7 @@ public final class ControllerCommand implements Callable<Integer> {
       names = "--openflow-port",
       paramLabel = "PORT",
       defaultValue = "6653",
-      description = "TCP port for switches; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
+      description = "TCP port for switches; 0 selects a free port. Default: ${DEFAULT-VALUE}.")
   private int port;
 
   @Option(
@@ -61,13 +61,13 @@ public final class ControllerCommand implements Callable<Integer> {
       names = "--inventory",
       paramLabel = "FILE",
       description =
-          "YAML file with the network; with its datapaths, only those switches are welcome.")
+          "YAML file with the network; if it has datapaths, only those switches are accepted.")
   private Path inventoryFile;
 
   @Option(
       names = "--status",
       paramLabel = "FILE",
-      description = "Write what is known of the network there as JSON, each second.")
+      description = "Write the known state of the network there as JSON, each second.")
   private Path status;
 
   @Mixin private TlsOptions tls;

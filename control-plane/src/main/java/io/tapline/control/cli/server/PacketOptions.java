@@ -42,8 +42,7 @@ final class PacketOptions {
     @Option(
         names = "--agents",
         paramLabel = "HOST:PORT",
-        description =
-            "Where the hosts' agents (tapline-agent) come for leases: their monitors watch.")
+        description = "Address at which agents (tapline-agent) get leases; their monitors capture.")
     private String agents;
   }
 

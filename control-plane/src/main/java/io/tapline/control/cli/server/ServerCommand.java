@@ -64,8 +64,7 @@ public final class ServerCommand implements Callable<Integer> {
       names = "--openflow-port",
       paramLabel = "PORT",
       description =
-          "Be the controller of the inventory's network: switches connect there, forward, and mirror what"
-              + " running queries want. 0 takes a free one.")
+          "Be the controller of the inventory's network: switches connect to this port, forward, and mirror the traffic of running queries. 0 selects a free port.")
   private Integer openFlowPort;
 
   @Option(

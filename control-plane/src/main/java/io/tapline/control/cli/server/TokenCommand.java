@@ -29,7 +29,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "token",
     description =
-        "Adds a token to a server's file, which keeps its hash only, and prints it once; lists and revokes them.",
+        "Adds a token to a server's file, which contains only its hash, and prints it once; lists and revokes tokens.",
     footer = {
       "",
       "A viewer reads its tenant's results, an analyst also asks within its subnets, an admin does everything.",
@@ -42,7 +42,7 @@ public final class TokenCommand implements Callable<Integer> {
       names = "--tokens",
       required = true,
       paramLabel = "FILE",
-      description = "The server's file; made if there is none.")
+      description = "The server's file; created if there is none.")
   private Path file;
 
   @Option(names = "--json", description = "With --list: a JSON line per token.")
@@ -56,13 +56,13 @@ public final class TokenCommand implements Callable<Integer> {
     @ArgGroup(exclusive = false, multiplicity = "1")
     private Addition addition;
 
-    @Option(names = "--list", description = "Print who has tokens; no secret is kept.")
+    @Option(names = "--list", description = "List the tokens; their secrets are not stored.")
     private boolean list;
 
     @Option(
         names = "--revoke",
         paramLabel = "TOKEN",
-        description = "Take the token of this ID or name (--list) out of the file.")
+        description = "Remove the token with this ID or name (--list) from the file.")
     private String revoked;
   }
 
@@ -72,7 +72,7 @@ public final class TokenCommand implements Callable<Integer> {
         names = "--tenant",
         required = true,
         paramLabel = "NAME",
-        description = "Whose queries it sees: lower case letters and digits.")
+        description = "Tenant whose queries it sees: lower case letters and digits.")
     private String tenant;
 
     @Option(
@@ -86,19 +86,19 @@ public final class TokenCommand implements Callable<Integer> {
         names = "--subnet",
         paramLabel = "PREFIX",
         split = ",",
-        description = "What it may look at, such as 10.0.2.0/24; not for an admin.")
+        description = "Subnet that it may see, such as 10.0.2.0/24; not for an admin.")
     private List<String> subnets = new ArrayList<>();
 
     @Option(
         names = "--expires",
         paramLabel = "DAY",
-        description = "From which day on it is refused, such as 2027-06-30 (UTC).")
+        description = "Day from which it is rejected, such as 2027-06-30 (UTC).")
     private String expires;
 
     @Option(
         names = "--name",
         paramLabel = "TEXT",
-        description = "Who or what has it, for --list and the audit log.")
+        description = "Name of its owner, for --list and the audit log.")
     private String name;
 
     List<String> members(String hash) {

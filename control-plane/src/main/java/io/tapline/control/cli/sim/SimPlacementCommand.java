@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "placement",
     description =
-        "What placement strategies cost in traffic and processes (NetAlytics, Figures 7 and 8).")
+        "Simulates the cost of placement strategies in traffic and processes (NetAlytics, Figures 7 and 8).")
 final class SimPlacementCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -44,7 +44,7 @@ final class SimPlacementCommand implements Callable<Integer> {
       names = "--runs",
       paramLabel = "N",
       defaultValue = "10",
-      description = "Runs with other random numbers (default ${DEFAULT-VALUE}).")
+      description = "Number of runs, each with another seed (default ${DEFAULT-VALUE}).")
   private int runs;
 
   @Option(
@@ -58,14 +58,14 @@ final class SimPlacementCommand implements Callable<Integer> {
   @Option(
       names = "--reading",
       paramLabel = "READING",
-      description = "totals or per-host: how the paper's figures are read (default both).")
+      description = "Interpretation of the paper's figures: totals or per-host (default both).")
   private String reading;
 
   @Option(
       names = "--seed",
       paramLabel = "N",
       defaultValue = "1",
-      description = "Of the random numbers (default ${DEFAULT-VALUE}).")
+      description = "Random seed (default ${DEFAULT-VALUE}).")
   private long seed;
 
   @Option(
@@ -79,7 +79,7 @@ final class SimPlacementCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "60",
       description =
-          "With --optimum: at most so long on a proof; then the lower bound counts (default ${DEFAULT-VALUE}).")
+          "With --optimum: max time for a proof; after it, the lower bound counts (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")

@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "popularity",
     description =
-        "How popular the second and third of all are over time while the hot set shifts (Figure 16).")
+        "Simulates the popularity of the second and third URL while the hot set shifts (Figure 16).")
 final class SimPopularityCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 

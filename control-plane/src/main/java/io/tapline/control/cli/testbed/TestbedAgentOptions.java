@@ -18,8 +18,7 @@ final class TestbedAgentOptions {
       fallbackValue = ALL,
       split = ",",
       description =
-          "Run an agent and a MultiLog node in these hosts, such as h-0-0-1; without a value in all."
-              + " The controller is then tapline server --openflow-port.")
+          "Run an agent and a MultiLog node in these hosts, such as h-0-0-1; without a value, in all hosts. The controller is then tapline server --openflow-port.")
   private List<String> hosts = List.of();
 
   @Option(
@@ -27,7 +26,7 @@ final class TestbedAgentOptions {
       paramLabel = "HOST:PORT,…",
       split = ",",
       description =
-          "Where control planes take those agents. Default: port 8481 of where hosts reach this one.")
+          "Where control planes accept those agents. Default: port 8481 at the address where hosts reach this one.")
   private List<String> controlPlanes = List.of();
 
   @Option(
@@ -35,7 +34,7 @@ final class TestbedAgentOptions {
       paramLabel = "N",
       defaultValue = "64",
       description =
-          "MiB that the rows of each node may take before the oldest go. Default: ${DEFAULT-VALUE}.")
+          "Max MiB for the rows of each node; then the oldest are evicted. Default: ${DEFAULT-VALUE}.")
   private int nodeMemoryMib = 64;
 
   /** Throws a usage error if a fat tree lacks these hosts. */

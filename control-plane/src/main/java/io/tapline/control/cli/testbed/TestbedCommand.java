@@ -68,7 +68,7 @@ public final class TestbedCommand implements Runnable {
 
   @Command(
       name = "up",
-      description = "Makes it; does nothing if it is up.",
+      description = "Creates the testbed; does nothing if it is up.",
       footer = {"", "A host is a namespace: ip netns exec tl-h-0-0-0 ping 10.3.1.3"})
   int up(
       @Option(
@@ -81,23 +81,23 @@ public final class TestbedCommand implements Runnable {
               names = "--name",
               paramLabel = "NAME",
               defaultValue = "tl",
-              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+              description = "Prefix of all its names. Default: ${DEFAULT-VALUE}.")
           String name,
       @Option(
               names = "--openflow-port",
               paramLabel = "PORT",
               defaultValue = "6653",
-              description = "Of the controller. Default: ${DEFAULT-VALUE}.")
+              description = "Controller port. Default: ${DEFAULT-VALUE}.")
           int port,
       @Option(
               names = "--no-controller",
-              description = "Run none: tapline server --openflow-port will be it.")
+              description = "Run no controller, for tapline server --openflow-port.")
           boolean none,
       @Option(
               names = "--link-mbit",
               paramLabel = "N",
               defaultValue = "0",
-              description = "Rate of the links between switches; 0 as fast as they go.")
+              description = "Rate of the links between switches; 0: unlimited.")
           int linkMbit,
       @Option(
               names = "--mirror-port",
@@ -105,8 +105,7 @@ public final class TestbedCommand implements Runnable {
               defaultValue = "veth",
               converter = MirrorPort.Converter.class,
               description =
-                  "What copies come to a host by: veth, its interface mirror0, or memif, shared"
-                      + " memory of DPDK. Default: ${DEFAULT-VALUE}.")
+                  "How a host receives copies: veth (its interface mirror0) or memif (shared memory of DPDK). Default: ${DEFAULT-VALUE}.")
           MirrorPort mirrorPort,
       @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
@@ -138,13 +137,13 @@ public final class TestbedCommand implements Runnable {
         .formatted(plan.k(), plan.switches().size(), plan.hosts().size());
   }
 
-  @Command(name = "down", description = "Removes all of it; does nothing if it is not there.")
+  @Command(name = "down", description = "Removes the testbed; does nothing if there is none.")
   int down(
       @Option(
               names = "--name",
               paramLabel = "NAME",
               defaultValue = "tl",
-              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+              description = "Prefix of all its names. Default: ${DEFAULT-VALUE}.")
           String name) {
     plan(name, 2, 0, false);
     try {
@@ -155,13 +154,13 @@ public final class TestbedCommand implements Runnable {
     return 0;
   }
 
-  @Command(name = "status", description = "What is there. Exit code 1 if it is not up.")
+  @Command(name = "status", description = "Shows the testbed. Exit code 1 if it is not up.")
   int status(
       @Option(
               names = "--name",
               paramLabel = "NAME",
               defaultValue = "tl",
-              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+              description = "Prefix of all its names. Default: ${DEFAULT-VALUE}.")
           String name,
       @Option(names = "--json", description = "Print JSON.") boolean json) {
     plan(name, 2, 0, false);
