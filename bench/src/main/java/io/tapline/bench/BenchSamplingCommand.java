@@ -43,7 +43,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "180",
-      description = "Length; the quota comes after 10 (default ${DEFAULT-VALUE}).")
+      description = "Length; the quota applies after 10 (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(

@@ -11,7 +11,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "diagnose",
     description =
-        "Says what is wrong in the network, from headers that hosts kept and bursts that queries reported.",
+        "Finds faults in the network, from headers that hosts kept and bursts that queries reported.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       DiagnoseTrackCommand.class,

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
     name = "loss",
     description =
         "Shows which flows retransmit, at which switches their segments were lost, and why.",
-    footer = {"", "Begin with tapline diagnose track: only what came since then is known."})
+    footer = {"", "Start with tapline diagnose track: only segments since then are known."})
 final class DiagnoseLossCommand implements Callable<Integer> {
   private static final double NS_PER_MS = 1e6;
 

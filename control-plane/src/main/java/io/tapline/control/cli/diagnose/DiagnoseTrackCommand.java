@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "track",
     description = "Starts tracking TCP retransmissions on all hosts, and prints the watch's ID.",
-    footer = {"", "tapline watch alerts shows them as they come; tapline watch remove ends it."})
+    footer = {"", "tapline watch alerts shows them as they arrive; tapline watch remove ends it."})
 final class DiagnoseTrackCommand implements Callable<Integer> {
   private final Console console;
 

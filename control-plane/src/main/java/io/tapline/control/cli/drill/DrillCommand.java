@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
       "  tapline drill \"src_ip in 10.1.0.0/16 && dst_port == 80\" --from 5m",
       "  tapline drill \"\" --aggregate \"SUM(bytes)\" --group-by src_ip,dst_ip",
       "  tapline drill --flow a383c50f9de647dd-69fe921a --pcapng flow.pcapng",
-      "The expressions: docs/reference/multilog.md; the fields: docs/reference/multilog-node.md."
+      "Expressions: docs/reference/multilog.md; fields: docs/reference/multilog-node.md."
     })
 public final class DrillCommand implements Callable<Integer> {
   private static final Pattern FLOW_ID = Pattern.compile("([0-9a-f]{16})(?:-[0-9a-f]{8})?");

@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "The query ranks URLs: PARSE http_get … PROCESS (top-k: …). nginx reads from Redis where pages are.",
-      "Ends with the query, or in order on SIGTERM or Ctrl-C; the first server is then alone again."
+      "Ends with the query, or cleanly on SIGTERM or Ctrl-C; only the first server then remains."
     })
 public final class ReplicateCommand implements Callable<Integer> {
   private static final long QUIET_NS = 10_000_000_000L;

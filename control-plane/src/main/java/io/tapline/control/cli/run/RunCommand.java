@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
     description = "Runs a query over capture files and prints its results.",
     footer = {
       "",
-      "Starts Kafka, Flink and Redis for this user alone and takes them down again.",
+      "Starts Kafka, Flink and Redis for this user only, and stops them at the end.",
       "",
       "Example:",
       "  tapline run \"PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s)\" --pcap web.pcap"

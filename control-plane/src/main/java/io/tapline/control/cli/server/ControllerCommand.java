@@ -35,8 +35,8 @@ import picocli.CommandLine.Option;
     description = "An OpenFlow controller: forwards between the hosts of a network.",
     footer = {
       "",
-      "Switches keep their flows when it ends. A server with --openflow-port is one, too, and",
-      "mirrors besides. Ends in order on SIGTERM or Ctrl-C."
+      "Switches keep their flows when it ends. A server with --openflow-port is a controller,",
+      "too, and also mirrors. Shuts down cleanly on SIGTERM or Ctrl-C."
     })
 public final class ControllerCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -45,8 +45,8 @@ import picocli.CommandLine.Option;
         "Serves the dashboard and the REST interface on loopback, and runs the queries that are submitted.",
     footer = {
       "",
-      "Each query reads the capture from its beginning, or the interface or hosts from now on. Without,",
-      "queries can be explained but not submitted. Ends in order on SIGTERM or Ctrl-C."
+      "Each query reads the capture from its beginning, or the interface or hosts from its start. Without",
+      "these, queries can be explained but not submitted. Shuts down cleanly on SIGTERM or Ctrl-C."
     })
 public final class ServerCommand implements Callable<Integer> {
   private final Console console;

@@ -32,7 +32,7 @@ import picocli.CommandLine.Option;
         "Adds a token to a server's file, which contains only its hash, and prints it once; lists and revokes tokens.",
     footer = {
       "",
-      "A viewer reads its tenant's results, an analyst also asks within its subnets, an admin does everything.",
+      "A viewer reads its tenant's results, an analyst also queries its subnets, an admin does everything.",
       "The server reads the file again when it changes."
     })
 public final class TokenCommand implements Callable<Integer> {
