@@ -10,6 +10,8 @@ BUILD := build
 JOBS ?= $(shell nproc)
 MVN := mvn -B -q
 CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo
+# Trees with sanitizers and fuzzers.
+CLANG := -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16
 # WERROR=1: a compiler's warning is an error. Not in sanitized code, in which GCC sees errors that are not there.
 ifdef WERROR
 WARNINGS := -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
@@ -77,7 +79,8 @@ $(BUILD)/java/classes.jsa: $(BUILD)/java/.built
 	@$(archive) $(RUN) >/dev/null 2>$(BUILD)/java/archive.log || echo "without: see $(BUILD)/java/archive.log"
 
 .PHONY: build
-build: native java ## Build everything
+build: build-deps ## Build everything
+	@$(MAKE) -j 2 native java
 	@$(MAKE) -s $(BUILD)/java/classes.jsa
 
 .PHONY: demo-monitor
@@ -114,7 +117,7 @@ test-native: deps native java
 # The native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
 .PHONY: sanitized
 sanitized: deps
-	@cmake -S . -B $(BUILD)/sanitized $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=address,undefined >/dev/null
+	@cmake -S . -B $(BUILD)/sanitized $(CMAKE_FLAGS) $(CLANG) -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/sanitized -j $(JOBS)
 
 .PHONY: test-sanitized
@@ -124,12 +127,19 @@ test-sanitized: sanitized
 
 # What threads share without locks, under ThreadSanitizer.
 THREAD_TESTS = dispatch_test doorbell_test event_ring_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
-.PHONY: test-threads
-test-threads: deps
-	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=thread >/dev/null
+.PHONY: threads
+threads: deps
+	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) $(CLANG) -DTAPLINE_SANITIZE=thread >/dev/null
 	@ninja -C $(BUILD)/threads -j $(JOBS) $(THREAD_TESTS)
+
+.PHONY: test-threads
+test-threads: threads
 	@$(call ctest,$(BUILD)/threads,threads) -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
 	@$(call results,threads)
+
+# Both trees with sanitizers, one after the other.
+.PHONY: instrumented
+instrumented: sanitized threads
 
 .PHONY: test-java
 test-java: deps build
@@ -190,7 +200,7 @@ bench: deps build ## Compare with baselines: needs an idle machine
 
 .PHONY: fuzz
 fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600)
-	@cmake -S . -B $(BUILD)/fuzzing -G Ninja -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	@cmake -S . -B $(BUILD)/fuzzing -G Ninja $(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DTAPLINE_FUZZ=ON -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/fuzzing -j $(JOBS) fuzzers
 	@bench/fuzz run $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
