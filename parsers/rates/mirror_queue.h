@@ -164,6 +164,7 @@ class MirrorQueue {
   static constexpr uint32_t kWitnesses = 1000;
   static constexpr uint32_t kBlockPackets = 64;
   static constexpr int kFractionBits = 20;
+  static constexpr double kSlowestNsPerByte = 1e6;
   static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // that a mirror port is given
   // Times of full frames: a port that is busy for longer may be filling its queue, ...
   static constexpr int64_t kFillFrames = 64;
@@ -212,7 +213,9 @@ class MirrorQueue {
     block_bytes_ = block_packets_ = 0;
   }
 
-  void set_ns_per_byte(double ns_per_byte) {
+  // Times in a capture can be years apart. A link of 8 kbit/s, which is slower than any, bounds what follows from them.
+  void set_ns_per_byte(double measured) {
+    const double ns_per_byte = std::min(measured, kSlowestNsPerByte);
     least_ns_per_byte_ = ns_per_byte;
     ns_per_byte_ = static_cast<uint64_t>(ns_per_byte * (uint64_t{1} << kFractionBits)) + 1;
     frame_ns_ = static_cast<int64_t>(((kFullFrameBytes + kFramingBytes) * ns_per_byte_) >> kFractionBits) + 1;
