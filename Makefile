@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 BUILD := build
 JOBS ?= $(shell nproc)
 MVN := mvn -B -q
-CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo
+CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_UNITY=ON
 # Trees with sanitizers and fuzzers.
 CLANG := -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16
 # WERROR=1: a compiler's warning is an error. Not in sanitized code, in which GCC sees errors that are not there.

@@ -36,7 +36,7 @@ constexpr int64_t kSliceNs = kNsPerMs;
 std::atomic<bool> stop{false};
 
 [[noreturn]] void die(const std::string& message) {
-  std::fprintf(stderr, "traffic_generator: error: %s; %s\n", message.c_str(), last_eal_log().c_str());
+  std::fprintf(stderr, "traffic_generator: error: %s%s\n", message.c_str(), eal_reason().c_str());
   std::exit(1);
 }
 

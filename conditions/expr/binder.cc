@@ -6,11 +6,7 @@
 #include "conditions/expr/parser.h"
 
 namespace tapline::conditions {
-namespace {
-
-constexpr int kMaxTerms = 16;
-
-}  // namespace
+namespace {}  // namespace
 
 void Binder::run(const Shape& shape) {
   std::vector<Node> stack;

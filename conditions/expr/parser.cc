@@ -7,8 +7,6 @@
 namespace tapline::conditions {
 namespace {
 
-constexpr int kMaxTerms = 16;
-
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool same_word(std::string_view a, std::string_view b) {

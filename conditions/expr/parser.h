@@ -23,6 +23,8 @@
 
 namespace tapline::conditions {
 
+constexpr int kMaxTerms = 16;  // of a sum
+
 class Parser {
  public:
   Parser(std::string_view text, const Schema& schema, const Expression::Resolver& resolve)

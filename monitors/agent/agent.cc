@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "packet_io/base/clock.h"
+
 namespace tapline {
 namespace {
 
@@ -27,11 +29,6 @@ constexpr milliseconds kMostMonitorPause{10'000};
 constexpr seconds kHealthy{30};
 // The time that queries may take to flush when the agent ends.
 constexpr seconds kMostEnding{15};
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Names the monitor's interfaces, or its device without the parameters, and its taps of switches.
 void add_input(const InputConfig& input, v1::AgentHello* hello) {
@@ -57,7 +54,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
       parsers_(std::move(parsers)),
       reporter_(reporter),
       stop_(stop),
-      incarnation_(static_cast<uint64_t>(now_ns())),
+      incarnation_(static_cast<uint64_t>(wall_ns())),
       alone_since_(Clock::now()) {}
 
 Status Agent::run() {
@@ -174,7 +171,7 @@ void Agent::answer(const v1::Probe& probe, int64_t received_ns) {
   if (getloadavg(&load, 1) == 1) heartbeat->set_load(load);
   heartbeat->set_cores(std::thread::hardware_concurrency());
   heartbeat->set_monitor_starts(monitor_starts_);
-  heartbeat->set_sent_ns(now_ns());
+  heartbeat->set_sent_ns(wall_ns());
   lease_->send(std::move(message));
 }
 

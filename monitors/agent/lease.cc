@@ -1,18 +1,10 @@
 #include "monitors/agent/lease.h"
 
-#include <chrono>
 #include <utility>
 
+#include "packet_io/base/clock.h"
+
 namespace tapline {
-namespace {
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
 Lease::Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
              Inbox<LeaseEvent>* inbox)
     : id_(id), server_(server), credentials_(access.credentials), inbox_(inbox) {
@@ -72,7 +64,7 @@ void Lease::run() {
   const auto stream = stub->Lease(&context_);
   std::thread writer([&] { write(stream.get()); });
   v1::AgentCommand command;
-  while (stream->Read(&command)) inbox_->push({.lease = id_, .command = command, .at_ns = now_ns()});
+  while (stream->Read(&command)) inbox_->push({.lease = id_, .command = command, .at_ns = wall_ns()});
   {
     const std::lock_guard lock(mutex_);
     broken_ = true;

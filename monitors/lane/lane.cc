@@ -18,11 +18,6 @@ constexpr int64_t kReadLossesEveryNs = 100'000'000;
 // Limit that exceeds the packets that any queue holds.
 constexpr int kMostPollsBehind = 4096;
 
-void sleep(int64_t duration_ns) {
-  timespec duration = {0, duration_ns};
-  nanosleep(&duration, nullptr);
-}
-
 }  // namespace
 
 Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
@@ -105,7 +100,7 @@ Status Lane::run() {
     // A file that is read as fast as possible always has a next burst.
     bool may_sleep = source_->live() || got.packets == 0;
     int64_t sleep_ns = may_sleep && !ended ? pacer_.after_poll(got.packets, now_ns_) : 0;
-    if (sleep_ns > 0 && !end_under_way_) sleep(sleep_ns);
+    if (sleep_ns > 0 && !end_under_way_) sleep_for(sleep_ns);
   }
   Status status = end();
   progress_.over.store(true, std::memory_order_release);

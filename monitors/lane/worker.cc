@@ -13,11 +13,6 @@ namespace {
 constexpr uint32_t kMostCommands = 1024;
 constexpr int64_t kLookAtOutputEveryNs = 50'000'000;
 
-void sleep(int64_t duration_ns) {
-  timespec duration = {0, duration_ns};
-  nanosleep(&duration, nullptr);
-}
-
 }  // namespace
 
 Worker::Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy)
@@ -64,7 +59,7 @@ void Worker::run() {
     if (ended_ != 0 && !end_under_way_) set_done();
     if (!failed() && !unit_->stage().status().ok()) fail(unit_->stage().status());
     const int64_t sleep_ns = pacer.after_poll(packets, now_ns);
-    if (sleep_ns > 0 && packets == 0 && !end_under_way_ && !finished_) sleep(sleep_ns);
+    if (sleep_ns > 0 && packets == 0 && !end_under_way_ && !finished_) sleep_for(sleep_ns);
   }
   stopped_.store(true, std::memory_order_release);
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 * 1024;
 constexpr int64_t kWriteAfterNs = 100'000'000;
-constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
+constexpr int64_t kFlushPatienceNs = 10'000'000'000;
 
 void append_value(const Value& value, std::string* out) {
   if (!value.present()) {
@@ -166,9 +166,9 @@ void JsonOutput::end_query(uint32_t query, int64_t) {
 }
 
 Status JsonOutput::finish() {
-  bool written = !writer_ || writer_->flush(kPatienceAtEndNs);
+  bool written = !writer_ || writer_->flush(kFlushPatienceNs);
   if (written) write();
-  if (writer_) written = buffer_.empty() && writer_->flush(kPatienceAtEndNs);
+  if (writer_) written = buffer_.empty() && writer_->flush(kFlushPatienceNs);
   if (written) count_all_written();
   if (written || !status().ok()) return status();
   return Status::resources("the reader of standard output took nothing for 10 s; the last lines are lost");

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "monitors/shape/characters.h"
+
 namespace tapline {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // Bytes beyond ASCII are letters.
 bool is_name(char c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "monitors/shape/characters.h"
 #include "monitors/shape/sql_template.h"
 
 namespace tapline {
@@ -13,7 +14,6 @@ constexpr size_t kLeastHexDigits = 8;
 // Words of mixed letters and digits of at least this length are not names.
 constexpr size_t kLeastTokenBytes = 20;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 

@@ -1,7 +1,5 @@
 #include "multilog/headers/header_capture.h"
 
-#include <time.h>
-
 #include "packet_io/accounting/accounting.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/source/pacer.h"
@@ -12,11 +10,6 @@ namespace {
 constexpr uint32_t kPollsPerLossReading = 1024;
 constexpr long kWaitNs = 100'000;
 constexpr int kLongestWait = 10'000;  // of kWaitNs
-
-void sleep(int64_t duration_ns) {
-  const timespec duration = {0, static_cast<long>(duration_ns)};
-  nanosleep(&duration, nullptr);
-}
 
 void add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
@@ -73,7 +66,7 @@ void HeaderCapture::run(PacketSource* source, const std::atomic<bool>* stop) {
     if (got.packets > 0) continue;
     // A row waits for its batch to fill only while packets come.
     flush();
-    sleep(pause_ns);
+    sleep_for(pause_ns);
   }
   flush();
   read_losses(source);
@@ -115,7 +108,7 @@ uint8_t* HeaderCapture::next_row() {
 
 uint8_t* HeaderCapture::await_row() {
   for (int waited = 0; waited < kLongestWait && !stood_still_; ++waited) {
-    sleep(kWaitNs);
+    sleep_for(kWaitNs);
     if (uint8_t* row = next_row(); row != nullptr) return row;
   }
   stood_still_ = true;

@@ -13,14 +13,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "multilog/headers/system_error.h"
 #include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
 
-constexpr uint64_t kMagic = 0x3144454546574f52;  // "ROWFEED1"
-
-Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
+constexpr uint64_t kFeedMagic = 0x3144454546574f52;  // "ROWFEED1"
 
 std::string ring_path(const std::string& directory, uint32_t ring) {
   return directory + "/ring-" + std::to_string(ring);
@@ -47,8 +46,8 @@ Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool
   if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " can't be mapped");
   auto counters = std::shared_ptr<FeedCounters>(static_cast<FeedCounters*>(memory),
                                                 [](FeedCounters* mapped) { munmap(mapped, sizeof(FeedCounters)); });
-  if (create) counters->magic.store(kMagic);
-  if (counters->magic.load() != kMagic) return Status(Code::kInvalid, path + " has no counters");
+  if (create) counters->magic.store(kFeedMagic);
+  if (counters->magic.load() != kFeedMagic) return Status(Code::kInvalid, path + " has no counters");
   return counters;
 }
 

@@ -9,17 +9,17 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <limits>
+
+#include "multilog/headers/system_error.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
 
-constexpr uint64_t kMagic = 0x32474e4952574f52;  // "ROWRING2"
+constexpr uint64_t kRingMagic = 0x32474e4952574f52;  // "ROWRING2"
 constexpr size_t kLine = 64;
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-
-Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
   ring->shared_->row_bytes = shape.row_bytes;
   ring->shared_->batch_rows = shape.batch_rows;
   ring->shared_->batches = shape.batches;
-  ring->shared_->magic.store(kMagic, std::memory_order_release);
+  ring->shared_->magic.store(kRingMagic, std::memory_order_release);
   return ring;
 }
 
@@ -110,7 +110,7 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
   const auto* shared = static_cast<const Shared*>(memory);
   const Shape shape = {shared->row_bytes, shared->batch_rows, shared->batches};
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
-  if (shared->magic.load(std::memory_order_acquire) != kMagic || !check(shape).ok() ||
+  if (shared->magic.load(std::memory_order_acquire) != kRingMagic || !check(shape).ok() ||
       bytes < sizeof(Shared) + batch_bytes(shape) * shape.batches) {
     return Status(Code::kInvalid, path + " is no ring of rows");
   }
@@ -155,8 +155,7 @@ void RowRing::await(int64_t elsewhere_ns) {
     (void)bell_->wait_until(std::numeric_limits<int64_t>::max());
     return;
   }
-  const timespec pause = {0, elsewhere_ns};
-  nanosleep(&pause, nullptr);
+  sleep_for(elsewhere_ns);
 }
 
 void RowRing::wake() {

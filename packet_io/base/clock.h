@@ -22,6 +22,11 @@ inline int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 inline timespec to_timespec(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
+inline void sleep_for(int64_t duration_ns) {
+  const timespec duration = to_timespec(duration_ns);
+  nanosleep(&duration, nullptr);
+}
+
 inline void sleep_until(int64_t monotonic_ns) {
   const timespec until = to_timespec(monotonic_ns);
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);

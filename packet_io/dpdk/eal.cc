@@ -95,26 +95,24 @@ std::vector<std::string> arguments_of(const EalOptions& options, bool hugepages)
   return arguments;
 }
 
-std::string because() {
-  std::string log = last_eal_log();
-  return log.empty() ? "" : "; DPDK says: " + log;
-}
-
 Status describe_failure(const EalOptions& options, int error) {
   const std::string what = options.vdev.empty() ? "port " + options.pci_address : "device " + options.vdev;
   if (error == EACCES || error == EPERM) {
-    return Status::resources("no permission to start DPDK with " + what + ": run as root" + because());
+    return Status::resources("no permission to start DPDK with " + what + ": run as root" + eal_reason());
   }
   if (error == ENOMEM) {
     return Status::resources("not enough memory to start DPDK: " + std::to_string(options.memory_mib) +
-                             " MiB are needed; free some, or lower --memory-mib" + because());
+                             " MiB are needed; free some, or lower --memory-mib" + eal_reason());
   }
-  return Status::resources("DPDK can't start with " + what + because());
+  return Status::resources("DPDK can't start with " + what + eal_reason());
 }
 
 }  // namespace
 
-std::string last_eal_log() { return LogTail::get().last(); }
+std::string eal_reason() {
+  const std::string log = LogTail::get().last();
+  return log.empty() ? "" : "; DPDK says: " + log;
+}
 
 Status start_eal(const EalOptions& options) {
   static bool started = false;

@@ -34,12 +34,7 @@ bool is_af_packet(const std::string& vdev) { return vdev.starts_with("net_af_pac
 
 bool is_memif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
 
-std::string because() {
-  std::string log = last_eal_log();
-  return log.empty() ? "" : "; DPDK says: " + log;
-}
-
-Status failed(const std::string& what) { return Status::resources("the DPDK port " + what + because()); }
+Status failed(const std::string& what) { return Status::resources("the DPDK port " + what + eal_reason()); }
 
 }  // namespace
 
@@ -78,7 +73,7 @@ Status Port::create_pool(unsigned data_bytes) {
                                   static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
   return Status::resources("not enough memory for " + std::to_string(mbufs) + " packet buffers; raise --memory-mib" +
-                           because());
+                           eal_reason());
 }
 
 Status Port::open() {
@@ -86,7 +81,7 @@ Status Port::open() {
   // A port that is not the first has a device of its own name.
   const std::string device = options_.vdev.substr(0, options_.vdev.find(','));
   if (options_.number > 0 && rte_eth_dev_get_port_by_name(device.c_str(), &port_) != 0) port_ = RTE_MAX_ETHPORTS;
-  if (port_ >= RTE_MAX_ETHPORTS) return Status::resources("DPDK found no port" + because());
+  if (port_ >= RTE_MAX_ETHPORTS) return Status::resources("DPDK found no port" + eal_reason());
   if (Status status = configure(); !status.ok()) return status;
   uint16_t descriptors = kReceiveDescriptors, send_descriptors = 0;
   rte_eth_dev_adjust_nb_rx_tx_desc(port_, &descriptors, &send_descriptors);

@@ -8,7 +8,7 @@
 namespace tapline::dns {
 namespace {
 
-constexpr size_t kLengthBytes = 2, kHeaderBytes = 12;
+constexpr size_t kLengthBytes = 2;
 // A question has at most a name, type and class, and an OPT record with a few options.
 constexpr size_t kMaxStrictBytes = 512;
 constexpr uint64_t kMaxSeekBytes = 1 << 20;

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr size_t kHeaderBytes = 12, kLeastQuestionBytes = 5, kLeastRecordBytes = 11;
+constexpr size_t kLeastQuestionBytes = 5, kLeastRecordBytes = 11;
 constexpr size_t kMaxNameBytes = 255, kMaxPointers = 127;
 constexpr uint8_t kPointer = 0xc0;
 constexpr uint16_t kInternet = 1, kAnyClass = 255;

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "parsers/api/sequence.h"
+
 namespace tapline {
 namespace {
 
 // Data this far ahead of the delivered bytes are not trusted unless the receiver acknowledged them.
 constexpr int32_t kMaxAheadBytes = 1 << 26;
 
-int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
-bool before(uint32_t a, uint32_t b) { return distance(a, b) > 0; }
+bool before(uint32_t a, uint32_t b) { return sequence_distance(a, b) > 0; }
 
 }  // namespace
 
@@ -103,7 +104,7 @@ Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Si
   if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
   // A negative offset refers to data before the first byte seen, or is made up: its sender had received nothing of the
   // stream.
-  const int64_t offset = static_cast<int64_t>(peer.offset) + distance(peer.next_seq, packet.tcp_ack);
+  const int64_t offset = static_cast<int64_t>(peer.offset) + sequence_distance(peer.next_seq, packet.tcp_ack);
   segment.peer_offset_known = true;
   segment.peer_offset = static_cast<uint64_t>(std::max<int64_t>(offset, 0));
   return segment;
@@ -117,7 +118,7 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   }
   if (!half.acked_known || before(half.acked, ack)) {
     // A bogus acknowledgement must not open a hole.
-    if (distance(half.next_seq, ack) > kMaxAheadBytes) return;
+    if (sequence_distance(half.next_seq, ack) > kMaxAheadBytes) return;
     half.acked = ack;
     half.acked_known = true;
   }
@@ -128,7 +129,7 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
 void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   Half& half = stream_of(connection).half[side];
   if (half.ended) return;
-  const int32_t ahead = distance(half.next_seq, piece.seq);
+  const int32_t ahead = sequence_distance(half.next_seq, piece.seq);
   if (ahead <= 0) {
     const uint32_t old = static_cast<uint32_t>(-static_cast<int64_t>(ahead));
     if (old >= piece.length) return;
@@ -214,7 +215,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
     }
     if (previous != 0) {
       const Chunk& chunk = pool_.at(previous);
-      const int32_t covered = distance(piece.seq, chunk.seq + chunk.length);
+      const int32_t covered = sequence_distance(piece.seq, chunk.seq + chunk.length);
       if (covered > 0) {
         const uint32_t cut = std::min(static_cast<uint32_t>(covered), piece.length);
         piece.seq += cut;

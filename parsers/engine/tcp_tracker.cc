@@ -1,5 +1,6 @@
 #include "parsers/engine/tcp_tracker.h"
 
+#include "parsers/api/sequence.h"
 #include "parsers/api/time.h"
 
 namespace tapline {
@@ -13,7 +14,6 @@ constexpr int64_t kLateSynNs = kNsPerSecond;
 // A RST, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
 constexpr int32_t kWindowBytes = 1 << 26;
 
-int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
 bool has(uint8_t bits, Side side) { return (bits >> side & 1) != 0; }
 void set(uint8_t* bits, Side side) { *bits = static_cast<uint8_t>(*bits | 1u << side); }
 
@@ -61,7 +61,7 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
 // compared exactly; later, data may have advanced the sender's.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
-  const int32_t sent = distance(packet.tcp_seq + 1, connection.seq_end[side]);
+  const int32_t sent = sequence_distance(packet.tcp_seq + 1, connection.seq_end[side]);
   return connection.tcp_state == TcpState::kSynAnswered ? sent != 0 : sent < 0 || sent > kWindowBytes;
 }
 
@@ -106,7 +106,7 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   // The acknowledgements that came before it are weaker evidence than the SYN itself.
   const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
   const bool known = has(connection.seq_known, side) && !begins;
-  if (!known || (moves && distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
+  if (!known || (moves && sequence_distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
   set(&connection.seq_known, side);
   const Side peer = other_side(side);
   if (has(connection.seq_known, peer) || !packet.has_tcp_flag(tcp_flag::kAck)) return;
@@ -124,12 +124,12 @@ bool may_be_accepted(const Connection& connection, const Packet& packet, Side si
     return !knows_incarnation(connection) || packet.tcp_ack - first <= connection.seq_end[peer] - first;
   }
   if (!has(connection.seq_known, side)) return true;
-  const int32_t off = distance(connection.seq_end[side], packet.tcp_seq);
+  const int32_t off = sequence_distance(connection.seq_end[side], packet.tcp_seq);
   return off > -kWindowBytes && off < kWindowBytes;
 }
 
 bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
-  const int32_t off = distance(connection.seq_end[side], seq_end);
+  const int32_t off = sequence_distance(connection.seq_end[side], seq_end);
   return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
 }
 

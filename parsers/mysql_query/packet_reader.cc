@@ -5,7 +5,6 @@
 namespace tapline::mysql {
 namespace {
 
-constexpr size_t kHeaderBytes = 4;
 constexpr size_t kKeptCapacity = 512;
 
 uint32_t length_in(const uint8_t* header) {

@@ -8,6 +8,8 @@
 
 namespace tapline::mysql {
 
+constexpr size_t kHeaderBytes = 4;  // of a packet
+
 // The unread rest of a piece of stream, and its origin.
 struct Piece {
   Bytes bytes;

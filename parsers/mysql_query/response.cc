@@ -12,7 +12,6 @@ constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, 
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
 constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
 constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is none
-constexpr size_t kHeaderBytes = 4;
 constexpr size_t kLeastOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
 constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag whether they follow

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "parsers/api/sequence.h"
+
 namespace tapline {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr int32_t kMaxJumpBytes = 1 << 26;
 constexpr uint32_t kLastSentMask = (1u << 28) - 1;
 // Keep-alives are a second apart at least, since systems set their time in seconds.
 constexpr uint32_t kLeastKeepAliveMs = 900;
-
-int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
 
 uint64_t fold(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -166,7 +166,7 @@ void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own,
     SideState& state = flow->sides[each];
     state.window_mark = state.seq_end;
     if (!state.seq_known || !state.ack_known) continue;
-    const int32_t in_flight = std::max(0, distance(state.acked, state.seq_end));
+    const int32_t in_flight = std::max(0, sequence_distance(state.acked, state.seq_end));
     TcpFacts* facts = each == side ? own : other;
     facts->in_flight_bytes += static_cast<uint32_t>(in_flight);
     facts->unacked_bytes += in_flight;
@@ -183,25 +183,26 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
 // was lost behind the tap, but within a retransmission timeout and not after a silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
-  if (distance(side.seq_end, seq) != -1) return false;
+  if (sequence_distance(side.seq_end, seq) != -1) return false;
   return ((milliseconds(sample.time_ns) - side.last_sent_ms) & kLastSentMask) >= kLeastKeepAliveMs;
 }
 
 void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts) {
   const uint32_t end = seq + sample.payload_bytes;
-  const bool restarts = side->syn_seen && seq == side->restart_at && distance(seq, side->seq_end) != 0 &&
-                        std::abs(int64_t{distance(seq, side->seq_end)}) > static_cast<int64_t>(sample.payload_bytes);
-  const bool jumps = std::abs(int64_t{distance(side->seq_end, seq)}) > kMaxJumpBytes;
+  const bool restarts =
+      side->syn_seen && seq == side->restart_at && sequence_distance(seq, side->seq_end) != 0 &&
+      std::abs(int64_t{sequence_distance(seq, side->seq_end)}) > static_cast<int64_t>(sample.payload_bytes);
+  const bool jumps = std::abs(int64_t{sequence_distance(side->seq_end, seq)}) > kMaxJumpBytes;
   if (!side->seq_known || restarts || jumps) start(side, seq);
   const bool keep_alive = is_keep_alive(*side, seq, sample);
   side->last_sent_ms = milliseconds(sample.time_ns) & kLastSentMask;
   if (keep_alive) return;
-  const int32_t ahead = distance(side->seq_end, seq);
+  const int32_t ahead = sequence_distance(side->seq_end, seq);
   if (ahead > 0) {
     facts->missing_bytes = static_cast<uint32_t>(ahead);
     add_hole(side, side->seq_end, seq, sample.time_ns);
   } else if (ahead < 0) {
-    const bool all_old = distance(end, side->seq_end) >= 0;
+    const bool all_old = sequence_distance(end, side->seq_end) >= 0;
     fill(side, seq, all_old ? end : side->seq_end, sample.time_ns, facts);
     // The ACK of a segment that was sent twice does not tell which one it answers (Karn and Partridge 1987).
     side->measuring = false;
@@ -219,9 +220,9 @@ void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_
   uint32_t repeated = end - begin;
   for (Hole& hole : side->holes) {
     if (hole.begin == hole.end) continue;
-    const uint32_t from = distance(hole.begin, begin) > 0 ? begin : hole.begin;
-    const uint32_t to = distance(end, hole.end) > 0 ? end : hole.end;
-    const int32_t filled = distance(from, to);
+    const uint32_t from = sequence_distance(hole.begin, begin) > 0 ? begin : hole.begin;
+    const uint32_t to = sequence_distance(end, hole.end) > 0 ? end : hole.end;
+    const int32_t filled = sequence_distance(from, to);
     if (filled <= 0) continue;
     if (time_ns - hole.since_ns <= options_.reorder_ns) {
       facts->out_of_order_bytes += static_cast<uint32_t>(filled);
@@ -250,8 +251,8 @@ void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t t
 void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* other) {
   if (!sent->seq_known) return;
   // A FIN takes a number, too. Beyond it, data were acknowledged that were not captured.
-  if (std::abs(int64_t{distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
-  if (sent->measuring && distance(sent->measured_end, ack) >= 0) {
+  if (std::abs(int64_t{sequence_distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
+  if (sent->measuring && sequence_distance(sent->measured_end, ack) >= 0) {
     own->rtt_ns = static_cast<uint32_t>(std::clamp<int64_t>(time_ns - sent->measured_ns, 1, UINT32_MAX));
     sent->measuring = false;
   }
@@ -260,9 +261,9 @@ void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFa
     sent->acked = ack;
     return;
   }
-  if (distance(sent->acked, ack) <= 0) return;
-  const uint32_t counted = distance(ack, sent->window_mark) < 0 ? sent->window_mark : ack;
-  other->unacked_bytes -= std::max(0, distance(sent->acked, counted));
+  if (sequence_distance(sent->acked, ack) <= 0) return;
+  const uint32_t counted = sequence_distance(ack, sent->window_mark) < 0 ? sent->window_mark : ack;
+  other->unacked_bytes -= std::max(0, sequence_distance(sent->acked, counted));
   sent->acked = ack;
 }
 

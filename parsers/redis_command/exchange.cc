@@ -12,7 +12,7 @@ namespace tapline::redis {
 namespace {
 
 constexpr size_t kMaxWordBytes = 32;
-constexpr size_t kMaxLineBytes = 512;  // of an answer that is resumed
+constexpr size_t kMaxResumedLineBytes = 512;
 
 Response response_of(std::string_view line, int64_t count) {
   Response response;
@@ -347,7 +347,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
     return asks_anew_ && (kind == Beginning::Kind::kCommand || kind == Beginning::Kind::kArray);
   }
   int64_t count = 0;
-  if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1), &count)) return false;
+  if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;
   // The client's own bytes may come later than their answers.
   const bool late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || late || boundary_ == 0 || is_boundary(segment_.offset);

@@ -1,0 +1,8 @@
+// Classes of characters in ASCII, regardless of the locale.
+#pragma once
+
+namespace tapline {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace tapline
