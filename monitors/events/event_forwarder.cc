@@ -45,12 +45,10 @@ EventForwarder::EventForwarder(std::vector<EventSource> sources, std::span<const
 
 bool EventForwarder::forward() {
   bool more = false;
-  uint64_t seen = 0;
   for (EventSource& source : sources_) {
     RingEvent event;
     int events = 0;
     for (; events < kEventsPerRing && source.ring->front(&event); ++events) {
-      seen |= uint64_t{1} << event.query;
       take(event, *source.schemas[event.parser]);
       source.ring->pop();
     }

@@ -41,6 +41,7 @@ class BlockedSignals {
   sigset_t before_;
 };
 
+#if !defined(__SANITIZE_ADDRESS__)
 MonitorPage* page_of_handler = nullptr;
 
 // Notes which plug-in the thread that received the signal was in. Then lets the signal take its effect.
@@ -50,16 +51,15 @@ void note_culprit(int signal) {
 }
 
 void watch_signals(MonitorPage* page) {
-#if !defined(__SANITIZE_ADDRESS__)
   page_of_handler = page;
   struct sigaction action = {};
   action.sa_handler = note_culprit;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
-#else
-  static_cast<void>(page);  // the sanitizer's own handlers report more
-#endif
 }
+#else
+void watch_signals(MonitorPage*) {}  // the sanitizer's own handlers report more
+#endif
 
 [[noreturn]] void be_worker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
   // The worker ends with its supervisor, however that ends.

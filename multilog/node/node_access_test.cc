@@ -17,13 +17,15 @@ TEST(NodeAccess, OnlyThisMachineReachesIt) {
 }
 
 TEST(NodeAccess, WhatGoesTogether) {
-  const AccessConfig none, tls{"c", "k"}, all{"c", "k", "t"}, certificates{"c", "k", "", "ca", {"control"}};
+  const AccessConfig none, tls{.certificate = "c", .key = "k"}, all{.certificate = "c", .key = "k", .tokens = "t"},
+      certificates{"c", "k", "", "ca", {"control"}};
   EXPECT_TRUE(validate_access(none, "unix:/run/h1").ok());
   EXPECT_TRUE(validate_access(tls, "127.0.0.1:7400").ok());
   EXPECT_TRUE(validate_access(all, "0.0.0.0:7400").ok());
   EXPECT_TRUE(validate_access(certificates, "0.0.0.0:7400").ok());
-  for (const AccessConfig& wrong : {AccessConfig{"c"}, AccessConfig{"", "k"}, AccessConfig{"", "", "t"},
-                                    AccessConfig{"", "", "", "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
+  for (const AccessConfig& wrong :
+       {AccessConfig{.certificate = "c"}, AccessConfig{.key = "k"}, AccessConfig{.tokens = "t"},
+        AccessConfig{.client_ca = "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
     EXPECT_EQ(validate_access(wrong, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(none, "0.0.0.0:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";

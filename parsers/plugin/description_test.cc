@@ -13,8 +13,8 @@ namespace {
 
 // A valid description, for tests to break.
 struct Described {
-  std::vector<tapline_field> fields = {{"url", nullptr, "A name", TAPLINE_STRING, 0},
-                                       {"size", "bytes", nullptr, TAPLINE_U64, 1}};
+  std::vector<tapline_field> fields = {{"url", nullptr, "A name", TAPLINE_STRING, 0, 0, 0},
+                                       {"size", "bytes", nullptr, TAPLINE_U64, 1, 0, 0}};
   std::vector<const char*> main = {"url", "dst_port"};
   tapline_parser parser = {};
 

@@ -8,8 +8,6 @@
 namespace tapline::redis {
 namespace {
 
-using Kind = Beginning::Kind;
-
 constexpr size_t kMaxLineBytes = 512;
 
 // The first line with its LF; empty if there is none.
@@ -27,22 +25,22 @@ bool is_of_redis(std::string_view line) {
 // The bulk strings that follow the head of an array, as far as they are there. In an answer some elements may not be
 // bulk strings.
 Beginning array_of(std::string_view bytes, uint64_t count) {
-  Beginning result{.kind = Kind::kOther, .type = '*'};
+  Beginning result{.kind = Beginning::Kind::kOther, .type = '*'};
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {
     int64_t length = 0;
     const std::string_view line = line_of(bytes);
     if (line.empty()) break;
     if (!is_value_line(line, &length)) return {};
-    if (line.front() != '$' || length < 0) return {.kind = Kind::kAnswer, .type = '*'};
+    if (line.front() != '$' || length < 0) return {.kind = Beginning::Kind::kAnswer, .type = '*'};
     bytes.remove_prefix(line.size());
     const std::string_view text = bytes.substr(0, static_cast<size_t>(length));
     bytes.remove_prefix(std::min<size_t>(bytes.size(), text.size() + kLineEndBytes));
     if (i > 0) continue;
     if (text.size() < static_cast<size_t>(length)) break;
-    result.kind = Kind::kArray;
+    result.kind = Beginning::Kind::kArray;
     if (is_name(text)) append_upper(&result.command, text);
   }
-  if (is_command(result.command, count)) result.kind = Kind::kCommand;
+  if (is_command(result.command, count)) result.kind = Beginning::Kind::kCommand;
   return result;
 }
 
@@ -52,7 +50,7 @@ Beginning beginning_of(std::string_view bytes) {
   const std::string_view line = line_of(bytes);
   if (line.empty()) return {};
   if (line.size() == bytes.size() && is_inline_command(line)) {
-    Beginning result{.kind = Kind::kCommand};
+    Beginning result{.kind = Beginning::Kind::kCommand};
     append_upper(&result.command, first_word(line));
     return result;
   }
@@ -60,7 +58,7 @@ Beginning beginning_of(std::string_view bytes) {
   if (!is_value_line(line, &count) || !is_of_redis(line)) return {};
   const bool may_be_command = line.front() == '*' && count > 0;
   if (may_be_command) return array_of(bytes.substr(line.size()), static_cast<uint64_t>(count));
-  return {.kind = Kind::kAnswer, .type = line.front()};
+  return {.kind = Beginning::Kind::kAnswer, .type = line.front()};
 }
 
 }  // namespace tapline::redis

@@ -50,8 +50,8 @@ bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
 
 // Evidence towards side 0. `begins`: the side begins to speak with it.
 int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
-  Beginning beginning = beginning_of(bytes);
   using Kind = Beginning::Kind;
+  Beginning beginning = beginning_of(bytes);
   const bool known = beginning.kind == Kind::kCommand;
   const std::string& asked = seen_[other_side(side)].command;
   const bool answers = beginning.type == 0 || may_answer(beginning.type, asked);
