@@ -29,14 +29,14 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 set(TAPLINE_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
-option(TAPLINE_UNITY "Compile a library's files eight at a time: half the time for all, more for one that changed" OFF)
+option(TAPLINE_UNITY "Compile the files of a library in batches of eight: complete builds are faster, small changes slower" OFF)
 option(TAPLINE_FUZZ "Build libFuzzer programs (needs clang)" OFF)
 option(TAPLINE_DEMO "Configure only tapline-monitor: needs neither gRPC nor GoogleTest" OFF)
 # DPDK itself requires x86-64-v2 (SSE4.2, popcnt).
 set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
-# GCC takes the files of a batch for headers, in which types of anonymous namespaces would be errors.
+# GCC treats the files of a batch as headers, and warns about their types in anonymous namespaces.
 if(TAPLINE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)
 endif()
@@ -45,7 +45,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 if(TAPLINE_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # GCC defines these itself; the code asks for them.
+    # The code tests these macros, which only GCC predefines.
     if(TAPLINE_SANITIZE MATCHES "address")
       add_compile_definitions(__SANITIZE_ADDRESS__=1)
     elseif(TAPLINE_SANITIZE MATCHES "thread")
@@ -86,7 +86,7 @@ endif()
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DPDK REQUIRED IMPORTED_TARGET libdpdk)
-# DPDK's flags contain another -march, with which clang refuses a precompiled header.
+# DPDK's flags contain a different -march, and clang rejects a precompiled header that was built for another CPU.
 get_target_property(options PkgConfig::DPDK INTERFACE_COMPILE_OPTIONS)
 list(FILTER options EXCLUDE REGEX "^-march=")
 set_target_properties(PkgConfig::DPDK PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")

@@ -23,7 +23,7 @@
 
 namespace tapline::conditions {
 
-constexpr int kMaxTerms = 16;  // of a sum
+constexpr int kMaxTerms = 16;  // per sum
 
 class Parser {
  public:

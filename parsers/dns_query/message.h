@@ -7,7 +7,7 @@
 
 namespace tapline::dns {
 
-constexpr size_t kHeaderBytes = 12;  // of a message (RFC 1035, 4.1.1)
+constexpr size_t kHeaderBytes = 12;  // length of a message header (RFC 1035, 4.1.1)
 
 // Text of bounded size, without allocation. The part that does not fit is left out.
 template <size_t kMaxBytes>

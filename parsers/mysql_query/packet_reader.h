@@ -8,7 +8,7 @@
 
 namespace tapline::mysql {
 
-constexpr size_t kHeaderBytes = 4;  // of a packet
+constexpr size_t kHeaderBytes = 4;  // length of a packet header
 
 // The unread rest of a piece of stream, and its origin.
 struct Piece {

@@ -13,15 +13,15 @@ namespace tapline::trigger::testing {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr uint32_t kShare = 5;  // of the inputs, as each takes six times as long
+constexpr uint32_t kSeedDivisor = 5;  // a seed takes six times as long under a sanitizer
 #else
-constexpr uint32_t kShare = 1;
+constexpr uint32_t kSeedDivisor = 1;
 #endif
 
 // TRIGGER_SEEDS asks for another number.
 uint32_t seeds(uint32_t usual) {
   const char* asked = std::getenv("TRIGGER_SEEDS");
-  return asked == nullptr ? usual / kShare : static_cast<uint32_t>(std::atoi(asked));
+  return asked == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(asked));
 }
 
 struct Input {
