@@ -9,7 +9,7 @@
 namespace tapline {
 
 // An IPv4 or IPv6 address in network byte order. IPv4 is kept IPv4-mapped (RFC 4291 section 2.5.5.2), so one comparison
-// serves both families; bytes() returns what is emitted: 4 bytes for IPv4, 16 for IPv6.
+// serves both families. Tuples carry bytes(): 4 bytes for IPv4, 16 for IPv6.
 class IpAddress {
  public:
   constexpr IpAddress() : bytes_{} {}
@@ -32,7 +32,7 @@ class IpAddress {
     static constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes_.data(), kMapped, 12) == 0;
   }
-  // Returns whether it is the IPv4 address whose bytes, as they lie in memory, form this word.
+  // Compares with an IPv4 address in memory order.
   bool is_v4(uint32_t word) const {
     uint64_t halves[2];
     std::memcpy(halves, bytes_.data(), sizeof halves);

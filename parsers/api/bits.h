@@ -1,4 +1,4 @@
-// Iterates over the set bits of a word. Queries, parsers and packets come as sets of at most 64.
+// Iterates over the set bits of a word. Sets of queries, parsers and packets have at most 64 elements.
 #pragma once
 
 #include <bit>

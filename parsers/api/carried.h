@@ -4,8 +4,8 @@
 
 namespace tapline {
 
-// Returns whether the payload may be another packet, with its own addresses, that decode() did not follow: a fragment
-// of a tunnel, or a tunnel that holds something other than IP, or garbage.
+// Returns whether the payload may be another packet, with separate addresses, that decode() did not follow: a fragment
+// of a tunnel, or a tunnel whose content is not IP or is garbage.
 bool may_carry_packet(const Packet& packet);
 
 }  // namespace tapline

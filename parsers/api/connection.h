@@ -9,8 +9,8 @@
 
 namespace tapline {
 
-// One endpoint of a connection, 0 or 1. It never changes during the connection's life, unlike the side that is taken
-// for the client.
+// One endpoint of a connection, 0 or 1. Fixed for the connection's lifetime, unlike the side that is taken for the
+// client.
 using Side = uint8_t;
 constexpr Side other_side(Side side) { return side ^ 1; }
 
@@ -33,7 +33,7 @@ enum class TcpState : uint8_t {
 //   bytes 128..     the parsers' own state, initially zero, Needs::connection_state_bytes each
 struct alignas(64) Connection {
   uint64_t flow_hash;
-  uint64_t queries;  // the queries that wanted any packet of it and have not ended
+  uint64_t queries;  // queries that wanted any of its packets and have not ended
   IpAddress ip[2];
   uint16_t port[2];
   uint32_t vlan;  // as in FlowKey
@@ -45,31 +45,31 @@ struct alignas(64) Connection {
 
   int64_t last_seen_ns;  // raw time of the latest packet
   uint32_t incarnation;  // the client's initial sequence number, 0 = unknown
-  uint32_t seq_end[2];   // per side: sequence number after the highest seen; the first one while no payload was seen
+  uint32_t seq_end[2];   // per side: one past the highest sequence number seen; the initial one before any payload
   uint8_t seq_known;     // bit per side
   uint8_t syn_seen;      // bit per side
   uint8_t fin_seen : 2;  // bit per side
-  uint8_t heard : 2;     // bit per side: a packet of it was captured
-  uint8_t missing : 2;   // bit per side: some of its bytes were acknowledged but not captured so far
-  uint8_t syn_acks_conflict : 1;  // until the handshake is complete
+  uint8_t heard : 2;     // bit per side: at least one packet captured
+  uint8_t missing : 2;   // bit per side: bytes were acknowledged that have not been captured
+  uint8_t syn_acks_conflict : 1;  // meaningful until the handshake is complete
   uint8_t going_on : 2;           // bit per side that continued after a RST
   uint8_t proxy_step : 4;         // socks::Step
   uint32_t index;                 // slot in the table's slab
   uint32_t wheel_previous;
   uint32_t wheel_next;
   uint16_t wheel_slot;
-  uint16_t ignored_by;   // bit per stream parser that gave it up
+  uint16_t ignored_by;   // bit per stream parser that gave up on it
   uint32_t stream;       // slot of its reassembly state, 0 = none
   uint32_t bucket_hash;  // the table's look-up key
-  uint32_t shown_tick;   // the second in which parsers last saw a packet, as the engine counts them; 0 = none
-  // Packets that parsers did not see (Needs::every_packet) and their bytes on the wire, since the connection began.
+  uint32_t shown_tick;   // the engine's second in which parsers last saw a packet; 0 = none
+  // Packets that parsers did not see (Needs::every_packet), and their wire bytes, since the connection began.
   uint32_t more_packets;  // wraps
   uint64_t more_bytes;
 
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;
   }
-  // The side that sent a packet of this connection, whatever was learned about the client since.
+  // The side that sent a packet of this connection, even if the client side was corrected since.
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
   }

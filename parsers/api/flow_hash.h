@@ -8,11 +8,11 @@
 
 namespace tapline {
 
-// One key per deployment, so that no outsider can aim flows at one sampling decision or one table slot.
+// One key per deployment, so that an outsider can't aim flows at one sampling decision or one table slot.
 struct HashKey {
   uint64_t low = 0;
   uint64_t high = 0;
-  // Parses 32 hexadecimal digits, most significant first. Returns nothing for any other text.
+  // Parses 32 hexadecimal digits, most significant first. Returns nullopt for any other text.
   static std::optional<HashKey> parse(std::string_view hex);
 };
 
@@ -39,8 +39,8 @@ class FlowHasher {
 uint64_t keyed_hash(HashKey key, std::string_view text);
 
 // Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
-// subset of a higher one's flows and all monitors decide alike. The threshold for rate 1 keeps every flow. 0 at rates
-// of 0 and less (and NaN), saturating at rates of 1 and more.
+// subset of a higher rate's flows, and all monitors make the same decision. The threshold for rate 1 keeps every flow.
+// Returns 0 for rates of 0, below, and NaN; saturates at rates of 1 and above.
 uint64_t sampling_threshold(double rate);
 
 // The finaliser: 63 uniform bits, unrelated to the bits of the hash that tables and replicate groups use.
@@ -52,10 +52,10 @@ constexpr uint64_t sampling_position(uint64_t flow_hash) {
 }
 constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
 
-// The same if switches leave flows out, too: they know no hash, but can match bits of a port. The position begins with
-// bits of the flow's far port (the one that the query does not name), from its second lowest on, since Linux prefers
-// even ports for clients; the finaliser provides the rest. So at a rate of 1/2^n and below, n up to kPortBits, every
-// flow that is kept has n zeros there.
+// As above, for queries whose flows switches sample, too: switches can't compute the hash, but can match bits of a
+// port. The position begins with bits of the flow's far port (the one that the query does not name), from its second
+// lowest on, since Linux prefers even ports for clients; the finaliser provides the rest. So at a rate of 1/2^n and
+// below, n up to kPortBits, every flow that is kept has n zeros there.
 inline constexpr int kPortBits = 6;
 constexpr uint64_t sampling_position(uint64_t flow_hash, uint16_t far_port) {
   uint64_t first = 0;

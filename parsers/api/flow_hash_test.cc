@@ -105,8 +105,8 @@ TEST(Sampling, KeepsItsShareAndALowerRateASubset) {
   }
 }
 
-// Neighbouring addresses and ports must not fall together: chi-squared over 64 bins, of the hash's low bits (the
-// table's) and of the sampling positions; and positions within one table slot must still be uniform.
+// Neighbouring addresses and ports must spread: chi-squared over 64 bins, for the hash's low bits (which the table
+// uses) and for the sampling positions. Positions within one table slot must still be uniform.
 TEST(Sampling, IsUniformForNeighboursAndIndependentOfTheTablesBits) {
   constexpr int kBins = 64, kFlows = 64'000;
   int by_hash[kBins] = {}, by_position[kBins] = {}, within_slot[kBins] = {}, in_slot = 0;
@@ -131,7 +131,7 @@ TEST(Sampling, IsUniformForNeighboursAndIndependentOfTheTablesBits) {
     for (int i = 0; i < kBins; ++i) sum += (bins[i] - total / kBins) * (bins[i] - total / kBins) / (total / kBins);
     return sum;
   };
-  // 63 degrees of freedom: above 120 once in 20,000.
+  // With 63 degrees of freedom, exceeds 120 once in 20,000.
   EXPECT_LT(chi_squared(by_hash, kFlows), 120);
   EXPECT_LT(chi_squared(by_position, kFlows), 120);
   EXPECT_LT(chi_squared(within_slot, in_slot), 120);

@@ -20,10 +20,10 @@ enum class LinkType : uint8_t {
   kLinuxSll2  // DLT_LINUX_SLL2, 20 bytes
 };
 
-// The latest time that a packet may have, in the year 2116. A duration or a time-out can be added to any time up to it.
+// The latest time of a packet, in the year 2116. Adding a duration or a time-out to it can't overflow.
 inline constexpr int64_t kLatestTimeNs = INT64_MAX / 2;
 
-// Position of a header that is not there.
+// Position of an absent header.
 inline constexpr uint32_t kNoOffset = UINT32_MAX;
 
 // The addresses of an Ethernet header, each in network order.
@@ -44,15 +44,15 @@ struct RawPacket {
   int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
   uint8_t tap = 0;         // index among the source's taps
-  void* buffer = nullptr;  // handle of the bytes' storage, for the source alone
+  void* buffer = nullptr;  // handle of the bytes' storage, private to the source
 
-  // Returns the addresses of the outermost header; nothing if the link or a short capture has none.
+  // Returns the addresses of the outermost header; nullopt if the link or a short capture has none.
   std::optional<EthernetAddresses> ethernet() const {
     if (link != LinkType::kEthernet || captured_bytes < 12) return std::nullopt;
     return EthernetAddresses::at(data);
   }
 };
-// Sources and rings move packets by the burst: nothing may be added outside the padding without a measurement.
+// Sources and rings move packets in bursts, so the size affects throughput: measure before adding anything.
 static_assert(sizeof(RawPacket) == 40);
 
 namespace protocol {
@@ -63,7 +63,7 @@ namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
 }
 
-// The endpoint of a packet that is the query's TO (all queries that want it agree): a hint at the client's side.
+// The endpoint of a packet that is the query's TO (all queries that want it agree): a hint at the client side.
 enum class ToSide : uint8_t { kUnknown, kSource, kDestination };
 
 enum class Direction : uint8_t { kFromClient = 0, kFromServer = 1 };
@@ -74,9 +74,9 @@ inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
 inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
 inline constexpr uint8_t kClosed = 0x04;       // the second FIN
 inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must accept
-// A RST that its receiver must ignore, or that, as this packet shows, both sides ignored although it looked right.
+// A RST that its receiver must ignore, or that both sides ignored although it looked acceptable, as this packet shows.
 inline constexpr uint8_t kRstIgnored = 0x10;
-inline constexpr uint8_t kStrayRst = 0x20;        // a RST of no known connection: the packet has none
+inline constexpr uint8_t kStrayRst = 0x20;        // a RST of an unknown connection; Packet::connection is null
 inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with another sequence number than an earlier one
 }  // namespace tcp_event
 
@@ -87,10 +87,9 @@ struct Packet {
   const uint8_t* data = nullptr;
   int64_t time_ns = 0;
   uint64_t flow_hash = 0;
-  // Bit q is set if query q wants this packet (match, sampling, LIMIT); 0 if none does. decode() sets 0, the monitor
-  // the rest.
+  // Bit q is set if query q wants this packet (match, sampling, LIMIT). decode() clears it; the monitor sets it.
   uint64_t queries = 0;
-  Connection* connection = nullptr;  // set by the engine, null for what has no connection
+  Connection* connection = nullptr;  // set by the engine; null if the packet has no connection
   void* buffer = nullptr;            // as in RawPacket; decode() leaves it null, and it stays null for a
                                      // reassembled datagram, whose bytes are gone once the burst is processed
 
@@ -98,14 +97,14 @@ struct Packet {
   IpAddress dst_ip;
   uint16_t src_port = 0;  // host order; 0 where the protocol has no ports
   uint16_t dst_port = 0;
-  uint8_t protocol = 0;    // the transport: after IPv6 extension headers and AH
+  uint8_t protocol = 0;    // the transport protocol, after IPv6 extension headers and AH
   uint8_t ip_version = 0;  // 4 or 6
-  uint8_t vlan_tags = 0;   // how many tags the innermost Ethernet header had
+  uint8_t vlan_tags = 0;   // number of tags in the innermost Ethernet header
   uint8_t tcp_flags = 0;
-  uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are in the count only
+  uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are only counted
   uint16_t tcp_window = 0;    // as sent, unscaled
   uint8_t tap = 0;            // as in RawPacket; that of the fragment that completed a reassembled datagram
-  // An earlier tap has shown this packet: only parsers with Needs::all_views get it. Set by the monitor.
+  // An earlier tap has shown this packet: only parsers with Needs::all_views receive it. Set by the monitor.
   bool repeated_view = false;
   uint32_t network_id = 0;  // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
   uint32_t tcp_seq = 0;
@@ -117,21 +116,22 @@ struct Packet {
   uint32_t transport_offset = 0;
   uint32_t payload_offset = 0;
   uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
-  // Payload length by the IP header: more than captured under a snaplen, never including Ethernet padding.
+  // Payload length by the IP header: exceeds the captured bytes under a snaplen, never includes Ethernet padding.
   uint32_t payload_bytes = 0;
-  // Telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches wrote on its
-  // way, captured whole; 0 bytes if there is none.
+  // Telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches on the path
+  // wrote. Captured whole; 0 bytes if there is none.
   uint32_t telemetry_offset = 0;
   uint32_t telemetry_bytes = 0;
 
   ToSide to_side = ToSide::kUnknown;
-  Direction direction = Direction::kFromClient;  // meaningful while connection is set
+  Direction direction = Direction::kFromClient;  // valid while connection is set
   uint8_t tcp_events = 0;
-  bool reassembled = false;  // a datagram put together from fragments: wire_bytes are those of all its frames
+  bool reassembled = false;  // a datagram reassembled from fragments; wire_bytes covers all its frames
   // Position of the innermost Ethernet header; kNoOffset if there is none, or its bytes are gone.
   uint32_t ethernet_offset = kNoOffset;
 
-  // Returns those of the innermost Ethernet header, as the tap's switch saw them even if the copy came in a tunnel.
+  // Returns the addresses of the innermost Ethernet header, as the tap's switch saw them even if the copy came in a
+  // tunnel.
   std::optional<EthernetAddresses> ethernet() const {
     if (ethernet_offset == kNoOffset) return std::nullopt;
     return EthernetAddresses::at(data + ethernet_offset);
@@ -151,12 +151,12 @@ static_assert(sizeof(Packet) == 152);
 
 enum class DecodeOutcome : uint8_t {
   kOk,
-  kTruncated,        // captured bytes end before the transport header does
+  kTruncated,        // the capture ends within the headers
   kNotIp,            // ARP, 802.3 LLC, …
-  kMalformed,        // lengths or versions that contradict each other
+  kMalformed,        // contradictory lengths or versions
   kFragment,         // an IP fragment, for FragmentTable
-  kUnsupportedLink,  // a link type unknown to us
-  kTooManyHeaders,   // more VLAN tags, labels, extension headers or nested tunnels than are followed
+  kUnsupportedLink,  // an unknown link type
+  kTooManyHeaders,   // more VLAN tags, labels, extension headers or nested tunnels than decode() follows
 };
 inline constexpr int kDecodeOutcomes = 7;
 
@@ -164,24 +164,24 @@ inline constexpr int kDecodeOutcomes = 7;
 std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
-// SCTP has its ports; other transports are kOk with ports 0. Checks every length before reading. Overwrites all of
-// *packet but flow_hash; it is meaningless unless kOk is returned, or kFragment: then it describes the datagram up to
-// its IP header, with the fragment's data as payload. Does not verify checksums: captures on the sending host have
-// none.
+// Sets ports for SCTP, too; other transports are kOk with ports 0. Checks every length before reading. Overwrites all
+// of *packet but flow_hash; the result is meaningless unless kOk or kFragment is returned. On kFragment it describes
+// the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums: captures on the
+// sending host have none.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Also sets flow_hash, if kOk is returned.
 DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
 
-// An IP datagram that FragmentTable reassembled, with what the frames around its fragments say of its flow.
+// An IP datagram that FragmentTable reassembled, with the flow's fields from its fragments' frames.
 struct Datagram {
-  RawPacket raw;  // from the IP header on; wire_bytes are those of all its frames
+  RawPacket raw;  // from the IP header on; wire_bytes covers all its frames
   uint8_t vlan_tags = 0;
   uint16_t vlan[2] = {0, 0};
   uint32_t network_id = 0;
   uint32_t frames = 0;
 };
-// Like the other two. Returns kFragment again if the datagram holds a fragment of another one, in a tunnel.
+// As above. Returns kFragment again if the datagram carries, in a tunnel, a fragment of another datagram.
 DecodeOutcome decode(const Datagram& datagram, const FlowHasher& hasher, Packet* packet);
 
 // REQUIRES: decode() returned kOk for the packet.

@@ -27,45 +27,45 @@ class Program;
 struct Needs {
   bool packets = true;       // process() is called
   bool connections = false;  // TCP packets come with their connection
-  bool datagrams = false;    // packets of all other protocols come with their flow, kept as a connection
+  bool datagrams = false;    // packets of all other protocols come with their flow, as a Connection
   bool streams = false;      // it is a StreamParser (implies connections)
-  bool proxies = false;      // its streams are whole; other parsers' begin after the handshake with a SOCKS proxy
-  // on_interval() is called at the end of each such interval of packet time: kShortestIntervalNs or more; 0: never.
-  // Alone among the needs, set_arguments() may change it.
+  bool proxies = false;      // it sees the handshake with a SOCKS proxy, too; other parsers' streams begin after it
+  // on_interval() is called at the end of each interval of this length in packet time: kShortestIntervalNs or more; 0:
+  // never. The only need that set_arguments() may change.
   int64_t interval_ns = 0;
   // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each interval
-  // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. Those need not even
-  // be decoded.
+  // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. The engine then need
+  // not decode the others.
   bool every_packet = true;
-  // Where several taps show a packet, process() gets each view, in the order of time, with Packet::tap; those after the
-  // first have Packet::repeated_view, and no connection. The first view may have come before the query. False: the
-  // first view only. Fragments have one view.
+  // True: if several taps show a packet, process() gets each view, in order of time, with Packet::tap; views after the
+  // first have Packet::repeated_view, and no connection. The first view may precede the query. False: the first view
+  // only. Fragments have one view.
   bool all_views = false;
-  // Bytes of each connection (or flow, or both, as requested above) that belong to the parser: initially zero, aligned
-  // to 8. On their own they request connections.
+  // Bytes of parser state in each connection (or flow, or both, as requested above): initially zero, aligned to 8. A
+  // nonzero size also requests connections.
   uint16_t connection_state_bytes = 0;
 };
 
-// A parser's output, and its view of the engine. Valid during the call that it is passed to.
+// A parser's output, and its view of the engine. Valid during the call that receives it.
 class Emitter {
  public:
   // The engine owns `clock_ns`.
   Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
 
-  // Packet time so far: the running maximum. It is the time_ns of tuples; durations come from the packets' own times.
+  // Packet time: the running maximum. Tuples take it as time_ns; durations come from the packets' own times.
   int64_t now_ns() const { return *clock_ns_; }
 
-  // The common columns of a tuple that this packet made certain, for the queries that want the packet.
+  // The common columns of a tuple that this packet completes, for the queries that want the packet.
   TupleHeader header_of(const Packet& packet);
-  // The same for a connection, certain now, for all of its queries.
+  // As above for a connection, at the current packet time, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
-  // Emits a tuple, with strings as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:
+  // Emits a tuple, with strings encoded as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:
   // header.time_ns is not below that of an earlier tuple for any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
     if (prepare(&header, &values)) sink_->emit(parser_, header, values);
   }
-  // The same for a tuple that is an event, too. REQUIRES: the schema says so.
+  // Emits a tuple that is also an event. REQUIRES: schema().events.
   void emit_event(TupleHeader header, std::span<const Value> values) {
     if (prepare(&header, &values)) sink_->event(parser_, header, values);
   }
@@ -77,7 +77,7 @@ class Emitter {
   }
   void emit(const Packet& packet, std::initializer_list<Value> values) { emit(header_of(packet), values); }
 
-  // Counts a loss against the queries in the mask.
+  // Counts a loss for each query in the mask.
   void lose(LossReason reason, uint64_t count, uint64_t queries) {
     losses_[static_cast<int>(reason)] += count;
     if ((queries & queries_) != 0) sink_->lose(reason, count, queries & queries_);
@@ -110,7 +110,7 @@ class Emitter {
 
   TupleSink* sink_;
   int64_t* clock_ns_;
-  uint64_t queries_ = ~0ull;  // those that want this parser
+  uint64_t queries_ = ~0ull;  // queries that want this parser
   uint64_t tuples_ = 0;
   uint64_t losses_[kLossReasons] = {};
   uint32_t parser_;
@@ -127,41 +127,41 @@ class Parser {
   virtual const Schema& schema() const = 0;
   virtual Needs needs() const { return {}; }
 
-  // Packets in capture order, each wanted by some query (queries != 0), all within the interval that now_ns() is in.
+  // Packets in capture order, each wanted by some query (queries != 0), all within the interval of now_ns().
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
 
   // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of needs().interval_ns
   // since the epoch. Called only for the latest interval that had packets.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
-  // The end of a later interval, at which on_interval() is called even if no packet comes until then; INT64_MAX: none.
-  // Asked after each on_interval().
+  // The end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX: none. Read
+  // after each on_interval().
   virtual int64_t due_ns() const { return INT64_MAX; }
 
-  // `queries` will see no more of this connection: it timed out, gave way to a new one or for lack of memory, or the
-  // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: other queries
-  // may continue.
+  // `queries` will see no more of this connection: it timed out, was replaced or evicted, or the queries end. Emit
+  // pending tuples for these queries only, and leave the state unchanged: other queries may continue.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
 
-  // Query `query` (the number of its bit) wants this parser's tuples, with these values of schema().arguments, in their
-  // order. Called before its first packet, and again when the number belongs to another query; strings are valid during
-  // the call. Not called if the parser has no arguments.
+  // Query `query` (a bit number) requests this parser's tuples with these values of schema().arguments, in schema
+  // order. Called before its first packet, and again when another query takes the number. Strings are valid during the
+  // call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
-  // These queries end: emit what is pending for them, beyond what on_end() emits for each of their connections, which
-  // follows.
+  // These queries end: emit pending tuples that belong to no connection. on_end() follows for each of their
+  // connections.
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
-  // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. Without it
-  // there is one tap without names.
+  // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. If it is
+  // not called, there is one tap without names.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
-  // The source of metrics of the monitor itself, for the one parser that reports them. May be null.
+  // The source of the monitor's own metrics, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
-  // The triggers of query `query`, for the one parser that tests them; null: none. Called as set_arguments() is.
+  // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.
   virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/) {}
 
-  // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
+  // The connection's entry is about to be reused: free the memory its state owns. Always follows on_end() for all its
+  // queries.
   virtual void on_release(Connection& /*connection*/) {}
 
  protected:
@@ -172,7 +172,7 @@ class Parser {
     return *reinterpret_cast<State*>(base + state_offset_);
   }
 
-  // The payload shows that `side` is the client. Takes effect only over a guess by port.
+  // The payload shows that `side` is the client. Overrides only a guess by port.
   static void claim_client(Connection& connection, Side side) {
     if (connection.client_known_by < ClientKnownBy::kProtocol) return;
     connection.client_side = side;
@@ -184,43 +184,43 @@ class Parser {
   uint32_t state_offset_ = 0;
 };
 
-// The shortest interval of a parser: an end costs a call per parser, and ends a burst.
+// The shortest interval of a parser: each end costs a call per parser, and ends a burst.
 inline constexpr int64_t kShortestIntervalNs = 100'000;
 
 inline constexpr int kLookAheadSteps = 3;
 
 // The origin of a piece of a stream.
 struct Segment {
-  int64_t time_ns;         // raw time of the packet that carried it
+  int64_t time_ns;         // capture time of the packet that carried it
   uint64_t offset;         // of its first byte in this side's stream: 0 is the first after the SYN, or the first seen
-  uint64_t peer_offset;    // how much of the other side's stream its packet acknowledged
-  bool peer_offset_known;  // false without an ACK, or before anything is known of the other side
+  uint64_t peer_offset;    // number of bytes of the other side's stream that its packet acknowledged
+  bool peer_offset_known;  // false without an ACK, or while the other side's stream position is unknown
 };
 
 enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
-// Sees the bytes of both directions of each TCP connection, in order and once each, as far as they were captured. Side
-// distinguishes the directions; the connection says which of them is the client, and a parser may correct that with
-// claim_client().
+// Receives the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
+// Side distinguishes the directions; the connection says which of them is the client, and a parser may correct that
+// with claim_client().
 class StreamParser : public Parser {
  public:
   // Bytes in order, split anywhere. The span is invalid after the call. kGiveUp: this parser wants no more of the
   // connection.
   virtual StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes,
                                 const Segment& segment, Emitter& out) = 0;
-  // `bytes` that were never captured lie between the previous data and the next.
+  // `bytes` bytes between the previous data and the next were never captured.
   virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                                Emitter& out) = 0;
-  // This side sends no more. On kReset neither does the other one, and both ends are reported.
+  // This side sends no more. kReset ends both sides, with one call for each.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
-  // Packets of these connections come next. Called for each of kLookAheadSteps in turn, over a whole burst: each step
-  // reads what the step before prefetched, so that a chain of cache misses is waited for once per burst and not once
-  // per packet.
+  // The next packets belong to these connections. Called for each of kLookAheadSteps in turn, over a whole burst: each
+  // step reads what the previous step prefetched, so a chain of cache misses stalls once per burst instead of once per
+  // packet.
   virtual void look_ahead(const Connection& /*connection*/, int /*step*/) const {}
 };
 
-// A parser that looks at each packet on its own: a schema and a function `void(const Packet&, Emitter&)`.
+// A stateless parser: a schema and a function `void(const Packet&, Emitter&)`.
 template <typename Extract>
 class PacketParser final : public Parser {
  public:

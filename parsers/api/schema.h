@@ -24,9 +24,9 @@ struct Field {
   FieldType type = FieldType::kU64;
   std::string unit = {};  // "ns", "bytes", "packets"; empty for names and plain numbers
   std::string description = {};
-  bool additive = false;  // its sums are meaningful
+  bool additive = false;  // sums are meaningful
   TextKind text = TextKind::kPlain;
-  bool optional = false;  // absent in tuples whose parser could not see it
+  bool optional = false;  // absent in tuples if the parser could not determine it
 };
 
 inline Field optional(Field field) {
@@ -34,11 +34,11 @@ inline Field optional(Field field) {
   return field;
 }
 
-// The kind that the field declares. Plug-ins can't declare one: theirs follows from the name: url, statement or query,
-// key or keys.
+// The kind that the field declares. Plug-ins can't declare a kind, so theirs follows from the name: url, statement or
+// query, key or keys.
 TextKind text_kind_of(const Field& field);
 
-// An argument that a query gives the parser: PARSE queue_flows(delay=500us). Each query has its own values.
+// An argument that a query passes to the parser: PARSE queue_flows(delay=500us). Each query has separate values.
 struct Argument {
   std::string name;
   FieldType type = FieldType::kU64;  // any but kAddress; a string is one of `choices`
@@ -48,10 +48,10 @@ struct Argument {
   double min = 0;                  // bounds of a number, inclusive
   double max = 0;
   std::vector<std::string> choices = {};
-  int64_t step = 1;  // a whole number is a multiple of it
+  int64_t step = 1;  // whole numbers must be multiples of it
 };
 
-// Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
+// Where `diff` finds a duration: in a field of one tuple, or as the time between two tuples of one flow.
 struct Duration {
   std::string field = {};
   std::string event_field = {};
@@ -59,8 +59,8 @@ struct Duration {
   std::vector<std::string> end = {};
 };
 
-// Describes the tuples of a parser. `fields` are its own, in the order of the values that it emits; every tuple also
-// has the common_fields(), which come from the TupleHeader.
+// Describes the tuples of a parser. `fields` lists the parser's columns in the order of emitted values; every tuple
+// also has the common_fields(), which come from the TupleHeader.
 struct Schema {
   std::string name;
   std::string description = {};
@@ -69,21 +69,21 @@ struct Schema {
   std::vector<std::string> main_fields = {};  // what top-k ranks
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
-  int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
-  // The argument that sets the interval, in ns; its default is interval_ns. Empty: queries can't choose it. A monitor
-  // has one interval for each parser, so it refuses a query that chooses another one.
+  int64_t interval_ns = 0;                    // each flow has one tuple per interval; 0: each tuple is an event
+  // The argument that sets the interval, in ns; its default is interval_ns. Empty: the interval is fixed. A monitor has
+  // one interval per parser, so it refuses a query that chooses another one.
   std::string interval_argument = {};
-  bool events = false;  // its tuples may be events, too (Emitter::emit_event)
-  // Its tuples hold only if one instance sees every packet of a tap: queries may not select or sample packets, and no
-  // two threads may share them.
+  bool events = false;  // tuples may also be events (Emitter::emit_event)
+  // Tuples are correct only if one instance sees every packet of a tap: queries may not select or sample packets, and
+  // no two threads may share them.
   bool all_traffic = false;
-  bool queues = false;  // it measures queues: it needs taps on both sides of one
+  bool queues = false;  // measures queues, so needs taps on both sides of one
   std::vector<Argument> arguments = {};
-  std::vector<std::string> example = {};  // a tuple's own values as text, as `fields` are; plug-ins have none
+  std::vector<std::string> example = {};  // the values of `fields` in an example tuple, as text; plug-ins have none
 };
 
-// time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip, dst_port: the first columns of every
-// parser.
+// The first columns of every parser: time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip,
+// dst_port.
 std::span<const Field> common_fields();
 
 }  // namespace tapline

@@ -1,4 +1,4 @@
-// Sequence numbers of TCP, which wrap around at 2^32 (RFC 9293, 3.4).
+// TCP sequence numbers, which wrap around at 2^32 (RFC 9293, 3.4).
 #pragma once
 
 #include <cstdint>

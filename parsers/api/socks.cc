@@ -14,7 +14,7 @@ uint16_t port_at(std::string_view bytes, size_t i) {
   return big_endian_16(reinterpret_cast<const uint8_t*>(bytes.data()) + i);
 }
 
-// 5, count, then that many methods.
+// 5, count, count methods.
 size_t greeting(std::string_view bytes) {
   const bool whole = bytes.size() > 2 && at(bytes, 0) == kVersion5 && bytes.size() == 2u + at(bytes, 1);
   return whole ? bytes.size() : 0;

@@ -5,14 +5,14 @@
 
 namespace tapline {
 
-// One figure about the running monitor.
+// One metric of the running monitor.
 struct Statistic {
   std::string_view name;    // as in /metrics, without the prefix: "packets_total"
-  std::string_view labels;  // "stage=received", several separated by commas; may be empty
+  std::string_view labels;  // "stage=received", comma-separated; may be empty
   double value;
 };
 
-// Calls `visit` with every figure, or with none while they are being renewed. Never waits.
+// Calls `visit` with every metric, or with none while an update is in progress. Never waits.
 class StatisticsSource {
  public:
   virtual ~StatisticsSource() = default;

@@ -13,7 +13,7 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 struct Range {
   uint32_t first, last;
 };
-// Unicode's control characters, format characters and separators that terminals and browsers act upon unseen.
+// Unicode's control characters, format characters and separators, which terminals and browsers obey invisibly.
 constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0x7f, 0x9f},
                                                 {0x61c, 0x61c},        // Arabic letter mark
@@ -53,7 +53,7 @@ bool is_readable(uint32_t point, LineBreaks line_breaks) {
   return !contains(kUnreadable, point);
 }
 
-// The UTF-8 sequence (RFC 3629 section 4) at the front, or one byte that begins none. REQUIRES: not empty.
+// The UTF-8 sequence (RFC 3629 section 4) at the front, or a single byte that starts none. REQUIRES: not empty.
 Character next_character(std::string_view text, LineBreaks line_breaks) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return {1, is_readable(first, line_breaks), first};
@@ -95,8 +95,8 @@ bool read_escape(std::string_view text, char* byte) {
   return true;
 }
 
-// Returns true if every % begins an escape that full() writes, and every escape stands for a % or for a character that
-// is unreadable at its position.
+// Returns true if every % begins an escape that full() writes, and every escape encodes a % or a character that is
+// unreadable at its position.
 bool is_coded(std::string_view text, LineBreaks line_breaks) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

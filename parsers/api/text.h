@@ -7,17 +7,18 @@
 
 namespace tapline {
 
-// Shows text from the network readably: percent-encoded if it holds anything but readable UTF-8. Unreadable are control
+// Makes text from the network readable: percent-encodes it unless it is all readable UTF-8. Unreadable are control
 // characters (C0, DEL, C1), invisible and directional format characters, line separators, and bytes that are not UTF-8.
 // The rule, which docs/reference/texts.md explains to users:
 //
-//   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else as it is
-//   coded(t)  t holds a %, and is full(u) of some u
+//   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else unchanged
+//   coded(t)  t contains a %, and equals full(u) for some u
 //   shown(t)  full(t) if t is unreadable in part or coded, else t
 //
-// shown() is injective: coded(shown(t)) tells which of the two it is, and percent-decoding undoes full(). So most text
-// with escapes of its own stays as it is: /caf%C3%A9 is full() of nothing, since é is readable.
-enum class LineBreaks : uint8_t { kEncode, kKeep };  // in statements, tab, LF and CR are kept
+//
+// shown() is injective: coded(shown(t)) tells which case applies, and percent-decoding undoes full(). Most text that
+// already contains escapes stays unchanged: /caf%C3%A9 is full() of nothing, since é is readable.
+enum class LineBreaks : uint8_t { kEncode, kKeep };  // kKeep: for statements, leaves tab, LF and CR unchanged
 
 namespace text_detail {
 bool must_encode(std::string_view text, LineBreaks line_breaks);
@@ -31,8 +32,8 @@ inline bool is_plain(uint64_t word) {
 }
 }  // namespace text_detail
 
-// Returns whether shown(text) differs from the text. Takes eight bytes at a time: it runs on every string of every
-// tuple.
+// Returns whether shown(text) differs from the text. Reads eight bytes at a time, since it runs on every string of
+// every tuple.
 inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   const char* at = text.data();
   size_t left = text.size();
@@ -46,17 +47,17 @@ inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   return !text_detail::is_plain(word) && text_detail::must_encode(text, line_breaks);
 }
 
-// Appends full(text); for use if must_encode().
+// Appends full(text). Call it only if must_encode().
 void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
 
-// The text as people see it in logs and on terminals: one line. Characters that are invisible, or that change the order
-// or the lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become U+FFFD. Those
-// characters are Unicode's controls, formats, line and paragraph separators, and what renderers omit by default. Java
-// and TypeScript have the same table; schema/golden/readable_text.json keeps all three the same. Unlike shown() it
+// The text as logs and terminals show it: one line. Characters that are invisible, or that change the order or the
+// lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become U+FFFD. Those characters are
+// Unicode's controls, formats, line and paragraph separators, and the characters that renderers omit by default. Java
+// and TypeScript have the same table; schema/golden/readable_text.json keeps all three the same. Unlike shown(), it
 // can't be undone.
 std::string readable_text(std::string_view text);
 
-// The same, but line feeds and tabs stay.
+// As above, but keeps line feeds and tabs.
 std::string readable_lines(std::string_view text);
 
 }  // namespace tapline

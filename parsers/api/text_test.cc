@@ -31,7 +31,7 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-// Decodes as docs/reference/texts.md instructs readers to.
+// Decodes as docs/reference/texts.md describes.
 std::string sent(std::string_view text, LineBreaks line_breaks = LineBreaks::kEncode) {
   const std::string decoded = percent_decoded(text);
   const bool coded = decoded != text && full(decoded, line_breaks) == text;
@@ -83,8 +83,8 @@ TEST(Text, StatementsKeepTheirLineBreaks) {
   EXPECT_EQ(shown("%0A", LineBreaks::kEncode), "%250A");
 }
 
-// All texts up to a length over the characters that matter, and random ones: each is shown readably and unambiguously,
-// and can be read back.
+// Every text up to a length over the characters that matter, and random texts: each is shown readably and
+// unambiguously, and decodes to the original.
 TEST(Text, EveryTextCanBeReadBack) {
   const std::string alphabet = {'a', '%', '0', '1', '2', '5', 'A', 'C', '3', '9', '\n', '\x01', '\xc3', '\xa9', '\x80'};
   for (const LineBreaks line_breaks : {LineBreaks::kEncode, LineBreaks::kKeep}) {
@@ -144,7 +144,7 @@ TEST(ReadableText, EscapesJustTheGoldenRanges) {
     for (size_t point = end(0); point <= end(1); ++point) escaped[point] = true;
   }
   for (uint32_t point = 0; point < escaped.size(); ++point) {
-    if (point >= 0xd800 && point < 0xe000) continue;  // no characters of UTF-8
+    if (point >= 0xd800 && point < 0xe000) continue;  // surrogates, which UTF-8 excludes
     std::ostringstream escape;
     escape << "\\u{" << std::hex << point << "}";
     ASSERT_EQ(readable_text(utf8(point)), escaped[point] ? escape.str() : utf8(point));

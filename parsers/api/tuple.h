@@ -20,7 +20,7 @@ std::string_view name_of(ClientKnownBy known_by);  // "handshake", "query", "pro
 
 // The common columns of a tuple. Source is the client.
 struct TupleHeader {
-  int64_t time_ns = 0;  // when the tuple became certain; never decreases within a lane and query
+  int64_t time_ns = 0;  // when the parser completed the tuple; never decreases within a lane and query
   uint64_t flow_hash = 0;
   uint32_t flow_incarnation = 0;  // client's initial sequence number, 0 = unknown
   ClientKnownBy client_known_by = ClientKnownBy::kPort;
@@ -28,13 +28,13 @@ struct TupleHeader {
   uint16_t dst_port = 0;
   IpAddress src_ip;
   IpAddress dst_ip;
-  uint64_t queries = 0;  // the queries this tuple is for, never 0
+  uint64_t queries = 0;  // the queries that receive this tuple, never 0
 };
 
-// One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that they are passed to.
+// One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that receives them.
 //
-// A value may be absent: the parser could not see it. Zero and "" are always measured values. Consumers that do not
-// check read an absent value as zero or "".
+// An absent value is one that the parser could not determine. Zero and "" are always measured values. Consumers that do
+// not check read an absent value as zero or "".
 class Value {
  public:
   static Value u64(uint64_t value) { return Value(FieldType::kU64, value); }
@@ -62,7 +62,7 @@ class Value {
 
   FieldType type() const { return type_; }
   bool present() const { return present_; }
-  // REQUIRES: type() is the one named.
+  // REQUIRES: type() matches.
   uint64_t as_u64() const { return u64_; }
   int64_t as_i64() const { return static_cast<int64_t>(u64_); }
   double as_f64() const { return f64_; }
@@ -82,31 +82,31 @@ class Value {
   };
 };
 
-// Reasons for which a parser or the engine gave something up.
+// Why a parser or the engine lost data.
 enum class LossReason : uint8_t {
   kConnectionTableFull,  // flows: evicted before their end
-  kGap,                  // stream bytes never captured, or captured after they had been given up
+  kGap,                  // stream bytes never captured, or captured after their hole was given up
   kReassemblyFlowFull,   // stream bytes: a flow's out-of-order buffer overflowed
   kReassemblyTotalFull,  // stream bytes: the out-of-order buffers of all flows overflowed
-  kHeadTooLong,          // flows: a message head beyond the parser's bound
-  kTooManyPending,       // flows: more open transactions in one than are kept; the oldest was emitted as it was
+  kHeadTooLong,          // flows: a message head exceeds the parser's bound
+  kTooManyPending,       // flows: too many open transactions in one flow; the oldest was emitted incomplete
   kParserMemoryFull,     // flows: a parser's own state is full
-  kInvalidTuple,         // tuples: a plug-in's that violate its schema
-  kPluginLeftOut,        // flows: not shown to a plug-in that is no longer called
+  kInvalidTuple,         // tuples: a plug-in's tuples that violate its schema
+  kPluginLeftOut,        // flows: not passed to a plug-in that is disabled
 };
 inline constexpr int kLossReasons = 9;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);
 
-// Takes tuples and losses; implemented by the monitor (encoder per query, JSON lines). Called on the engine's thread.
+// Receives tuples and losses; implemented by the monitor (encoder per query, JSON lines). Called on the engine's
+// thread.
 class TupleSink {
  public:
   virtual ~TupleSink() = default;
-  // `parser` is the index given to the engine; `values` match the parser's own fields in number, order and type.
+  // `parser` is its index in the engine; `values` match the parser's schema in number, order and type.
   virtual void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) = 0;
-  // A tuple that is an event, too: people and programs learn of it within milliseconds, where there is a way for
-  // events.
+  // A tuple that is also an event, delivered to people and programs within milliseconds if the output supports events.
   virtual void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
     emit(parser, header, values);
   }

@@ -42,7 +42,7 @@ struct Outcome {
   }
 };
 
-// Queries by what they want: everything, or connections of some endpoints.
+// Queries by the packets they want: everything, or connections of some endpoints.
 constexpr uint64_t kAll = 1, kOfOneServer = 2, kOfSomeClients = 4;
 uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   uint64_t wanted = kAll;
@@ -54,7 +54,7 @@ uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   return wanted & queries;
 }
 
-// As a lane does: bursts, the queries `first`, and `second` from one packet to another.
+// Mimics a lane: bursts, the queries `first`, and `second` from one packet to another.
 struct Queries {
   uint64_t first = kAll;
   uint64_t second = 0;
@@ -122,8 +122,8 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
   return outcome;
 }
 
-// Many conversations through each other, ports reused, some cut short, reset, without handshake, tagged or of IPv6; a
-// few packets late and a few lost.
+// Many interleaved conversations, ports reused, some cut short, reset, without handshake, tagged or of IPv6; a few
+// packets late and a few lost.
 std::vector<Frame> traffic(uint32_t seed) {
   std::mt19937 random(seed);
   const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };

@@ -16,14 +16,14 @@ struct Chunk {
   uint64_t peer_offset;
   uint32_t next;  // chunk with a higher sequence number, 0 = none
   uint32_t seq;
-  uint32_t length;  // sequence numbers that it covers
+  uint32_t length;  // number of sequence numbers that it covers
   bool peer_offset_known;
-  bool missing;  // its bytes were on the wire but not captured; length may exceed kDataBytes
+  bool missing;  // its bytes were sent but not captured; length may exceed kDataBytes
   uint8_t data[kDataBytes];
 };
 static_assert(sizeof(Chunk) == Chunk::kBytes);
 
-// A fixed budget of chunks, touched as they are needed. Index 0 means none.
+// A fixed budget of chunks, whose memory is touched on first use. Index 0 means none.
 class ChunkPool {
  public:
   explicit ChunkPool(uint64_t max_bytes)

@@ -11,8 +11,8 @@ constexpr uint32_t kVictimCandidates = 16;
 
 size_t stride_for(uint32_t state_bytes) { return (sizeof(Connection) + state_bytes + 63) / 64 * 64; }
 
-// Smaller values are evicted first: connections that are over, then those never answered, then those that the client
-// did not continue.
+// Smaller values are evicted first: ended connections, then unanswered ones, then those whose handshake the client did
+// not complete.
 constexpr int kEstablished = 3;
 int usefulness(const Connection& connection) {
   if (connection.ended()) return 0;
@@ -37,7 +37,7 @@ void ConnectionTable::prefetch_entry(uint64_t hash) const {
   __builtin_prefetch(entry + 64);
 }
 
-// The endpoints decide, and they determine the direction.
+// The endpoints decide, and also determine the direction.
 bool ConnectionTable::is_same(const Connection& connection, const Packet& packet, Side* side) {
   if (connection.protocol != packet.protocol || connection.vlan != packet.vlan_key() ||
       connection.network_id != packet.network_id) {
@@ -106,8 +106,8 @@ void ConnectionTable::erase(Connection& connection) {
   --size_;
 }
 
-// Closes the gap that a removal leaves by moving back entries that would no longer be found (Knuth, volume 3, algorithm
-// 6.4R).
+// Closes the gap that a removal leaves by moving back entries that a look-up would no longer find (Knuth, volume 3,
+// algorithm 6.4R).
 void ConnectionTable::remove_bucket(const Connection& connection) {
   uint64_t hole = connection.bucket_hash & mask_;
   while (buckets()[hole].index != connection.index) hole = (hole + 1) & mask_;
@@ -131,7 +131,7 @@ Connection& ConnectionTable::victim() {
     }
   }
   if (usefulness(*best) < kEstablished) return *best;
-  // All of them are established. If a flood of SYNs fills the table, its newest entries are the flood's.
+  // All candidates are established. If a flood of SYNs fills the table, its newest entries belong to the flood.
   for (uint32_t i = 0; i < kNewest; ++i) {
     Connection& candidate = at(newest_[(inserted_ + i) % kNewest]);
     if (candidate.index != 0 && usefulness(candidate) < kEstablished) return candidate;

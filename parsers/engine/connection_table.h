@@ -15,17 +15,19 @@ namespace tapline {
 
 // The one connection table that all parsers share.
 //
-// Buckets are found by a separate hash (table_hash.h), which costs less than the flow hash that tuples carry; that one
-// is computed once per connection.
+//
+// A separate hash (table_hash.h) finds buckets: it costs less than the flow hash that tuples carry, which is computed
+// once per connection.
 //
 //   buckets (open addressing, linear probing, at most half full)       slab, entries of one stride
 //   ┌──────────┬───────┐                                               ┌────────────┬───────────────┐
 //   │ tag (32) │ index │ ────────────────────────────────────────────▶ │ Connection │ parsers' state│
 //   └──────────┴───────┘                                               └────────────┴───────────────┘
 //
+//
 // A timer wheel of one-second slots finds idle entries. Deadlines are lazy: packets only set last_seen_ns, and an entry
-// whose slot comes up too early moves on. Capacity is fixed; a full table offers the least useful of a few entries as
-// the victim. Entries never move while they live. Not thread-safe.
+// whose slot is due too early moves to a later one. Capacity is fixed; a full table offers the least useful of a few
+// entries as the victim. Entries never move while they live. Not thread-safe.
 class ConnectionTable {
  public:
   // Reserves `state_bytes` of parsers' state for each connection.
@@ -33,15 +35,16 @@ class ConnectionTable {
 
   const TableHasher& hasher() const { return hasher_; }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Works best for a whole burst, after prefetch_bucket() for all of it.
+  // Works best for a whole burst, after prefetch_bucket() for each of its packets.
   void prefetch_entry(uint64_t hash) const;
 
-  // Finds the packet's connection, and the side that sent the packet. Null if there is none. `hash` is hasher()'s.
+  // Finds the packet's connection, and the side that sent the packet. Returns null if there is none. `hash` comes from
+  // hasher().
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // Together with the next function, find() in two steps, so that the loads of one burst overlap. Returns the entry of
-  // the first bucket and prefetches it; null if it can't be the one, though another bucket may still hold it.
+  // With is_same(), find() in two steps, so that the loads of one burst overlap. Returns the entry of the first bucket
+  // and prefetches it; null if the tag differs, though another bucket may still match.
   Connection* likely(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -66,8 +69,8 @@ class ConnectionTable {
   // handshake is incomplete, else the longest idle. REQUIRES: full().
   Connection& victim();
 
-  // Puts the entry into the slot where its deadline will be noticed. Needed once after insert(), then only when the
-  // deadline moves closer.
+  // Puts the entry into the wheel slot of its deadline. Needed once after insert(), then only when the deadline moves
+  // closer.
   void schedule(Connection& connection, int64_t deadline_ns);
 
   // Calls expire(connection) for connections whose deadline_of(connection) is at or before now_ns; expire() erases
@@ -91,7 +94,7 @@ class ConnectionTable {
     }
   }
 
-  // Visits the live connections among `entries` entries from this one (1: the first) on, in slab order;
+  // Visits the live connections among `entries` entries starting with this one (1: the first), in slab order;
   // visit(connection) may erase its argument. Returns where to resume, 0 at the end.
   template <typename Visit>
   uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {
@@ -144,7 +147,7 @@ class ConnectionTable {
   uint32_t wheel_[kSlots] = {};
 };
 
-// Has no branch on the direction, which is unpredictable where both directions of many flows are mixed.
+// Has no branch on the direction, which is unpredictable if both directions of many flows are mixed.
 inline bool ConnectionTable::is_same(const Connection& connection, const PlainSegment& segment, Side* side) {
   const auto half = [&](Side of, size_t offset) {
     uint64_t word;

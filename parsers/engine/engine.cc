@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// The interval of this length that the time is in. Saturates at both ends of time: captures may hold any time.
+// The end of the interval of this length that contains the time. Saturates at both ends: captures may contain any time.
 int64_t interval_end(int64_t time_ns, int64_t interval_ns) {
   int64_t start = time_ns / interval_ns * interval_ns;
   if (start > time_ns) return start;
@@ -167,7 +167,7 @@ void Engine::Impl::deliver_run() {
     Timer timer(each, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
     if (connection != nullptr && !each->follows(connection->is_tcp())) [[unlikely]] {
-      // Other parsers follow the connection; this one sees the packet alone. A run of several packets has one parser.
+      // Other parsers follow the connection; this one must not see it. A run of several packets has one parser.
       Connection* const hidden = std::exchange(connection, nullptr);
       each->parser->process(run_, each->emitter);
       connection = hidden;
@@ -204,8 +204,8 @@ void Engine::Impl::tick(int64_t time_ns) {
       [this](Connection& connection) { retire(connection); });
 }
 
-// Ends the intervals that are over, each at its own end and the earliest first, so that the times of tuples never
-// decrease. An interval that reaches beyond the end of time never ends.
+// Ends the intervals that are over, each at its end and the earliest first, so that tuple times never decrease. An
+// interval that reaches beyond the end of time never ends.
 void Engine::Impl::end_intervals(int64_t time_ns) {
   const auto is_over = [time_ns](const Loaded* each) {
     return each->needs.interval_ns != 0 && each->interval_end_ns <= time_ns && each->interval_end_ns != INT64_MAX;
@@ -262,7 +262,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     connection = nullptr;
   }
   if (connection == nullptr) {
-    // A RST of a connection that was never seen, or ended long ago, starts none.
+    // A RST of a connection that is unknown, or ended long ago, starts no connection.
     if (packet.has_tcp_flag(tcp_flag::kRst)) {
       packet.tcp_events = tcp_event::kStrayRst;
       return;
@@ -271,8 +271,8 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     side = 0;
   }
   follow(*connection, packet.queries & connection_queries_);
-  // A late packet, of an interval that is over, is not the first one of this interval. One that only some of the
-  // connection's queries want (a rate has fallen) does not show who wants the others.
+  // A late packet, from an interval that is over, is not the first one of this interval. A packet that only some of the
+  // connection's queries want (a rate has fallen) does not reveal who wants the others.
   const bool in_time = packet.time_ns >= tick_start_ns_;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;

@@ -14,7 +14,7 @@ namespace tapline {
 
 // Bounds of one lane's engine. All times are packet time.
 struct EngineOptions {
-  uint32_t max_connections = 1 << 20;              // memory is touched on use; beyond it the least useful is evicted
+  uint32_t max_connections = 1 << 20;              // memory is touched on use; a full table evicts the least useful
   uint64_t max_reassembly_bytes = 64ull << 20;     // out-of-order data of all flows
   uint32_t max_flow_reassembly_bytes = 512 << 10;  // out-of-order data of one flow
   int64_t handshake_timeout_ns =
@@ -22,7 +22,7 @@ struct EngineOptions {
   int64_t idle_timeout_ns = 300'000'000'000;
   int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which do not signal their end
   int64_t closed_timeout_ns = 10'000'000'000;    // how long an ended connection still absorbs stray packets
-  uint64_t* live_flows = nullptr;  // 64 counters: connections being followed for each query; null: not counted
+  uint64_t* live_flows = nullptr;                // 64 counters: live connections of each query; null: not counted
 };
 
 // Counters since the start.
@@ -31,27 +31,27 @@ struct EngineStats {
   uint64_t tuples = 0;
   uint64_t connections = 0;       // started
   uint64_t live_connections = 0;  // in the table now
-  uint64_t reassembly_bytes = 0;  // out-of-order data held now
+  uint64_t reassembly_bytes = 0;  // out-of-order data in memory now
   uint64_t losses[kLossReasons] = {};
 
   EngineStats& operator+=(const EngineStats& other);
 };
 
-// The work of one parser, and its cost.
+// One parser's work, and its cost.
 struct ParserStats {
   std::string_view name;
-  uint64_t packets = 0;  // packets and pieces of streams that it was given
+  uint64_t packets = 0;  // packets and stream pieces that it received
   uint64_t tuples = 0;
-  // One burst in so many is timed.
+  // One burst in every few is timed.
   uint64_t sampled_packets = 0;
-  uint64_t sampled_cycles = 0;  // of the time stamp counter
+  uint64_t sampled_cycles = 0;  // cycles of the time stamp counter
 
   ParserStats& operator+=(const ParserStats& other);
 };
 
-// Runs parsers over the packets of one lane: keeps the one connection table, reassembles streams for the parsers that
-// ask for them, and advances time. One engine per polling core; not thread-safe. Everything is bounded, and there is no
-// allocation per packet once warm.
+// Runs parsers over the packets of one lane: keeps the shared connection table, reassembles streams for the parsers
+// that need them, and advances time. One engine per polling core; not thread-safe. All memory is bounded, and once warm
+// it allocates nothing per packet.
 //
 // A burst is processed packet by packet; all tuples for a packet are emitted before any for the next one, so time_ns
 // never decreases in the sink.
@@ -67,29 +67,29 @@ class Engine {
   uint32_t parser_count() const;
 
   // Sets the queries that want this parser's tuples; other queries are removed from the tuples' masks. Initially all
-  // bits are set. A parser that no query wants is not run. Between bursts, queries may be added and removed: a parser
-  // sees older connections as joined in mid-stream. REQUIRES, for bits taken away: their end_queries(), or
-  // continue_end(), is done.
+  // bits are set. A parser that no query wants does not run. Between bursts, queries may be added and removed: a parser
+  // sees older connections as joined in mid-stream. REQUIRES, for bits removed: end_queries(), or continue_end(), is
+  // done for them.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
-  // Gives a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
+  // Passes a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
-  // The same for a query's triggers; null: none.
+  // As above for a query's triggers; null: none.
   void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers);
 
-  // Returns true if a parser with queries asks for the repeated views of packets.
+  // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;
 
   // Processes decoded packets in capture order, each with queries != 0, ideally 1 to 64 of them. Sets connection,
-  // direction and tcp_events. Repeated views go to the parsers that ask for them, and do nothing else. The bytes are
-  // not needed after the call.
+  // direction and tcp_events. Repeated views reach only the parsers that need them, and have no other effect. The bytes
+  // may be freed after the call.
   void process(std::span<Packet> burst);
 
   // The result of absorb() for the packets that it examined: the first `scanned` of the burst.
   struct Absorbed {
     uint32_t scanned = 0;
-    uint64_t left = 0;     // bits of the scanned packets that process() must see; the others are absorbed
+    uint64_t left = 0;     // bits of the scanned packets that need process(); the others are absorbed
     uint32_t packets = 0;  // number of packets absorbed
     uint64_t bytes = 0;    // their bytes on the wire
     int64_t latest_ns = INT64_MIN;
@@ -102,29 +102,28 @@ class Engine {
     std::span<const Share> shares = {};
   };
 
-  // Absorbs packets that can matter to no parser: see Needs::every_packet. Most packets are of this kind where parsers
-  // look at connections rather than at payload, and then need not be decoded, matched or passed to parsers.
+  // Absorbs packets that can matter to no parser: see Needs::every_packet. Most packets are of this kind if parsers
+  // look at connections rather than at payload; they then need no decoding, matching or parsing.
   //
-  // `unconditional` queries want each packet of the burst, whatever it is; each of the `endpoints` queries wants all
-  // packets of a connection or none, and process() has seen these packets since the queries were added. All other
-  // queries have no part in the burst. Packets at `end_ns` or later are not absorbed.
-  // After the call, pass the packets left to process() in order, and then, if there were any, call advance(latest_ns)
-  // before examining the rest of the burst. This keeps the order of each connection's packets, and that of packet
-  // times. Scans nothing if some parser is interested in every packet.
+  // `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
+  // connection or none, and process() has seen these packets since the queries were added. All other queries have no
+  // part in the burst. Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to
+  // process() in order, and then, if there were any, call advance(latest_ns) before examining the rest of the burst.
+  // This keeps the order of each connection's packets, and of packet times. Scans nothing if some parser needs every
+  // packet.
   Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   // Advances packet time to at least now_ns without a packet, for idle interfaces. Never pass wall-clock time with
   // capture files.
   void advance(int64_t now_ns);
 
-  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then forgets them. The bits may be
-  // reused.
+  // Ends these queries (LIMIT, stop): emits tuples pending for them alone, then forgets them. Their bits may be reused.
   void end_queries(uint64_t queries);
 
-  // The same in steps, for lanes that can't wait while a million connections are visited: begin_end() sets the time of
-  // the end, and continue_end() visits up to so many more entries of the table and returns true when all is done.
-  // Tuples of the ending queries keep the time of begin_end(), others continue. REQUIRES: no later packet belongs to
-  // these queries; begin_end() is called again only when the first is done, or at the same packet time.
+  // The same in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the time of
+  // the end, and continue_end() visits up to this many more table entries and returns true once done. Tuples of the
+  // ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet belongs to these
+  // queries; begin_end() is called again only when the first is done, or at the same packet time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
@@ -134,7 +133,7 @@ class Engine {
   // Running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
   int64_t now_ns() const;
   EngineStats stats() const;
-  // In the order of the parsers.
+  // In parser order.
   std::span<const ParserStats> parser_stats() const;
 
  private:

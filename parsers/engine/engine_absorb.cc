@@ -26,7 +26,7 @@ Engine::Absorbed Engine::Impl::absorb(std::span<const RawPacket> burst, uint64_t
       result.latest_ns = std::max(result.latest_ns, burst[i].time_ns);
       continue;
     }
-    // Tuples that process() makes of this packet must not be emitted at the time of a later one.
+    // Tuples that process() emits for this packet must not carry the time of a later one.
     if (burst[i].time_ns < result.latest_ns) break;
     held_back |= held_bit;
     result.left |= uint64_t{1} << i;

@@ -16,22 +16,22 @@ namespace tapline {
 
 inline constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
 
-// Every parser that may ever be requested is loaded from the start, so that each has its slot in a connection's entry;
-// those that no query wants cost nothing. A burst is processed packet by packet; with a single parser that sees only
-// packets, all packets between two events that could invalidate a connection are passed to it together (`run`).
+// Every parser that a query may request is loaded at the start, so that each has its slot in a connection's entry; an
+// unrequested parser costs nothing. A burst is processed packet by packet. With a single parser that sees only packets,
+// all packets between two events that could invalidate a connection are passed to it together (`run`).
 //
 //   engine.cc         bursts, connections, time
-//   engine_absorb.cc  packets that no parser has to see
-//   engine_end.cc     queries and connections that end
-//   engine_load.cc    parsers, and which of them are run
+//   engine_absorb.cc  packets that no parser needs to see
+//   engine_end.cc     the end of queries and connections
+//   engine_load.cc    parsers, and which of them run
 class Engine::Impl final : public StreamReceiver {
  public:
   Impl(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options);
 
   void process(std::span<Packet> burst);
 
-  // A packet that is not plain could belong to any connection, so nothing after it is absorbed first; nor is a packet
-  // that follows one left of the same connection (or of one that shares a few bits of its hash).
+  // A packet that is not plain could belong to any connection, so it stops absorption. A packet in `left` also stops it
+  // for its connection (and for connections that share a few bits of its hash).
   Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   void advance(int64_t now_ns);
@@ -73,14 +73,14 @@ class Engine::Impl final : public StreamReceiver {
 
     bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
   };
-  // The room that parsers' state takes in an entry. An entry is either TCP or datagrams: the parsers of both kinds
-  // share the room.
+  // The room for parsers' state in an entry. An entry is either TCP or datagrams: the parsers of both kinds share the
+  // room.
   struct StateBytes {
     uint32_t tcp = 0;
     uint32_t datagrams = 0;
   };
 
-  // Adds the duration of a call to a parser's cost, in the bursts that are timed: two reads of the counter, some 50
+  // Adds the duration of a parser call to its cost, in the timed bursts only: two reads of the counter, about 50
   // cycles, are too much for every packet.
   class Timer {
    public:
@@ -112,14 +112,15 @@ class Engine::Impl final : public StreamReceiver {
   // Selects the parsers that queries want, and the work that these parsers need.
   void choose_active();
 
-  // Overlaps the loads of one burst instead of doing one after the other.
+  // Overlaps the memory loads of one burst instead of waiting for one after the other.
   void look_ahead(std::span<const Packet> burst);
 
-  // Returns how many packets at the beginning are plain and before `end_ns`; reads them, and prefetches the data they
-  // will need.
+  // Returns the number of packets at the front that are plain and before `end_ns`; reads them, and prefetches the data
+  // they will need.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // If the packet is of no interest to the parsers, does what process() would do with it. *queries: those that want it.
+  // If the packet is of no interest to the parsers, applies the effects that process() would have. *queries: those that
+  // want it.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
@@ -129,7 +130,7 @@ class Engine::Impl final : public StreamReceiver {
   // that are over and, with the second, idle connections.
   void tick(int64_t time_ns);
   void end_intervals(int64_t time_ns);
-  // Determines the current intervals, and when the first of them ends.
+  // Computes the current intervals, and when the first of them ends.
   void begin_intervals(int64_t time_ns);
   int64_t deadline_ns(const Connection& connection) const;
 
@@ -153,21 +154,20 @@ class Engine::Impl final : public StreamReceiver {
   // Each state has its own timeout.
   void state_changed(Connection& connection, const Packet& packet);
 
-  // Evicts a connection that the packets before this one may still refer to.
+  // Evicts a connection that the preceding packets of the run may still refer to.
   void give_way(Connection& connection, const Packet& packet);
 
   // True if a stream parser follows the connection.
   bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
 
-  // Ends the connection for the queries that are ending, as of the moment they ended. Returns true if it lives on for
-  // others.
+  // Ends the connection for the ending queries, as of the time they ended. Returns true if it lives on for others.
   bool settle(Connection& connection);
 
-  // A parser that is left without queries forgets the connection: if it is asked again, it knows nothing of it.
+  // A parser left without queries forgets the connection: if it is requested again, it starts without state.
   void end_for(Loaded& each, Connection& connection, uint64_t ending);
   void clear_state(Loaded& each, Connection& connection);
 
-  // The streams had ended and begin again, so stream parsers know nothing of them.
+  // The streams ended and begin again, so stream parsers start without state.
   void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
@@ -182,7 +182,7 @@ class Engine::Impl final : public StreamReceiver {
       (gives_up ? connection.ignored_by : going_on) |= each.ignore_bit;
     };
     if (settling_) [[unlikely]] {
-      // Tuples that wait at the end belong to queries that are no longer active.
+      // Tuples pending at the end belong to queries that are no longer active.
       for (Loaded& each : loaded_) {
         if (each.emitter.queries_ != 0) tell(each);
       }
@@ -192,7 +192,7 @@ class Engine::Impl final : public StreamReceiver {
     return going_on != 0;
   }
 
-  // Handles bytes of a stream that may begin with a proxy handshake, which only the parsers that ask see.
+  // Handles bytes of a stream that may begin with a proxy handshake, which only parsers with Needs::proxies see.
   bool on_handshake(Connection& connection, Side side, std::span<const uint8_t> bytes, Segment segment);
 
   void lose(LossReason reason, uint64_t count, uint64_t queries);
@@ -207,15 +207,15 @@ class Engine::Impl final : public StreamReceiver {
   bool connections_ = false;
   bool runs_ = false;
   bool views_ = false;               // some parser wants the repeated views of a packet
-  bool views_in_runs_ = false;       // and a run may hold them
-  uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
+  bool views_in_runs_ = false;       // a run may include repeated views
+  uint64_t connection_queries_ = 0;  // queries whose parsers need TCP connections
   uint64_t stream_queries_ = 0;
-  uint64_t datagram_queries_ = 0;  // those that want anything parsed from UDP and ICMP flows
+  uint64_t datagram_queries_ = 0;  // queries whose parsers need UDP and ICMP flows
   bool absorbs_ = false;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
   std::vector<uint64_t> hashes_;             // of the burst's packets
-  std::vector<const Connection*> expected_;  // those that are likely to be known
+  std::vector<const Connection*> expected_;  // likely connections of the burst's packets
   std::array<PlainSegment, kMostAbsorbed> plain_;
   std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMostAbsorbed> likely_ = {};
@@ -230,7 +230,7 @@ class Engine::Impl final : public StreamReceiver {
   uint64_t ending_ = 0;       // queries whose end is in progress
   bool settling_ = false;     // for the current connection, the end is now
   int64_t ending_clock_ns_ = INT64_MIN;
-  uint32_t cursor_ = 0;  // the table entry it has reached
+  uint32_t cursor_ = 0;  // the next table entry to visit
   EngineStats stats_;
   std::vector<ParserStats> parser_stats_;
   uint32_t bursts_ = 0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
 
-// One bit per field, as far as there are bits.
+// One bit per field, for the first 64 fields.
 uint64_t statements_of(const Schema& schema) {
   uint64_t statements = 0;
   for (size_t i = 0; i < std::min<size_t>(schema.fields.size(), 64); ++i) {
@@ -89,7 +89,7 @@ void Engine::Impl::choose_active() {
   views_in_runs_ = views_ && runs_ && !connections_;
   const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
-  // A new parser has seen nothing yet, and begins in the middle of an interval.
+  // A new parser has seen nothing yet, and starts in the middle of an interval.
   if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);
   ++tick_number_;
 }

@@ -123,7 +123,7 @@ TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
 }
 
-// From the middle of an interval on, which ends earlier or later than it would have.
+// From the middle of an interval on, which then ends earlier or later than planned.
 TEST(Engine, ArgumentsChangeAnInterval) {
   Harness harness(clocks());
   const auto choose = [&](int64_t interval_ns) {
@@ -285,7 +285,7 @@ TEST(Engine, IdleConnectionsEndByPacketTime) {
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
 }
 
-// One that has ended is remembered for stray packets only.
+// An ended connection is remembered for stray packets only.
 TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EngineOptions options = Harness::small();
   options.closed_timeout_ns = 10'000'000'000;
@@ -299,7 +299,7 @@ TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EXPECT_EQ(harness.lines(kEvent).back(), "fin closed");
 }
 
-// Among equally useful connections, the one that was silent for longest is evicted.
+// Among equally useful connections, the longest silent is evicted.
 TEST(Engine, TheLongestSilentConnectionMakesRoom) {
   EngineOptions options = Harness::small();
   options.max_connections = 3;
@@ -347,7 +347,7 @@ TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
 }
 
-// A hundred connections, each a transaction before, amidst and after a flood that would fill the table ten times.
+// A hundred connections, each with a transaction before, amidst and after a flood that would fill the table ten times.
 // `answered`: the server answers each SYN of the flood.
 void expect_connections_survive_a_flood(bool answered) {
   constexpr int kConnections = 100, kTableSize = 1000;
@@ -471,7 +471,7 @@ TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
 }
 
-// As on a lane whose queries come and go: http_get is requested, left, and requested again in the same connection.
+// Mimics a lane whose queries come and go: http_get is requested, dropped, and requested again in the same connection.
 TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
   Conversation conversation;
   conversation.handshake();
@@ -504,7 +504,7 @@ TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
   EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
-// Ending in steps emits the same as ending at once, at the time of the end, whatever happens meanwhile.
+// Ending in steps emits the same tuples as ending at once, at the time of the end, despite packets in between.
 TEST(Engine, EndingInStepsIsEnding) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {
@@ -543,7 +543,7 @@ std::vector<Frame> udp_flood(int flows) {
   return frames;
 }
 
-// TCP parsers see nothing of the flows that another parser follows, and vice versa.
+// TCP parsers do not see the flows of datagram parsers, and vice versa.
 TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
   const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
   const std::vector<Frame> both = concat(tcp, udp_flood(3));

@@ -8,7 +8,7 @@
 namespace tapline {
 
 // The most common kind of packet on most links: Ethernet, IPv4 without options, TCP, whole. It is read without
-// decode(), which must be ready for anything; packets that are not plain go there.
+// decode(), which must handle any packet; packets that are not plain go there.
 struct PlainSegment {
   uint32_t src_ip, dst_ip;      // in memory order
   uint16_t src_port, dst_port;  // host order

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Data this far ahead of the delivered bytes are not trusted unless the receiver acknowledged them.
+// Data this far ahead of the delivered bytes are ignored unless the receiver acknowledged them.
 constexpr int32_t kMaxAheadBytes = 1 << 26;
 
 bool before(uint32_t a, uint32_t b) { return sequence_distance(a, b) > 0; }
@@ -55,8 +55,8 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// The start of each side's stream is known from its SYN, or else from the other side's acknowledgements: both are in
-// seq_end, which no payload has moved yet.
+// Each side's stream starts after its SYN or, failing that, where the other side's acknowledgements say: seq_end has
+// both, and no payload has moved it yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {
@@ -95,14 +95,14 @@ void Reassembler::abandon(Connection& connection) {
   if (connection.stream != 0) release(connection);
 }
 
-// Uses the packet's own acknowledgement, not the highest seen: in a packet that comes late, the latter is one that its
-// sender had not even received when it sent this.
+// Uses the packet's own acknowledgement, not the highest seen: if the packet is late, its sender had not even received
+// the latter when it sent this.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
   const bool believed = peer.acked_known && peer.known && !before(peer.acked, packet.tcp_ack);
   if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
-  // A negative offset refers to data before the first byte seen, or is made up: its sender had received nothing of the
+  // A negative offset refers to data before the first byte seen, or is forged: its sender had received nothing of the
   // stream.
   const int64_t offset = static_cast<int64_t>(peer.offset) + sequence_distance(peer.next_seq, packet.tcp_ack);
   segment.peer_offset_known = true;
@@ -142,7 +142,7 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// Waiting data came first, so their bytes count where the piece overlaps them.
+// Waiting data came first, so their bytes count if the piece overlaps them.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -229,7 +229,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
     if (part.bytes != nullptr) part.length = std::min(part.length, Chunk::kDataBytes);
     const uint32_t index = store(connection, side, part);
     if (index == 0) {
-      // Giving up a hole made room, and may have delivered the data before the piece.
+      // Giving up a hole freed room, and may have delivered the data before the piece.
       if (connection.stream != 0) payload(connection, side, piece);
       return;
     }
@@ -244,8 +244,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// Returns 0 if there was no room; then the flow's first hole has been given up (or, if there is none, the piece is
-// next).
+// Returns 0 if there was no room; it has then given up the flow's first hole (or, if there is none, the piece is next).
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;
@@ -307,7 +306,7 @@ void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t 
     if (acked_beyond) ++half.acked_packets;
     const bool stale = time_ns - half.hole_since_ns >= kHoleTimeoutNs;
     if (!stale && (!acked_hole || patient)) return;
-    // The wait for one hole counts for everything that the same acknowledgement covers.
+    // The wait for one hole counts for all data that the same acknowledgement covers.
     const uint32_t packets = half.acked_packets;
     if (!skip_hole(connection, side, LossReason::kGap)) return;
     Half& after = stream_of(connection).half[side];
@@ -345,8 +344,8 @@ void Reassembler::finish_side(Connection& connection, Side side, StreamEnd end, 
   Half& half = stream_of(connection).half[side];
   if (half.ended) return;
   half.ended = true;
-  // Bytes that the FIN or an acknowledgement vouches for, but that were not captured. An acknowledgement of just one
-  // may be for a FIN that was not captured.
+  // Bytes that the FIN or an acknowledgement proves were sent, but that were not captured. An acknowledgement of just
+  // one byte may be for a FIN that was not captured.
   uint32_t last = half.next_seq;
   if (half.acked_known && before(last + 1, half.acked)) last = half.acked;
   if (half.fin_known) last = half.fin_seq;

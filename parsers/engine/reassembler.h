@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// Receives the reassembled bytes. Each call returns true if more of the connection is wanted.
+// Receives the reassembled bytes. Each call returns true if it wants more of the connection.
 class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
@@ -19,18 +19,19 @@ class StreamReceiver {
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };
 
-// Puts TCP payload in order (RFC 9293) as far as a tap can. Of overlapping copies the first one captured counts. The
+// Puts TCP payload in order (RFC 9293) as far as a tap can. If copies overlap, the first one captured counts. The
 // sender won't repeat bytes that the receiver has acknowledged, so if these weren't captured by then, they are a gap.
 //
 //   delivered ──────────▶│◀─ hole ─▶│ chunk │◀─ hole ─▶│ chunk │ chunk │
 //                     next_seq
 //
+//
 // In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
 // in total. A hole is given up when
-//  - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
+// - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
-//  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
-//  - the buffers are full, or the connection ends.
+// - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
+// - the buffers are full, or the connection ends.
 // Not thread-safe. State is allocated with the first payload, so connections without payload cost nothing.
 class Reassembler {
  public:
@@ -42,9 +43,9 @@ class Reassembler {
 
   // Must be called before the packet moves connection.seq_end. REQUIRES: TCP, packet.connection set.
   void add(const Packet& packet, Side side);
-  // There are no more packets: delivers the waiting data with its gaps, then ends both sides.
+  // Ends the stream: delivers the waiting data with its gaps, then ends both sides.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);
-  // The connection is no longer wanted: forgets it without delivering.
+  // Forgets a connection that no parser wants, without delivering.
   void abandon(Connection& connection);
 
   uint64_t buffered_bytes() const { return uint64_t{pool_.in_use()} * Chunk::kBytes; }

@@ -14,7 +14,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 
-// Records both streams: bytes as they are, gaps as <n>, ends as | (FIN), ! (RST) or . (given up).
+// Records both streams: bytes unchanged, gaps as <n>, ends as | (FIN), ! (RST) or . (given up).
 class Recorder final : public StreamParser {
  public:
   explicit Recorder(std::string* streams) : streams_(streams) {}
@@ -100,12 +100,12 @@ TEST(Reassembler, OutOfOrderAndRetransmitted) {
 
 TEST(Reassembler, FirstDataThatItsAcknowledgementOvertook) {
   EXPECT_EQ(reassemble(opened({client_data(2, ""), client_data(0, "ab"), client_data(2, "cd")})).client(), "abcd.");
-  // A keep-alive looks the same but for its length.
+  // A keep-alive differs only in its length.
   EXPECT_EQ(reassemble(opened({client_data(0, ""), client_data(UINT32_MAX, "?"), client_data(0, "ab")})).client(),
             "ab.");
 }
 
-// Acknowledgements of both sides come before the first data of either.
+// Acknowledgements of both sides precede the first data of either.
 TEST(Reassembler, FirstDataOfBothSidesThatAcknowledgementsOvertook) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").server_ack().client("more").close();
@@ -219,7 +219,7 @@ TEST(Reassembler, MidStreamAndOneWay) {
   Frame late = client_data(4, "ef");
   late.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late}).client(), "a<1>cdef.");
-  // So what was missing comes too late then, and a nanosecond before it does not.
+  // Data that arrive at the time-out are too late; a nanosecond earlier they are not.
   Frame missing = client_data(1, "b");
   missing.time_ns = late.time_ns;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
@@ -236,7 +236,7 @@ TEST(Reassembler, FullBuffersGiveUpTheHole) {
   std::vector<Frame> frames =
       opened({client_data(0, "a"), client_data(2, "c"), client_data(4, "e"), client_data(6, "g")});
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
-  // There is room for the hole to fill, except for other streams' bytes.
+  // There is room to fill the hole, except for other streams' bytes.
   frames.push_back(client_data(1, "b"));
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
   EXPECT_EQ(reassemble(frames).client(), "abc<1>e<1>g.");
@@ -252,7 +252,7 @@ TEST(Reassembler, AcknowledgementsFromNowhereDoNoHarm) {
   EXPECT_EQ(reassemble(frames).client(), "abcd.");
 }
 
-// Oracle: each byte is the first copy captured, whatever the order, the overlaps and the cuts.
+// Oracle: each byte is the first copy captured, in any order and with any overlaps and cuts.
 TEST(Reassembler, RandomSegmentsGiveTheFirstCopyOfEachByte) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

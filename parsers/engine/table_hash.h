@@ -24,7 +24,7 @@ class TableHasher {
   }
 
   uint64_t operator()(const Packet& packet) const {
-    // Uses nothing else, so that a plain segment, without VLAN and tunnel and as TCP, hashes alike.
+    // Uses nothing else, so that a plain segment (TCP without VLAN or tunnel) hashes the same.
     const uint64_t rest =
         static_cast<uint64_t>(packet.network_id) << 32 | packet.vlan_key() << 8 | (packet.protocol ^ protocol::kTcp);
     return mix(endpoint(packet.src_ip, packet.src_port), endpoint(packet.dst_ip, packet.dst_port), rest);
@@ -45,7 +45,7 @@ class TableHasher {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint64_t mix(uint64_t source, uint64_t destination, uint64_t rest) const {
-    // Has no branch: which of the two is smaller is unpredictable where both directions of many flows are mixed.
+    // Has no branch: which of the two is smaller is unpredictable if both directions of many flows are mixed.
     const uint64_t exchange = (source ^ destination) & -static_cast<uint64_t>(source > destination);
     const uint64_t low = source ^ exchange, high = destination ^ exchange;
     return fold(fold(low + key_[0], high + key_[1]) + rest * key_[2], key_[3]);

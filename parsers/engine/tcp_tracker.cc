@@ -8,7 +8,7 @@ namespace {
 
 // Any new SYN may replace a connection that has been silent for this long.
 constexpr int64_t kSilentNs = 10'000'000'000;
-// A SYN that is captured after the data that follow it (mirrors reorder) lies at most this far before them.
+// A SYN captured after the data that follow it (mirrors reorder) lies at most this far before them.
 constexpr uint32_t kLateSynBytes = 1 << 16;
 constexpr int64_t kLateSynNs = kNsPerSecond;
 // A RST, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
@@ -57,8 +57,8 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-// The same SYN was answered twice, by two senders or by a SYN proxy. Until the handshake is complete the numbers are
-// compared exactly; later, data may have advanced the sender's.
+// Two senders, or a SYN proxy, answered the same SYN. Until the handshake is complete the numbers are compared exactly;
+// later, data may have advanced the sender's.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
   const int32_t sent = sequence_distance(packet.tcp_seq + 1, connection.seq_end[side]);
@@ -81,7 +81,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// Among several SYN/ACKs, the one counts that the client acknowledges, or that the server's data follow.
+// Among several SYN/ACKs, the valid one is that which the client acknowledges, or which the server's data follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;
@@ -89,7 +89,7 @@ void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   connection.seq_end[server] = side == server ? packet.tcp_seq : packet.tcp_ack;
 }
 
-// Where one direction is not captured, the other one's packets still show that the handshake is over.
+// If one direction is not captured, the other direction's packets still show that the handshake is over.
 bool completes_handshake(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kAck)) return false;
   if (connection.tcp_state == TcpState::kSynAnswered) return true;
@@ -101,9 +101,9 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   uint32_t end = packet.tcp_seq + packet.payload_bytes;
   if (packet.has_tcp_flag(tcp_flag::kSyn)) ++end;
   if (packet.has_tcp_flag(tcp_flag::kFin)) ++end;
-  // An acknowledgement that comes before the data that preceded it must not hide where these begin.
+  // An acknowledgement that overtakes the data sent before it must not hide where these begin.
   const bool moves = packet.payload_bytes > 0 || packet.has_tcp_flag(tcp_flag::kSyn) || !connection.start_known(side);
-  // The acknowledgements that came before it are weaker evidence than the SYN itself.
+  // Earlier acknowledgements are weaker evidence than the SYN itself.
   const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
   const bool known = has(connection.seq_known, side) && !begins;
   if (!known || (moves && sequence_distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
@@ -114,8 +114,8 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   set(&connection.seq_known, peer);
 }
 
-// RFC 9293 section 3.10.7: a SYN is refused only by a RST that acknowledges it. Later the receiver's next sequence
-// number decides, which a tap knows less exactly: a RST near it may be accepted, and later packets show whether it was.
+// RFC 9293 section 3.10.7: only a RST that acknowledges a SYN refuses it. Later the receiver's next sequence number
+// decides, which a tap knows less exactly: a RST near it may be accepted, and later packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -151,7 +151,7 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
 // A side that sends more, or acknowledges data sent after the RST, continues. A server that seemed to have refused
-// continues by its SYN/ACK, and its client by anything later.
+// continues with its SYN/ACK, and its client with anything later.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);
@@ -162,7 +162,7 @@ bool goes_on(const Connection& connection, const Packet& packet, Side side) {
          (packet.has_tcp_flag(tcp_flag::kAck) && is_newer(connection, packet.tcp_ack, other_side(side)));
 }
 
-// The streams of an open connection have been ended, so they are joined anew in the middle.
+// The streams of an open connection have ended, so they are joined anew in mid-stream.
 uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side) {
   if (!goes_on(connection, packet, side)) return 0;
   if (is_syn_ack(packet)) set(&connection.syn_seen, side);

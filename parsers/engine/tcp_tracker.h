@@ -6,22 +6,22 @@
 
 namespace tapline {
 
-// Tracks a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two sides can): who is
-// the client, which incarnation this is, how far it got. Pure functions over the connection's entry.
+// Tracks a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two sides can): the
+// client side, the incarnation, the state. Pure functions over the connection's entry.
 
-// True if the packet belongs to a new connection that reuses the endpoints of this one: a SYN with another initial
-// sequence number where this one is over, was never answered or has been silent, or a SYN/ACK that answers such a SYN.
+// True if the packet belongs to a new connection that reuses these endpoints: a SYN with another initial sequence
+// number while this connection is over, unanswered or silent, or a SYN/ACK that answers such a SYN.
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
 
-// Starts a connection, or a flow of datagrams, whose first packet is this one, sent by side 0.
+// Starts a connection, or a flow of datagrams, with its first packet, sent by side 0.
 void start_connection(Connection& connection, const Packet& packet);
 
-// Handles SYN and SYN/ACK, and connections that continue although they seemed to have been reset. Returns tcp_event
-// bits. Must be called before payload is reassembled, since it determines where streams start.
+// Handles SYN and SYN/ACK, and connections that continue after an apparent reset. Returns tcp_event bits. Must be
+// called before payload is reassembled, since it determines where streams start.
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
 
 // The whole effect of a packet without SYN, FIN and RST on a connection that is open or over, if both sides' sequence
-// numbers are known. `seq_end` is its last byte's plus 1.
+// numbers are known. `seq_end` is the sequence number after its last byte.
 inline void track_data(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
   if (static_cast<int32_t>(seq_end - connection.seq_end[side]) > 0) connection.seq_end[side] = seq_end;
   if (time_ns > connection.last_seen_ns) connection.last_seen_ns = time_ns;
@@ -33,7 +33,7 @@ inline void track_datagram(Connection& flow, int64_t time_ns, Side side) {
   if (time_ns > flow.last_seen_ns) flow.last_seen_ns = time_ns;
 }
 
-// Handles sequence numbers, FIN and RST. Returns tcp_event bits. REQUIRES: the packet has those of track_handshake().
+// Handles sequence numbers, FIN and RST. Returns tcp_event bits. REQUIRES: track_handshake() was called for the packet.
 uint8_t track_progress(Connection& connection, const Packet& packet, Side side);
 
 }  // namespace tapline
