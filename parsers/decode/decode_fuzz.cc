@@ -1,4 +1,4 @@
-// The first byte is the link type; the second is how much longer the frame was on the wire.
+// The first byte is the link type; the second is the number of wire bytes beyond the capture.
 #include <cstdlib>
 
 #include "parsers/api/flow_hash.h"

@@ -151,7 +151,7 @@ TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
       continue;
     }
     ASSERT_EQ(result.outcome, DecodeOutcome::kOk) << int{length};
-    // Without a length it extends to the end of IP's payload.
+    // Without a UDP length, the datagram extends to the end of IP's payload.
     EXPECT_EQ(result.packet.payload_text(), length == 0 ? "query" : "");
     EXPECT_EQ(result.packet.payload_bytes, length == 0 ? 5u : 0u);
   }
@@ -205,7 +205,7 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
   }
 }
 
-// A datagram that a mirror or a driver cut has a correct header, and the length in it is true.
+// A datagram that a mirror or a driver cut has a correct header, including its length.
 TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
   Bytes cut = ethernet(0x0800, with_checksum(kIpV4));
   cut.resize(cut.size() - 3);

@@ -1,8 +1,8 @@
 // Private to this folder: walks the frames that the fast path of decode() does not cover.
 //
-// Each step reads one header at position_, moves position_ behind it and calls the next step; the last one returns the
-// frame's outcome. Nothing at or beyond end_ is read. Steps that can recur through a tunnel count in depth_, so a frame
-// costs a bounded number of them.
+// Each step reads one header at position_, moves position_ past it and calls the next step; the last one returns the
+// frame's outcome. Nothing at or beyond end_ is read. Steps that can recur through a tunnel count in depth_, so the
+// number of steps per frame is bounded.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Decoder {
 
  private:
   using Step = DecodeOutcome (Decoder::*)();
-  // The evidence for a tunnel: a UDP port may as well be a client's random choice.
+  // The evidence for a tunnel: a UDP port may also be a client's random choice.
   enum class Because : uint8_t { kProtocol, kPort };
 
   static constexpr int kMaxDepth = 8;
@@ -31,7 +31,7 @@ class Decoder {
 
   const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
   bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
-  // A header is missing. Decides whether the capture was cut or the enclosing layer leaves no room for it.
+  // A header is missing. Decides whether the capture was cut or the enclosing layer has no room for it.
   DecodeOutcome missing(uint32_t bytes) const {
     return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
                                                                               : DecodeOutcome::kTruncated;
@@ -102,7 +102,7 @@ inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProvi
                           kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806, kTelemetry = 0x88b5;
 }
 
-// The UDP ports that udp_tunnel() examines. Kept in one place with the check of the fast path.
+// The UDP ports that udp_tunnel() examines, in one place with the check of the fast path.
 namespace tunnel_port {
 inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kGre = 4754, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081,
                           kMpls = 6635, kVxlanOld = 8472;

@@ -8,21 +8,21 @@
 
 namespace tapline {
 
-// Takes 16 bytes of memory per packet remembered.
+// Takes 16 bytes of memory per remembered packet.
 struct DuplicateOptions {
   int64_t window_ns = 10'000'000;                        // for packets with an IPv4 identification
   int64_t window_without_identification_ns = 1'000'000;  // for IPv6, and IPv4 with identification 0
-  uint32_t max_packets = 65536;                          // remembered; a power of two
+  uint32_t max_packets = 65536;                          // remembered packets; a power of two
 };
 
 // Detects packets that a second mirror delivers again. One per lane; not thread-safe.
 //
 // Two packets are the same if their digests are (packet_digest.h).
 //
-// A retransmission is a different packet: its sender gives it a new identification. Where there is none (IPv6,
-// identification 0), only time can tell them apart. The window is then far below the shortest retransmission time-out
-// in use (200 ms), so the only false positives are fast retransmissions within one millisecond of the original, and the
-// second of two acknowledgements or datagrams that are equal in every bit.
+// A retransmission is a different packet: its sender assigns a new identification. Without one (IPv6, identification
+// 0), only time distinguishes them. The window is then far below the shortest retransmission time-out in use (200 ms),
+// so the only false positives are fast retransmissions within one millisecond of the original, and the second of two
+// acknowledgements or datagrams that are equal in every bit.
 //
 // If more packets fall into the window than it can remember, it forgets the oldest of a few, and may miss a copy: it
 // errs towards keeping.
@@ -30,9 +30,8 @@ class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);
 
-  // Returns true if the packet is a copy of an earlier one, and remembers it otherwise. Times may go back a little, as
-  // those of two mirrors do.
-  // REQUIRES: decode() returned kOk or kFragment.
+  // Returns true if the packet is a copy of an earlier one, and remembers it otherwise. Times may run slightly
+  // backwards, as between two mirrors. REQUIRES: decode() returned kOk or kFragment.
   bool is_copy(const Packet& packet);
 
  private:

@@ -80,7 +80,7 @@ TEST_F(DuplicateFilterTest, WhatChangesOnTheWay) {
   EXPECT_TRUE(v4_is_copy(ip_v4("192.0.2.1", "192.0.2.2", protocol::kIpV4, kV4), 1));
 }
 
-// Each byte of the innermost datagram that is not in the list above makes another packet.
+// Changing any byte of the innermost datagram that is not in the list above makes a different packet.
 TEST_F(DuplicateFilterTest, EveryOtherByteCounts) {
   int64_t time_ns = 0;
   const auto check = [&](const Bytes& ip, uint16_t type, std::initializer_list<size_t> ignored, size_t first) {

@@ -14,7 +14,7 @@ struct Extent {
   bool more;
 };
 
-// The position of the fragment's data in the datagram. decode() has checked that the headers are there.
+// The position of the fragment's data in the datagram. decode() has checked that the headers are complete.
 Extent extent_of(const Packet& fragment) {
   const uint8_t* ip = fragment.data + fragment.ip_offset;
   uint32_t begin;
@@ -183,7 +183,7 @@ bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool 
   return more ? begin < end : seen_end <= end;
 }
 
-// Returns false if IPv6 forbids the overlap that it found, or the data are in too many pieces.
+// Returns false if the piece has an overlap that IPv6 forbids, or the data are in too many pieces.
 bool FragmentTable::copy(uint32_t index, uint32_t begin, uint32_t end, const uint8_t* bytes) {
   Place& place = places_[index];
   uint8_t* data = data_of(index);
@@ -220,7 +220,7 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// Keeps the header of the first fragment; if that is repeated, the one that came first.
+// Keeps the header of the first fragment; of several copies, the earliest.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
   const uint32_t bytes = fragment.transport_offset - fragment.ip_offset;
@@ -231,7 +231,7 @@ bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   return true;
 }
 
-// Turns the header into that of a datagram that was never fragmented; in IPv6, with a fragment header that says so (RFC
+// Rewrites the header as that of an unfragmented datagram; in IPv6, with a fragment header that marks it as whole (RFC
 // 6946).
 bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) {
   Place& place = places_[index];

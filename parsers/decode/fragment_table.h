@@ -9,18 +9,18 @@
 
 namespace tapline {
 
-// Uses max_datagrams times about 66 KiB of memory, touched as fragments need it.
+// Uses max_datagrams times about 66 KiB of memory, touched as fragments arrive.
 struct FragmentOptions {
-  uint32_t max_datagrams = 256;         // at a time, including completed ones until recycle()
+  uint32_t max_datagrams = 256;         // concurrent datagrams, including completed ones until recycle()
   int64_t timeout_ns = 30'000'000'000;  // in packet time, from the first fragment seen to the last
 };
 
 // Reassembles IPv4 and IPv6 datagrams from their fragments (RFC 791, 8200). One per lane; not thread-safe.
 //
-// A datagram is identified by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. Where IPv4
-// fragments overlap, the bytes that came first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), exact
-// repetitions apart; so are datagrams whose fragments disagree about their end. When all slots are taken, the datagram
-// that began first is evicted.
+// A datagram is identified by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. If IPv4
+// fragments overlap, the bytes that came first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), except
+// for exact repetitions; so are datagrams whose fragments disagree about their end. When all slots are taken, the
+// datagram that began first is evicted.
 //
 //   frames added = frames of completed datagrams + losses().frames + held_frames()
 class FragmentTable {
@@ -34,18 +34,18 @@ class FragmentTable {
   FragmentTable(const FragmentTable&) = delete;
   FragmentTable& operator=(const FragmentTable&) = delete;
 
-  // Copies the fragment's data. Returns true if that completed its datagram, which is valid until recycle() and has the
-  // time of this fragment. Otherwise the fragment is held, or counted as lost. REQUIRES: decode() returned kFragment.
+  // Copies the fragment's data. Returns true if it completes its datagram, which is valid until recycle() and has the
+  // time of this fragment. Otherwise the fragment is kept, or counted as lost. REQUIRES: decode() returned kFragment.
   bool add(const Packet& fragment, Datagram* datagram);
 
-  // Gives up the datagrams that have timed out by `now_ns`. add() does so by the fragments' own times.
+  // Gives up the datagrams that have timed out by `now_ns`. add() does the same with the fragments' times.
   void expire(int64_t now_ns);
   // Gives up all datagrams, at the end of a capture.
   void clear();
   // Releases the completed datagrams.
   void recycle();
 
-  // Frames that became part of no datagram, since the start.
+  // Frames since the start that became part of no datagram.
   const Losses& losses() const { return losses_; }
   uint64_t held_frames() const { return held_frames_; }
 
@@ -62,17 +62,17 @@ class FragmentTable {
     uint32_t vlan = 0;
     uint32_t network_id = 0;
     uint8_t ip_version = 0;
-    uint8_t protocol = 0;  // 0 in IPv6, where it is not part of the key
+    uint8_t protocol = 0;  // 0 in IPv6, whose key does not include it
     bool operator==(const Key&) const = default;
   };
   struct Piece {
     uint32_t begin, end;
   };
-  // Either held, and then in the age list and in a bucket; or completed; or free.
+  // A slot: waiting for fragments, and then in the age list and in a bucket; or completed; or free.
   struct Place {
     Key key;
     int64_t first_ns = 0;
-    Datagram datagram;  // all but raw.data, captured_bytes and time, which are set at the end
+    Datagram datagram;  // all but raw.data, captured_bytes and time, which finish() sets
     uint32_t header_bytes = 0;
     uint32_t end = kNone;  // end of the data, once the last fragment has arrived
     uint32_t pieces = 0;
@@ -102,7 +102,7 @@ class FragmentTable {
   FlowHasher hasher_;
   std::unique_ptr<uint8_t[]> memory_;
   std::vector<Place> places_;
-  std::vector<uint32_t> buckets_;  // as many as slots, rounded up to a power of two
+  std::vector<uint32_t> buckets_;  // the number of slots, rounded up to a power of two
   std::vector<uint32_t> free_, completed_;
   uint32_t oldest_ = kNone, newest_ = kNone;
   uint64_t held_frames_ = 0;

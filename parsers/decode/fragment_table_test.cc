@@ -69,7 +69,7 @@ Bytes udp_of(size_t payload_bytes, uint32_t seed = 1) {
 
 class FragmentTableTest : public ::testing::Test {
  protected:
-  // Returns true if it completed a datagram, which is then decoded into packet_.
+  // Returns true if the frame completed a datagram, which is then decoded into packet_.
   bool add(const Frame& frame) {
     Packet fragment;
     EXPECT_EQ(decode(frame.raw(), kHasher, &fragment), DecodeOutcome::kFragment);
@@ -170,7 +170,7 @@ TEST_F(FragmentTableTest, DisagreementAboutTheEndSpoils) {
   EXPECT_FALSE(add(f[1]));
   EXPECT_EQ(table_.losses().frames, 4u);
   add(Fragment{2, 16, Bytes(16), true});
-  EXPECT_FALSE(add(Fragment{2, 8, Bytes(8), false}));  // ends before what is there
+  EXPECT_FALSE(add(Fragment{2, 8, Bytes(8), false}));  // ends before the data already received
   EXPECT_EQ(table_.losses().frames, 6u);
 }
 
@@ -214,7 +214,7 @@ TEST_F(FragmentTableTest, TheGreatestDatagramAndTooManyPieces) {
   EXPECT_EQ(table_.losses().frames, 65u);
 }
 
-// A fragmented datagram inside a tunnel, and a tunnel whose datagrams are fragmented: each comes out in turn.
+// A fragmented datagram inside a tunnel, and a tunnel whose datagrams are fragmented: each is reassembled in turn.
 TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   const Bytes datagram = udp_of(100);
   const std::vector<Fragment> inner = cut(datagram, 64, false, 7);
@@ -242,7 +242,7 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// A byte array per datagram that remembers which byte came first.
+// Records, in a byte array per datagram, the first copy of each byte.
 struct Model {
   std::vector<int> bytes = std::vector<int>(1024, -1);
   uint32_t end = 0;  // 0: not known
@@ -267,7 +267,7 @@ struct Model {
   }
 };
 
-// Fragments of three datagrams at a time, shuffled, some lost, some twice, some made up, against the model.
+// Fragments of three datagrams at a time, shuffled, some lost, some repeated, some forged, compared with the model.
 TEST(FragmentTableModel, AgreesOnRandomFragments) {
   std::mt19937 random(2718);
   FragmentTable table({.max_datagrams = 8, .timeout_ns = 1'000'000}, HashKey{3, 4});

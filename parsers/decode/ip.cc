@@ -22,19 +22,19 @@ bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
 
 }  // namespace
 
-// The end on the wire of whatever encloses an IP header: another datagram, or the frame.
+// The wire end of the layer around an IP header: another datagram, or the frame.
 uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
 
-// The datagram is longer than its enclosing layer on the wire (the wire length is known even under a snap length): it
-// was cut on its way to us, as by a mirror, or the driver delivers frames that are too short, or the length is wrong.
-// Believing a wrong length would turn the next 64 KiB of its connection into a gap.
+// The datagram is longer than its enclosing layer on the wire (the wire length is known even under a snap length): a
+// mirror cut it, or the driver delivers frames that are too short, or the length is wrong. Believing a wrong length
+// would turn the next 64 KiB of its connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);
 }
 
 // From here on nothing beyond the IP datagram is read, so Ethernet padding is never taken for payload. Segmentation
-// offload leaves a length of 0 in captures on the sending host; then the enclosing layer's length counts.
+// offload leaves a length of 0 in captures on the sending host; the enclosing layer's length then applies.
 void Decoder::end_at(uint32_t ip_bytes) {
   ip_end_ = ip_bytes == 0 ? around() : static_cast<uint64_t>(position_) + ip_bytes;
   end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
@@ -74,7 +74,7 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->src_ip = IpAddress::v6(ip + 8);
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
-  // No checksum protects its length (see has_wrong_length), and no frame that holds one is padded.
+  // No checksum protects its length (see has_wrong_length), and a frame that carries one has no padding.
   const bool beyond = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
   end_at(payload_bytes == 0 || beyond ? 0 : payload_bytes + 40);
   position_ += 40;

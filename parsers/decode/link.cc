@@ -14,7 +14,8 @@ bool is_vlan_type(uint16_t type) {
 // The P4 INT specification's number for metadata in the packet (INT-MD).
 constexpr uint8_t kIntMd = 1;
 
-// Bytes from behind one type field to behind the next, for tags that are irrelevant to the flow; 0: not such a tag.
+// Distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0: another
+// type.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
   return type == ether_type::kETag ? 8 : 0;
@@ -60,7 +61,7 @@ DecodeOutcome Decoder::null_link() {
   return network();
 }
 
-// A frame in a tunnel: its own tags replace those of the outer frame.
+// A frame in a tunnel: its tags replace those of the outer frame.
 DecodeOutcome Decoder::inner_ethernet() {
   if (!has(14)) return missing(14);
   packet_->vlan_tags = 0;
@@ -137,7 +138,7 @@ DecodeOutcome Decoder::ppp() {
   }
 }
 
-// RFC 3032: labels of 4 bytes up to the one with the bottom-of-stack bit. What follows is IP or a pseudowire.
+// RFC 3032: labels of 4 bytes up to the one with the bottom-of-stack bit, then IP or a pseudowire.
 DecodeOutcome Decoder::mpls() {
   for (int labels = 0;; ++labels) {
     if (labels == kMaxLabels) return DecodeOutcome::kTooManyHeaders;
@@ -151,8 +152,8 @@ DecodeOutcome Decoder::mpls() {
 }
 
 // Nothing in the packet says what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448: 2
-// bytes of 0 and a sequence number) or none, and its destination address may begin with any bits: we take the reading
-// whose EtherType and IP version fit, trying the one with a control word first.
+// bytes of 0 and a sequence number) or none, and its destination address may begin with any bits. Takes the reading
+// whose EtherType and IP version fit, and tries the one with a control word first.
 DecodeOutcome Decoder::pseudowire() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(2)) return missing(2);
@@ -180,7 +181,7 @@ DecodeOutcome Decoder::nsh() {
 }
 
 // docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length behind it in words of 4
-// bytes, next type), and the data that switches wrote. Steps over both, or sets how the frame ends.
+// bytes, next type), and the data that switches wrote. Skips both, or sets the outcome of the frame.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;
   *outcome = DecodeOutcome::kTooManyHeaders;

@@ -33,7 +33,7 @@ uint64_t big_endian_64(const uint8_t* bytes) {
   return static_cast<uint64_t>(big_endian_32(bytes)) << 32 | big_endian_32(bytes + 4);
 }
 
-// Nanoseconds between two times that a switch reported; 0 if they run backwards.
+// Nanoseconds between two times that a switch reported; 0 if the times are reversed.
 uint32_t between(uint64_t from, uint64_t to) {
   return to > from ? static_cast<uint32_t>(std::min<uint64_t>(to - from, UINT32_MAX)) : 0;
 }
@@ -71,7 +71,7 @@ bool read_telemetry(const Packet& packet, Telemetry* telemetry) {
   telemetry->has_time = (instructions & (kIngressTime | kEgressTime)) != 0;
   const bool both_times = (instructions & kIngressTime) != 0 && (instructions & kEgressTime) != 0;
   telemetry->has_latency = (instructions & kLatency) != 0 || both_times;
-  // The last switch wrote first.
+  // The last switch's metadata come first.
   const uint8_t* first = header + packet.telemetry_bytes - hop_bytes;
   for (uint32_t i = 0; i < std::min(telemetry->hops, Telemetry::kMostHops); ++i)
     telemetry->path[i] = read_hop(instructions, first - i * hop_bytes);

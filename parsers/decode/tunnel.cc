@@ -1,4 +1,4 @@
-// IP, Ethernet and PPP inside IP: GRE, ERSPAN, VXLAN, Geneve, GTP-U, Teredo and their like.
+// IP, Ethernet and PPP inside IP: GRE, ERSPAN, VXLAN, Geneve, GTP-U, Teredo and similar tunnels.
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
@@ -17,7 +17,7 @@ bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) 
 
 }  // namespace
 
-// A followed tunnel leaves the transport of the innermost packet here, so these remain only where none was followed.
+// decode() leaves the transport of the innermost packet here, so these protocols remain only if it followed no tunnel.
 bool may_carry_packet(const Packet& packet) {
   switch (packet.protocol) {
     case protocol::kIpV4:
@@ -35,8 +35,8 @@ bool may_carry_packet(const Packet& packet) {
   }
 }
 
-// Continues inside the tunnel. If the inside is not IP, the packet stays what the outside made it: a flow of GRE or
-// UDP. The same holds for nonsense, if nothing but a port suggested a tunnel.
+// Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers: a flow of GRE or UDP. So
+// does malformed content, if only a port suggested a tunnel.
 DecodeOutcome Decoder::through(Because because, uint32_t header_bytes, Step inside) {
   payload(position_ + header_bytes, ip_end_);
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
@@ -52,7 +52,7 @@ DecodeOutcome Decoder::through(Because because, uint32_t header_bytes, Step insi
   return DecodeOutcome::kOk;
 }
 
-// Teredo's data flows between unknown ports, so anything with exactly its shape is examined on any port.
+// Teredo's data use arbitrary ports, so any payload of exactly its shape is examined on any port.
 DecodeOutcome Decoder::udp_tunnel() {
   switch (packet_->dst_port) {
     case tunnel_port::kVxlan:
@@ -93,7 +93,7 @@ DecodeOutcome Decoder::gre() {
     case 0x6558:  // transparent Ethernet bridging, NVGRE (RFC 7637)
       return inner_ethernet();
     case 0x88be:
-      return sequence ? erspan_2() : inner_ethernet();  // type I has no header of its own
+      return sequence ? erspan_2() : inner_ethernet();  // type I has no header
     case 0x22eb:
       return erspan_3();
     case 0x880b:
@@ -122,9 +122,9 @@ DecodeOutcome Decoder::ether_ip() {
   return inner_ethernet();
 }
 
-// Type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 means that the mirrored frame had a tag
-// which is now only here. The session belongs to a mirror, which may cover one direction only, so it identifies no
-// flow.
+// Type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 means that the mirrored frame had a tag,
+// which only this header preserves. The session belongs to a mirror, which may cover one direction only, so it
+// identifies no flow.
 DecodeOutcome Decoder::erspan_2() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -165,7 +165,8 @@ DecodeOutcome Decoder::wccp() {
   return ip_v4();
 }
 
-// RFC 7348: flags (I: the VNI is valid), 3 reserved bytes, VNI, reserved byte. Reserved bits are ignored, as it asks.
+// RFC 7348: flags (I: the VNI is valid), 3 reserved bytes, VNI, reserved byte. Ignores reserved bits, as the RFC
+// requires.
 DecodeOutcome Decoder::vxlan() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -216,7 +217,7 @@ DecodeOutcome Decoder::geneve() {
 }
 
 // 3GPP TS 29.281: version 1, protocol type 1, E, S, PN; message type (255: user data); length; TEID. Any of the three
-// flags adds 4 bytes, the last of which names the first extension header. Each direction has its own TEID, so it
+// flags adds 4 bytes, the last of which names the first extension header. The TEID differs between directions, so it
 // identifies no flow.
 DecodeOutcome Decoder::gtp_u() {
   if (!has(8)) return missing(8);

@@ -134,7 +134,7 @@ std::vector<Case> cases() {
   };
 }
 
-// Decodes a copy that ends where the frame does, so that a sanitiser sees every read beyond.
+// Decodes a copy that ends where the frame does, so that a sanitiser detects every read beyond it.
 DecodeOutcome outcome_of(const Bytes& frame, size_t wire_bytes, Packet* packet) {
   const Frame copy{frame, 0, static_cast<uint32_t>(wire_bytes)};
   const DecodeOutcome outcome = decode(copy.raw(), kHasher, packet);
@@ -164,7 +164,7 @@ TEST(Tunnel, EachLeadsToTheInnermostPacket) {
   }
 }
 
-// Cut by a snap length, a frame is truncated until the inner headers are whole.
+// Truncated by a snap length, a frame is kTruncated until the inner headers are whole.
 TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   for (const Case& c : cases()) {
     if (c.name == "teredo_any_port") continue;  // its inner header identifies it
@@ -187,7 +187,7 @@ TEST(Tunnel, EveryShorterInside) {
       Packet packet;
       const DecodeOutcome outcome = outcome_of(frame, frame.size(), &packet);
       const bool outside = outcome == DecodeOutcome::kOk && packet.src_ip == address("192.0.2.1");
-      // An inner IP header that was still whole gives the expected length.
+      // A complete inner IP header gives the expected length.
       const bool inner_ip_known = length >= inside.size() - kSegment.size();
       EXPECT_TRUE(outside || outcome == DecodeOutcome::kMalformed ||
                   (inner_ip_known && outcome == DecodeOutcome::kTruncated))
@@ -244,7 +244,7 @@ TEST(Tunnel, WhatIsNoneStaysTheOuterFlow) {
   }
   outer(over_udp(4789, kVxlan + ethernet(0x0806, Bytes(28), {5})), protocol::kUdp, 4789, 8 + 18 + 28);  // ARP
   outer(over_udp(4755, Bytes{0, 0, 0x08, 0} + kV4), protocol::kUdp, 4755, 4 + kV4.size());  // GRE under DTLS
-  outer(over_udp(1234, kV6), protocol::kUdp, 1234, kV6.size());  // IPv6, but no address of Teredo's
+  outer(over_udp(1234, kV6), protocol::kUdp, 1234, kV6.size());  // IPv6, but not from or to a Teredo address
   outer(over_gre({0, 0, 0x12, 0x34}, kV4), protocol::kGre, 0, 4 + kV4.size());
   outer(over_gre({0, 2, 0x08, 0}, kV4), protocol::kGre, 0, 4 + kV4.size());  // no such version
 }
@@ -273,7 +273,7 @@ TEST(Tunnel, DepthIsBounded) {
   EXPECT_EQ(outcome_of(many, many.size(), &packet), DecodeOutcome::kTooManyHeaders);
 }
 
-// An inner datagram whose own length leads beyond the tunnel's end, as a mirror cuts it, has only what the tunnel has.
+// An inner datagram whose length exceeds the tunnel's, as after a mirror cut it, ends with the tunnel.
 TEST(Tunnel, NothingBeyondTheTunnelIsRead) {
   const Bytes inner = testing::with_checksum(with_length(kV4, 2, kV4.size() + 40));
   Bytes frame = over_gre({0, 0, 0x08, 0}, inner);

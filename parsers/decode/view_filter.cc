@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-// Pages that are not touched yet cost nothing.
+// Untouched pages cost nothing.
 void* Allocate(size_t count, size_t bytes) {
   void* memory = std::calloc(count, bytes);
   if (memory == nullptr) throw std::bad_alloc();
@@ -40,7 +40,7 @@ bool ViewFilter::is_recent(const Entry& entry, int64_t time_ns) const {
   return std::abs(time_ns - entry.time_ns) <= options_.horizon_ns;
 }
 
-// Returns the oldest packet that this may be a view of, or null.
+// Returns the oldest packet that this packet may be a view of, or null.
 ViewFilter::Entry* ViewFilter::find(uint64_t digest, const Packet& packet) {
   Entry* found = nullptr;
   int steps = 0;

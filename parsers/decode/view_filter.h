@@ -10,41 +10,42 @@
 namespace tapline {
 
 struct ViewOptions {
-  // How long a packet is remembered, in packet time: more than the longest way, queues included, from its first tap to
-  // its last.
+  // How long a packet is remembered, in packet time: more than the longest delay, queues included, from its first tap
+  // to its last.
   int64_t horizon_ns = 1'000'000'000;
-  uint32_t max_packets = 1 << 20;  // remembered at a time, rounded up to a power of two
-  uint32_t taps = 2;               // that may show a packet
+  uint32_t max_packets = 1 << 20;  // packets remembered, rounded up to a power of two
+  uint32_t taps = 2;               // taps that may show a packet
 };
 
-// Recognises the views that several taps have of one packet. One per lane; not thread-safe.
+// Recognises repeated views of one packet at several taps. One per lane; not thread-safe.
 //
-// A packet is a repeated view if another tap has shown it within the horizon, and this tap has not: the oldest such
-// packet is the one that it is a view of, since queues keep the order of equal packets. A packet that its own tap has
-// shown before is a new one, such as a retransmission. Packets are equal if their digests are (packet_digest.h).
+// A packet is a repeated view if another tap has shown it within the horizon, and this tap has not. It is a view of the
+// oldest such packet, since queues keep the order of equal packets. A packet that its own tap has shown before is a new
+// one, such as a retransmission. Packets are equal if their digests are (packet_digest.h).
 //
 //   buckets_   digest ─▶ number of the latest packet      entries_   a ring by number; previous: same bucket, earlier
 //
-// Numbers grow, so a link to a packet that the ring has overwritten shows itself as too small, and nothing has to be
-// unlinked. Takes 32 bytes for each packet and 8 for each bucket; memory is touched as packets need it.
+//
+// Numbers only grow, so a link to an overwritten packet is recognised by its small number, and nothing has to be
+// unlinked. Takes 32 bytes per packet and 8 per bucket; memory is touched on use.
 class ViewFilter {
  public:
   static constexpr uint32_t kMostTaps = 64;
 
   ViewFilter(const ViewOptions& options, HashKey key);
 
-  // Returns true if the packet is a repeated view. Remembers it otherwise. Times may go back, by less than the horizon.
-  // REQUIRES: decode() returned kOk or kFragment; packet.tap < kMostTaps.
+  // Returns true if the packet is a repeated view. Remembers it otherwise. Times may run backwards, by less than the
+  // horizon. REQUIRES: decode() returned kOk or kFragment; packet.tap < kMostTaps.
   bool is_repeated(const Packet& packet);
 
-  // How many packets it remembers at a time.
+  // The number of packets it can remember.
   uint64_t capacity() const { return mask_ + 1; }
-  // Packets that were forgotten within the horizon, and before all taps had shown them, for want of memory or among
-  // more than kLongestWalk equal ones: each may have counted once more.
+  // Packets forgotten within the horizon, before all taps had shown them, because memory was full or more than
+  // kLongestWalk packets were equal: each may have been counted again.
   uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
-  // Equal packets share a bucket: this bounds the cost of a flood of them.
+  // Equal packets share a bucket: bounds the cost of a flood of them.
   static constexpr int kLongestWalk = 64;
 
   struct Entry {

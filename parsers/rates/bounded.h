@@ -2,7 +2,7 @@
 
 namespace tapline::rates {
 
-// An estimate with bounds, which hold for at least 95 of 100 estimates. `high` is infinite where nothing bounds it.
+// An estimate with bounds, which contain the true value in at least 95 of 100 cases. `high` is infinite if unbounded.
 struct Bounded {
   double value = 0;
   double low = 0;

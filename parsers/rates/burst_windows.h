@@ -11,7 +11,7 @@
 
 namespace tapline::rates {
 
-// How samples become bursts (Planck section 3.2.2): one ends after a gap, or when it has lasted for long enough.
+// How samples become bursts (Planck section 3.2.2): a burst ends after a gap, or at its maximum duration.
 struct BurstLimits {
   int64_t gap_ns = 200'000;
   int64_t longest_ns = 700'000;
@@ -35,7 +35,7 @@ struct WindowRate {
 
   bool known() const { return windows > 0; }
 
-  // On the wire. `link_bits_per_second` bounds what is possible, 0 if unknown. REQUIRES: known().
+  // Bits on the wire. `link_bits_per_second` bounds the estimate; 0 if unknown. REQUIRES: known().
   Bounded bits_per_second(uint64_t link_bits_per_second) const {
     const Bounded bytes = covered.wire_bytes();
     const double link =
@@ -54,11 +54,11 @@ struct WindowRate {
 };
 
 // Estimates the rate of one direction of a TCP flow from the first packet of one burst to the first packet of the next:
-// (sequence B - sequence A) / (time B - time A). Windows that follow each other join without a seam, so that several of
-// them are as exact as one. Plain data, zero-initialised. Not thread-safe.
+// (sequence B - sequence A) (time B - time A). Consecutive windows share their end points, so several of them are as
+// exact as one. Plain data, zero-initialised. Not thread-safe.
 class BurstWindows {
  public:
-  // `progress` is what SequenceTracker made of the sample, `queue` has observed the copy. Returns true if the sample
+  // `progress` is SequenceTracker's result for the sample; `queue` has observed the copy. Returns true if the sample
   // ended a window.
   bool add(const TcpSample& sample, const Progress& progress, const BurstLimits& limits, const MirrorQueue& queue) {
     switch (progress.step) {
@@ -90,10 +90,10 @@ class BurstWindows {
     return false;
   }
 
-  // The other direction acknowledged bytes that were not seen (SequenceTracker::acknowledge).
+  // The other direction acknowledged bytes that were not captured (SequenceTracker::acknowledge).
   void add_hole(const Progress& progress) { open_.add_hole(progress); }
 
-  // The sums of the windows that ended since the last call of next().
+  // The sum of the windows that ended since the last call of next().
   WindowRate ended(const MirrorQueue& queue) const {
     WindowRate ended = closed_;
     if (anchor_ns_ > chain_begin_ns_) {
@@ -137,7 +137,7 @@ class BurstWindows {
   QueueDelay anchor_;      // ... and its delay
   int64_t chain_begin_ns_ = 0;
   QueueDelay chain_begin_;
-  Coverage open_;  // since the anchor, it included
+  Coverage open_;  // since the anchor, inclusive
   WindowRate closed_;
 };
 

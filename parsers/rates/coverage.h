@@ -9,17 +9,17 @@
 
 namespace tapline::rates {
 
-// The traffic that samples of TCP flows stand for: sums over samples, so that of windows and flows they add up.
+// The traffic that samples of TCP flows represent: sums over samples, which can be added across windows and flows.
 struct Coverage {
-  uint64_t sequence_bytes = 0;  // how far sequence numbers moved
-  uint64_t seen_bytes = 0;      // payload of the samples that moved them
+  uint64_t sequence_bytes = 0;  // total advance of sequence numbers
+  uint64_t seen_bytes = 0;      // payload of the samples that advanced them
   uint64_t seen_wire_bytes = 0;
   uint64_t missed_packets = 0;
   uint64_t least_missed_packets = 0;
   uint64_t repeated_bytes = 0;
   uint64_t repeated_wire_bytes = 0;
   uint64_t control_wire_bytes = 0;  // samples without payload
-  uint32_t samples = 0;             // those that moved sequence numbers
+  uint32_t samples = 0;             // samples that advanced sequence numbers
   uint32_t repeated = 0;
   uint32_t reordered = 0;
   uint32_t control = 0;
@@ -35,7 +35,7 @@ struct Coverage {
     } else if (progress.step == Step::kReordered) {
       ++reordered;
       see(sample.payload_bytes, sample.wire_bytes);
-      // One of those that were missed has come after all.
+      // A packet counted as missed has arrived after all.
       missed_packets -= missed_packets > 0 ? 1 : 0;
       least_missed_packets -= least_missed_packets > 0 ? 1 : 0;
     } else if (sample.payload_bytes == 0 || progress.step == Step::kControl) {
@@ -48,7 +48,7 @@ struct Coverage {
     }
   }
 
-  // Bytes that the other direction acknowledged, and of which no sample was seen.
+  // Bytes that the other direction acknowledged, but no sample covered.
   void add_hole(const Progress& progress) {
     sequence_bytes += progress.hole_bytes;
     missed_packets += progress.missed_packets;
@@ -71,17 +71,17 @@ struct Coverage {
     return *this;
   }
 
-  // The share of the flows' bytes that was sampled, 1 if nothing is missing. REQUIRES: sequence_bytes > 0.
+  // The sampled share of the flows' bytes, 1 if nothing is missing. REQUIRES: sequence_bytes > 0.
   double sampling_share() const {
     return std::min(1.0, static_cast<double>(seen_bytes) / static_cast<double>(sequence_bytes));
   }
 
-  // Bytes on the wire of the samples alone.
+  // Wire bytes of the samples alone.
   uint64_t captured_wire_bytes() const { return seen_wire_bytes + repeated_wire_bytes + control_wire_bytes; }
 
-  // Bytes on the wire, in the units of TcpSample::wire_bytes. Headers of packets that are missing are those of the
-  // samples; how many packets are missing follows from the samples' payloads. Retransmissions and acknowledgements have
-  // no numbers that would show the missing ones: they are scaled by the share of the other bytes that was sampled.
+  // Bytes on the wire, in the units of TcpSample::wire_bytes. Missing packets are assumed to have the samples' headers;
+  // their number follows from the samples' payloads. Missing retransmissions and acknowledgements leave no hole: those
+  // seen are scaled by the sampled share of the other bytes.
   Bounded wire_bytes() const {
     const auto seen_packets = static_cast<double>(samples);
     const auto seen_payload = static_cast<double>(seen_bytes), seen_wire = static_cast<double>(seen_wire_bytes);
@@ -91,9 +91,9 @@ struct Coverage {
     const double scale = sequence_bytes == 0 ? 1 : 1 / std::max(sampling_share(), kLeastShare);
     const auto controls = static_cast<double>(control_wire_bytes), repeats = static_cast<double>(repeated_wire_bytes);
     Bounded result;
-    // A queue that counts bytes has room for small packets when it has none for others.
+    // A queue bounded in bytes still has room for small packets when it has none for others.
     result.value = seen_wire + missing + missed * headers + controls * (1 + scale) / 2 + repeats * scale;
-    // Copies from a host may be of segments that its card divides later: how many headers are missing is not certain.
+    // A host may capture segments that its card divides later, so the number of missing headers is uncertain.
     result.low = seen_wire + missing + controls + repeats;
     const double unsure = missed - std::min(least, missed);
     result.high = seen_wire + missing + (missed + unsure + 2 * std::sqrt(unsure)) * headers +

@@ -13,10 +13,10 @@ namespace tapline::rates {
 
 // How a rate was obtained.
 enum class Method : uint8_t {
-  kUnknown,   // copies were dropped, and nothing tells how many: only bounds
+  kUnknown,   // an unknown number of copies was dropped: only bounds
   kSequence,  // from TCP sequence numbers
-  kCount,     // from all packets, none of which was dropped
-  kShare,     // from the packets that are left, by the share of the TCP flows beside them
+  kCount,     // from all packets, as no copy was dropped
+  kShare,     // from the remaining packets, scaled by the sampled share of concurrent TCP flows
 };
 
 inline const char* name_of(Method method) {
@@ -24,7 +24,7 @@ inline const char* name_of(Method method) {
   return kNames[static_cast<int>(method)];
 }
 
-// Copies of a flow, or of a link, that were seen in an interval.
+// The captured copies of a flow, or of a link, in an interval.
 struct Counted {
   uint64_t packets = 0;
   uint64_t wire_bytes = 0;
@@ -40,7 +40,7 @@ struct Counted {
   }
 };
 
-// The mirror in the interval that a figure is for.
+// The mirror port during the interval of a figure.
 struct MirrorInterval {
   int64_t interval_ns = 0;
   bool complete = false;         // no copy was dropped
@@ -48,8 +48,7 @@ struct MirrorInterval {
   SamplingShare share;
 };
 
-// The bytes that copies without sequence numbers stand for. The value is NaN where nothing is known of those that were
-// dropped.
+// The bytes that copies without sequence numbers represent. The value is NaN if the number of drops is unknown.
 inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror) {
   const auto seen = static_cast<double>(counted.wire_bytes), packets = static_cast<double>(counted.packets);
   if (mirror.complete || counted.packets == 0) return {seen, seen, seen};
@@ -57,7 +56,7 @@ inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror
     return {std::numeric_limits<double>::quiet_NaN(), seen, std::numeric_limits<double>::infinity()};
   }
   Bounded share = mirror.share.share();
-  // A queue that counts bytes has room for small packets when it has none for others.
+  // A queue bounded in bytes still has room for small packets when it has none for others.
   constexpr double kSmallBytes = 300;
   if (seen / packets < kSmallBytes) {
     share.value = (share.value + 1) / 2;
@@ -71,11 +70,11 @@ inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror
 struct FlowRate {
   Method method = Method::kUnknown;
   Bounded bits_per_second;  // the value is NaN if the method is kUnknown
-  double interval_ns = 0;   // the time that it is the mean of
+  double interval_ns = 0;   // the time over which it is the mean
 };
 
 // The rate of one direction of a flow, in an interval in which it has `counted` copies and, if it is TCP with data,
-// `windows`. `link_bits_per_second` bounds what is possible, 0 if unknown.
+// `windows`. `link_bits_per_second` bounds the estimate; 0 if unknown.
 inline FlowRate estimate_rate(const WindowRate& windows, const Counted& counted, const MirrorInterval& mirror,
                               uint64_t link_bits_per_second) {
   FlowRate rate;

@@ -11,17 +11,18 @@
 
 namespace tapline::rates {
 
-// A bounded table of flows, found by their hash of 64 keyed bits: two flows with equal hashes are taken for one. A
-// bucket is a cache line of eight keys, so that finding a flow reads one line beside its entry:
+// A bounded table of flows, keyed by a 64-bit keyed hash: two flows with equal hashes count as one. A bucket is a cache
+// line of eight keys, so finding a flow reads one line in addition to its entry:
 //
 //   keys    │ k0 k1 k2 k3 k4 k5 k6 k7 │ │ …        0: free
-//   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its place, and the latest interval
+//   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its slot, and the latest interval
 //   entries │ e0 e1 e2 e3 e4 e5 e6 e7 │ │ …
 //
-// A new flow takes a place that is free, or that of a flow without a sample for two intervals, or else that of the flow
-// with the fewest samples. So a flood of flows displaces its own flows, beside one other of each bucket whose eight
-// flows all send. Each flow that is displaced while it sends is reported to `Evict`, a functor called with its entry.
-// Memory is allocated once and touched on use. Not thread-safe.
+//
+// A new flow takes a free slot, else that of a flow without a sample for two intervals, else that of the flow with the
+// fewest samples. So a flood of flows evicts its own flows, plus one other in each bucket whose eight flows all send.
+// Each flow that is evicted while it sends is reported to `Evict`, a functor called with its entry. Memory is allocated
+// once and touched on use. Not thread-safe.
 template <typename Entry, typename Evict>
 class FlowTable {
  public:
@@ -38,8 +39,8 @@ class FlowTable {
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
-  // For a burst: prefetch_bucket() for all of its flows, then prefetch_entry() for all, then find(). A chain of cache
-  // misses is then waited for once per burst and not once per packet.
+  // For a burst: call prefetch_bucket() for all of its flows, then prefetch_entry() for all, then find(). A chain of
+  // cache misses then stalls once per burst instead of once per packet.
   void prefetch_bucket(uint64_t key) const {
     __builtin_prefetch(&keys_[bucket_of(key)]);
     __builtin_prefetch(&uses_[bucket_of(key)], 1);
@@ -52,7 +53,7 @@ class FlowTable {
     for (size_t line = 0; line < sizeof(Entry); line += 64) __builtin_prefetch(entry + line, 1);
   }
 
-  // The flow's entry, or null if it has none. Counts a sample of the flow: call it once for each.
+  // The flow's entry, or null if it has none. Counts a sample: call it once per sample.
   Entry* find(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
@@ -63,7 +64,7 @@ class FlowTable {
     return &entries_[bucket * kWays + way];
   }
 
-  // The same without counting a sample.
+  // As find(), without counting a sample.
   Entry* peek(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
@@ -82,7 +83,7 @@ class FlowTable {
     return *new (&entries_[at]) Entry();
   }
 
-  // The flow is over.
+  // Frees the entry of a flow that is over.
   void release(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
@@ -102,15 +103,15 @@ class FlowTable {
   };
   struct Use {
     uint8_t samples = 0;   // after the first one, up to 255
-    uint8_t interval = 0;  // of the latest; wraps around, so that a flow may look younger than it is
+    uint8_t interval = 0;  // of the latest sample; wraps around, so a flow may look more recent than it is
   };
   struct Uses {
     Use of[kWays];
   };
 
-  // 0 stands for a free place.
+  // 0 marks a free slot.
   static uint64_t key_of(uint64_t key) { return key == 0 ? 1 : key; }
-  // The high bits: the engine's connection table uses the low ones, which flows that share a bucket there have alike.
+  // Uses the high bits: the engine's connection table uses the low ones, in which flows of one bucket there agree.
   size_t bucket_of(uint64_t key) const { return (key >> 32) & mask_; }
 
   uint32_t way_of(size_t bucket, uint64_t key) const {

@@ -10,14 +10,14 @@ struct Entry {
 };
 struct CountEvictions {
   uint64_t* evictions;
-  uint64_t* samples;  // of the entries that were evicted
+  uint64_t* samples;  // samples of the evicted entries
   void operator()(const Entry& entry) {
     ++*evictions;
     *samples += entry.samples;
   }
 };
 
-// Keys are as good as random, as keyed hashes are.
+// Keys are uniform, as keyed hashes are.
 uint64_t key_of(uint64_t flow) {
   uint64_t x = flow + 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -75,7 +75,7 @@ TEST(FlowTable, AFloodOfNewFlowsDisplacesItself) {
     const Entry* entry = flows.table.peek(key_of(sender));
     kept += entry != nullptr && entry->samples == 3;
   }
-  // One flow of each bucket that senders fill. Of 128 buckets these are few.
+  // Each bucket that senders fill loses one of them. Among 128 buckets these are few.
   EXPECT_GE(kept, kSenders - 10);
   EXPECT_GT(flows.evictions, 190'000u);
 }

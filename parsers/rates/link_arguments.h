@@ -17,13 +17,13 @@
 
 namespace tapline::rates {
 
-// The arguments of flow_rate and link_load: the speeds of the links and of the port that sends the copies, and the
-// interval of the tuples.
+// The arguments of flow_rate and link_load: the speeds of the links and of the mirror port, and the interval of the
+// tuples.
 //
-// Each query has its own link speed, which counts until its number is given to another one, since tuples
-// may wait for its end. The mirror port is one whatever queries say: of different answers the slowest port and the
-// longest queue count, since bounds that hold for these hold for the others. The interval is the same for all queries:
-// a monitor refuses one that chooses another (Schema::interval_argument).
+// Each query has a separate link speed, which stays valid until another query takes its number, since pending tuples
+// may outlive the query. There is only one mirror port: if queries disagree, the lowest speed and the longest queue
+// apply, since bounds derived from these also cover the others. The interval is the same for all queries: a monitor
+// refuses one that chooses another (Schema::interval_argument).
 class LinkArguments {
  public:
   static constexpr const char* kInterval = "every";
@@ -47,7 +47,7 @@ class LinkArguments {
          kNsPerUs}};
   }
 
-  // `values` are those of declared(), in their order.
+  // `values` are those of declared(), in the same order.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
     given_ |= uint64_t{1} << query;
@@ -60,7 +60,7 @@ class LinkArguments {
   // 0 if unknown.
   uint64_t link_of(uint32_t query) const { return of_[query].link; }
 
-  // Those of the queries that give the same speed as the lowest one. REQUIRES: queries != 0.
+  // The queries that give the same link speed as the lowest-numbered one. REQUIRES: queries != 0.
   uint64_t with_one_link(uint64_t queries) const {
     const uint64_t link = link_of(static_cast<uint32_t>(std::countr_zero(queries)));
     uint64_t alike = 0;
@@ -70,7 +70,7 @@ class LinkArguments {
     return alike;
   }
 
-  // The highest and the lowest speed that a query gives, 0 if none does.
+  // The highest and the lowest speed among the queries, 0 if none is given.
   uint64_t fastest_link() const {
     uint64_t fastest = 0;
     for (const uint32_t query : SetBits(given_)) fastest = std::max(fastest, of_[query].link);

@@ -16,7 +16,7 @@ namespace tapline::rates {
 enum class Seen : uint8_t {
   kMeasured,
   kIdle,    // no packet, and no copy was dropped: the load is zero
-  kUnseen,  // no copy, but copies were dropped: the load has an upper bound and no value
+  kUnseen,  // no copy, but copies were dropped: the load has an upper bound but no value
 };
 
 inline const char* name_of(Seen seen) {
@@ -26,38 +26,39 @@ inline const char* name_of(Seen seen) {
 
 struct LinkLoad {
   Seen seen = Seen::kIdle;
-  Bounded bits_per_second;  // the value is NaN if unseen, or if nothing tells how much was dropped
+  Bounded bits_per_second;  // the value is NaN if unseen, or if the number of drops is unknown
 };
 
 // The share of one direction of a flow in its link. Kept with the flow; zero-initialised.
 struct LinkShare {
-  uint32_t interval = 0;            // the latest one in which the direction moved
-  uint32_t step_bytes = 0;          // how far it may have moved, on the wire, since its latest sample
-  uint32_t acknowledged_bytes = 0;  // how far it is known to have moved since then
+  uint32_t interval = 0;            // the latest interval in which the direction advanced
+  uint32_t step_bytes = 0;          // the most it may have advanced on the wire since its latest sample
+  uint32_t acknowledged_bytes = 0;  // acknowledged advance since then
   bool sampled = false;             // it had a sample in that interval
 };
 
-// Sums up what crosses one link, interval by interval (Planck section 3.2.2: the sum over the link's flows). A sample
-// adds how far its flow has moved since the sample before, so that sums over time are exact; at either end of an
-// interval this is off by a part of one such step:
+// Sums up the traffic of one link per interval (Planck section 3.2.2: the sum over the link's flows). A sample adds its
+// flow's advance since the previous sample, so sums over time are exact; at either end of an interval the error is a
+// part of one such step:
 //
 //      sample          sample                     sample        sample
 //   ─────┼───────┃───────┼───────── … ──────────────┼───────┃─────┼─────▶ time
 //        └─ counted in ──┘                          └─ counted in ┘
 //           this interval: `lead`                      the next: `trail`
 //
-// Bytes that the other direction acknowledges count when they are acknowledged, so `lead` is all until the direction's
-// first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. Flows without any sample
-// have at most as many packets as leave none among the samples in one of 20 cases. A flow that has no sample for two
-// intervals is over. Each lane has its own sums, which add up. Constant time per sample, no allocation; not
-// thread-safe.
+//
+// Bytes that the other direction acknowledges count at the time of the acknowledgement, so `lead` is the advance up to
+// the direction's first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. The
+// upper bound also covers flows without any sample: as many packets as would leave none among the samples in one of 20
+// cases. A flow that has no sample for two intervals is over. Each lane has a separate sum; sums of lanes are added.
+// Constant time per sample, no allocation; not thread-safe.
 class LinkSum {
  public:
   // A TCP sample that has, or may have, sequence numbers to count by. REQUIRES: `interval` is that of the sum.
   void add(const TcpSample& sample, const Progress& progress, LinkShare* flow) {
     if (progress.step == Step::kImplausible) return;
     if (progress.step == Step::kStarted && !sample.syn) {
-      // Nothing tells what came before it: it stands for as many packets as any other sample.
+      // Without an earlier sample there is no advance, so it counts as a packet without sequence numbers.
       add(sample.wire_bytes);
       return;
     }
@@ -67,18 +68,18 @@ class LinkSum {
     covered_.add(sample, progress);
   }
 
-  // Bytes of the direction that the other one acknowledged, and that were not seen. REQUIRES: progress is a hole.
+  // Bytes of the direction that the other one acknowledged, but no sample covered. REQUIRES: progress is a hole.
   void add_hole(const Progress& progress, LinkShare* flow) {
     step(progress, kUsualHeaders, flow);
     covered_.add_hole(progress);
   }
 
-  // Bytes of a direction of which nothing was seen: they crossed the link if that direction does.
+  // Bytes of a direction without samples: they crossed the link if that direction does.
   void add_possible(uint32_t acknowledged_bytes) {
     possible_bytes_ += acknowledged_bytes + uint64_t{acknowledged_bytes / kUsualPayload + 1} * kUsualHeaders;
   }
 
-  // A packet without such numbers.
+  // A packet without sequence numbers.
   void add(uint32_t wire_bytes) { others_.add(wire_bytes); }
 
   // The flow is over, or no longer followed.
@@ -87,7 +88,7 @@ class LinkSum {
     leave(flow);
   }
 
-  // Adds the part of another lane.
+  // Adds the sum of another lane.
   LinkSum& operator+=(const LinkSum& other) {
     covered_ += other.covered_;
     others_ += other.others_;
@@ -104,7 +105,8 @@ class LinkSum {
     return uint64_t{covered_.samples} + covered_.repeated + covered_.control + others_.packets;
   }
 
-  // `interval_ns`: bounds of the interval's length without the mirror's delay. `link_bits_per_second` is 0 if unknown.
+  // `interval_ns`: bounds of the interval's length after removing the mirror's delay. `link_bits_per_second` is 0 if
+  // unknown.
   LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {
     const double infinite = std::numeric_limits<double>::infinity();
     const Bounded others = scaled_bytes(others_, mirror);
@@ -128,7 +130,7 @@ class LinkSum {
     load.bits_per_second.low = std::min(link, bytes.low * 8e9 / interval_ns.high);
     load.bits_per_second.high = interval_ns.low <= 0 ? link : std::min(link, bytes.high * 8e9 / interval_ns.low);
     if (mirror.complete) return load;
-    // In a short interval, a step that began long before it may count for more than the link carries. Keeps NaN.
+    // In a short interval, a step that began long before it may exceed the link's capacity. Keeps NaN.
     load.bits_per_second.value = std::min(load.bits_per_second.value, load.bits_per_second.high);
     return load;
   }
@@ -146,7 +148,7 @@ class LinkSum {
  private:
   static constexpr uint32_t kUsualHeaders = 66;  // as in Coverage
   static constexpr uint32_t kUsualPayload = 1448;
-  static constexpr uint32_t kFirstInterval = 2;  // a new flow has no part in the one before
+  static constexpr uint32_t kFirstInterval = 2;  // so that a new flow is in neither this interval nor the previous one
 
   void step(const Progress& progress, uint32_t headers, LinkShare* flow) {
     const bool first = flow->interval != interval_;
@@ -167,12 +169,12 @@ class LinkSum {
     trail_bytes_ += flow->step_bytes;
   }
 
-  // The flow was counted among those of the interval before.
+  // The flow was counted in the previous interval.
   void leave(const LinkShare& flow) {
     if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
   }
 
-  // Nothing is missing. A hole stems from a loss before the switch, and did not cross the link.
+  // No copy is missing. A hole stems from a loss before the switch, and did not cross the link.
   Bounded captured_bytes() const {
     const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
     return {bytes, bytes, bytes};
@@ -185,8 +187,8 @@ class LinkSum {
     return bytes;
   }
 
-  // None of n packets is sampled with probability (1 - share)^n: 5 % at n = 3 / share. Where drops come in runs, a flow
-  // that ends within one shows no hole: such runs are as long as those that were seen.
+  // None of n packets is sampled with probability (1 - share)^n: 5 % at n = 3 share. If drops come in runs, a flow that
+  // ends within one shows no hole: such runs are as long as the observed ones.
   double unseen_bytes(const MirrorInterval& mirror) const {
     if (!mirror.share.known()) return std::numeric_limits<double>::infinity();
     return 3 / mirror.share.share().low * MirrorQueue::kFullFrameBytes + 3 * static_cast<double>(largest_hole_);
@@ -196,7 +198,7 @@ class LinkSum {
   Counted others_;
   uint64_t lead_bytes_ = 0;           // steps that began before the interval
   uint64_t trail_bytes_ = 0;          // steps that may have begun, of flows with a sample in the interval
-  uint64_t earlier_trail_bytes_ = 0;  // the same of flows that have had none since the interval before
+  uint64_t earlier_trail_bytes_ = 0;  // as above, of flows without a sample since the previous interval
   uint64_t possible_bytes_ = 0;       // of directions that may not cross the link
   uint64_t largest_hole_ = 0;         // on the wire, lately
   uint32_t interval_ = kFirstInterval;

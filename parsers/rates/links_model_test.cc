@@ -1,4 +1,4 @@
-// Compares the load of links with what the senders of a modelled switch sent over them in the same time.
+// Compares the load of links with the bytes that the senders of a modelled switch put on them in the same time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -195,7 +195,7 @@ TEST(LinksModel, UdpBesideTcp) {
   }
 }
 
-// Two thousand flows of some 30 packets each: many have few samples, some none.
+// Two thousand flows of about 30 packets each: many have few samples, some none.
 TEST(LinksModel, ShortFlows) {
   std::vector<FlowSpec> flows;
   for (int i = 0; i < 2000; ++i) {

@@ -9,11 +9,11 @@
 
 namespace tapline::rates {
 
-// How many copies of the switch's packets the mirror port delivers.
+// The proportion of the switch's packets that the mirror port delivers.
 enum class MirrorState : uint8_t {
-  kComplete,  // its queue has been empty a moment ago: no copy is dropped
+  kComplete,  // its queue was empty a moment ago: no copy is dropped
   kFilling,   // it sends back to back and has dropped nothing yet: copies are stretched in time
-  kSteady,    // its queue is full: copies are dropped, those that remain are all delayed alike
+  kSteady,    // its queue is full: copies are dropped, and the delivered ones all have the same delay
   kDraining,  // it sends back to back, and drops have stopped
 };
 
@@ -23,7 +23,7 @@ inline const char* name_of(MirrorState state) {
 }
 
 // Bounds of the time that a copy waited in the mirror's queue, above the delay of an empty queue or, after drops, above
-// that of a full one. The delay of a full queue itself cancels out between two copies, so it need not be known.
+// that of a full one. The delay of a full queue cancels out between two copies, so it need not be known.
 struct QueueDelay {
   int64_t low_ns = 0;
   int64_t high_ns = 0;
@@ -31,10 +31,10 @@ struct QueueDelay {
 };
 
 struct MirrorPort {
-  uint64_t bits_per_second = 0;  // 0: learned from the shortest time that 64 packets took
-  int64_t max_delay_ns = 0;      // of a full queue; 0: learned while it fills
-  int64_t clock_error_ns = 0;    // of the packets' times, either way
-  // False: one FIFO queue. True: a queue for each input port, served in turns, each of which is full or not on its own.
+  uint64_t bits_per_second = 0;  // 0: learned from the shortest time of 64 packets
+  int64_t max_delay_ns = 0;      // of a full queue; 0: learned while the queue fills
+  int64_t clock_error_ns = 0;    // maximum error of packet times, in either direction
+  // False: one FIFO queue. True: a queue per input port, served round-robin, each of which fills independently.
   bool fair_queues = false;
 
   friend bool operator==(const MirrorPort& a, const MirrorPort& b) {
@@ -44,20 +44,21 @@ struct MirrorPort {
 };
 
 // Follows the queue of one mirror port through the copies that leave it. Planck (section 3.2.2) takes the time between
-// two copies for the time between the two packets. That holds while the queue's delay does not change: not while the
-// queue of an oversubscribed port fills, when copies are stretched by the oversubscription factor. So this class bounds
+// two copies for the time between the two packets. This is true only while the queue's delay is constant: not while the
+// queue of an oversubscribed port fills, which stretches copies by the oversubscription factor. So this class bounds
 // each copy's delay:
 //
 //   - A gap between copies shows an empty queue. From there on the delay is at most the time since.
 //   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the full delay is
 //     longer by at most the time since, as long as packets arrive at half of the port's speed or more.
 //
+//
 // It assumes queues of a fixed size. A hole may also stem from a loss before the switch: only the third hole of a busy
 // period counts. No allocation; one instance per mirror port; not thread-safe.
 class MirrorQueue {
  public:
   static constexpr int64_t kUnknownNs = std::numeric_limits<int64_t>::max() / 4;
-  // Preamble, frame check sequence and gap, which captures leave out of a frame's length.
+  // Preamble, frame check sequence and gap, which captured frame lengths exclude.
   static constexpr uint32_t kFramingBytes = 24;
   static constexpr uint32_t kFullFrameBytes = 1514;
 
@@ -67,8 +68,8 @@ class MirrorQueue {
     if (port.max_delay_ns != 0) full_delay_ns_ = port.max_delay_ns;
   }
 
-  // A copy left the port: its end was received at `time_ns`. Call it for every copy, whatever it holds, before the
-  // copy's flow is looked at.
+  // A copy left the port: its end was received at `time_ns`. Call it for every copy, of any kind, before its flow is
+  // updated.
   void observe(int64_t time_ns, uint32_t wire_bytes) {
     if (last_ns_ == kNever) {
       first_of_busy_ns_ = block_ns_ = last_ns_ = time_ns;
@@ -83,16 +84,16 @@ class MirrorQueue {
     last_bytes_ = wire_bytes;
   }
 
-  // Takes the step of the latest copy within its flow: a hole shows that the port dropped copies.
+  // Takes the latest copy's step within its flow: a hole shows that the port dropped copies.
   void observe(const Progress& progress) {
     if (progress.step == Step::kHole) saw_hole(progress.previous_ns);
     // Packets without payload could be missing before it, and would leave no hole.
     if (progress.step == Step::kNext && progress.new_bytes > 0) ++witnesses_;
-    // Packets in another order had looked like a hole.
+    // Reordered packets had looked like a hole.
     if (progress.step == Step::kReordered && holes_ > 0) --holes_;
   }
 
-  // The delay of the latest copy, which is of this flow.
+  // The delay of the latest copy, which belongs to this flow.
   QueueDelay delay(const Progress& progress) const {
     QueueDelay delay;
     const int64_t full_ns = port_.fair_queues ? progress.last_hole_ns : full_ns_[2];
@@ -108,7 +109,7 @@ class MirrorQueue {
   // The true time between two packets whose copies are `interval_ns` apart.
   Bounded true_interval(int64_t interval_ns, const QueueDelay& first, const QueueDelay& second) const {
     const auto full = static_cast<double>(full_delay_ns_), measured = static_cast<double>(interval_ns);
-    // By how much the second copy waited longer.
+    // The additional wait of the second copy.
     auto least = static_cast<double>(second.low_ns - first.high_ns);
     auto most = static_cast<double>(second.high_ns - first.low_ns);
     if (!first.from_full && second.from_full) {
@@ -133,19 +134,19 @@ class MirrorQueue {
     return busy_ns() > kFillFrames * frame_ns_ ? MirrorState::kFilling : MirrorState::kComplete;
   }
 
-  // The time for which a full queue delays a copy; kUnknownNs if nothing is known of it.
+  // The time for which a full queue delays a copy; kUnknownNs if unknown.
   int64_t full_delay_ns() const { return full_delay_ns_; }
-  // 0 while unknown.
+  // 0 if unknown.
   double bits_per_second() const {
     return ns_per_byte_ == 0 ? 0 : 8e9 * (uint64_t{1} << kFractionBits) / static_cast<double>(ns_per_byte_);
   }
 
   // Figures of one interval, until next_interval().
 
-  // True if no copy was dropped: no hole is left unfilled, and the port was never busy for as long as a full queue
-  // keeps it, or enough samples follow each other.
+  // True if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full queue
+  // keeps it busy, or enough samples are contiguous.
   bool complete() const { return holes_ == 0 && (longest_busy_ns() <= harmless_ns() || witnesses_ >= kWitnesses); }
-  // No copy waited for longer, except those that waited when observation began.
+  // No copy waited longer, except those already waiting when observation began.
   int64_t longest_busy_ns() const { return std::max(longest_busy_ns_, busy_ns()); }
   // The state that affected the interval most.
   MirrorState interval_state() const {
@@ -165,8 +166,8 @@ class MirrorQueue {
   static constexpr uint32_t kBlockPackets = 64;
   static constexpr int kFractionBits = 20;
   static constexpr double kSlowestNsPerByte = 1e6;
-  static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // that a mirror port is given
-  // Times of full frames: a port that is busy for longer may be filling its queue, ...
+  static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // the smallest queue configured for a mirror port
+  // In times of full frames: a port that is busy for longer may be filling its queue, ...
   static constexpr int64_t kFillFrames = 64;
   // ... and one without a drop for longer is emptying it.
   static constexpr int64_t kSteadyFrames = 256;
@@ -180,7 +181,7 @@ class MirrorQueue {
     full_ns_[2] = previous_ns;
     if (full_ns_[2] > full_ns_[1]) std::swap(full_ns_[2], full_ns_[1]);
     if (full_ns_[1] > full_ns_[0]) std::swap(full_ns_[1], full_ns_[0]);
-    // The queue took this long to fill, so it delays by less.
+    // The queue took this long to fill, so its delay is less.
     if (!established && full() && began_empty_ && port_.max_delay_ns == 0 && !port_.fair_queues) {
       full_delay_ns_ = std::min(full_delay_ns_, last_ns_ - first_of_busy_ns_);
     }
@@ -213,7 +214,7 @@ class MirrorQueue {
     block_bytes_ = block_packets_ = 0;
   }
 
-  // Times in a capture can be years apart. A link of 8 kbit/s, which is slower than any, bounds what follows from them.
+  // Times in a capture can be years apart. Assuming at least 8 kbit/s, slower than any link, bounds the results.
   void set_ns_per_byte(double measured) {
     const double ns_per_byte = std::min(measured, kSlowestNsPerByte);
     least_ns_per_byte_ = ns_per_byte;
@@ -225,8 +226,8 @@ class MirrorQueue {
   int64_t last_ns_ = kNever;
   int64_t first_of_busy_ns_ = 0;
   uint64_t ns_per_byte_ = 0;                       // with kFractionBits
-  int64_t slack_ns_ = 0;                           // gaps up to it may stem from the clock
-  int64_t full_ns_[3] = {kNever, kNever, kNever};  // latest times since which the queue has been full, latest first
+  int64_t slack_ns_ = 0;                           // shorter gaps may stem from the clock
+  int64_t full_ns_[3] = {kNever, kNever, kNever};  // latest times at which the queue became full, latest first
   int64_t full_delay_ns_ = kUnknownNs;
   int64_t frame_ns_ = 0;
   int64_t longest_busy_ns_ = 0;

@@ -67,7 +67,7 @@ TEST(MirrorQueue, AnIntervalIsCompleteOnlyIfThePortWasNeverBusyForLong) {
   EXPECT_FALSE(port.queue.complete());
 }
 
-// A loss before the switch is made good, one of the mirror port is not.
+// A loss before the switch is retransmitted; one at the mirror port is not.
 TEST(MirrorQueue, AHoleIsOfTheMirrorUnlessSomethingFillsIt) {
   Port port;
   port.send(10, 10 * kFrameNs);
@@ -84,7 +84,7 @@ TEST(MirrorQueue, AThousandSamplesWithoutAHoleShowThatNothingWasDropped) {
   port.send(5, 10 * kFrameNs);
   Progress progress;
   progress.step = Step::kNext;
-  for (int i = 0; i < 1000; ++i) port.queue.observe(progress);  // acknowledgements show nothing
+  for (int i = 0; i < 1000; ++i) port.queue.observe(progress);  // acknowledgements prove nothing
   progress.new_bytes = 1448;
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(port.queue.complete(), i <= 5) << i;  // 8 KiB
@@ -127,7 +127,7 @@ TEST(MirrorQueue, AFullQueueDelaysAllCopiesAlike) {
   EXPECT_LT(interval.high, 510 * kFrameNs);
 }
 
-// Two losses before the switch must not pass for a full queue.
+// Two losses before the switch must not count as a full queue.
 TEST(MirrorQueue, TwoHolesAreNoOverflow) {
   Port port;
   port.send(5, 10 * kFrameNs);

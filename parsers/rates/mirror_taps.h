@@ -13,8 +13,8 @@
 
 namespace tapline::rates {
 
-// The monitor's taps, each with the queue of its mirror port and what the parser keeps of it (`Own`), and what queries
-// say of ports and links. Allocates only for a tap that set_names() did not announce.
+// The monitor's taps, each with the queue of its mirror port and the parser's data for it (`Own`), and the speeds of
+// ports and links that queries give. Allocates only for a tap that set_names() did not announce.
 template <typename Own>
 class MirrorTaps {
  public:
@@ -24,14 +24,15 @@ class MirrorTaps {
     Own own;
   };
 
-  // Forgets what was known of the taps.
+  // Discards all state of the taps.
   void set_names(std::span<const TapNames> names) {
     taps_.clear();
     grow(names.size());
     for (size_t i = 0; i < names.size(); ++i) taps_[i].names = names[i];
   }
 
-  // `values` are those of LinkArguments::declared(). A mirror port that is said to be another one is learned anew.
+  // `values` are those of LinkArguments::declared(). If the mirror port's configuration changes, its state is learned
+  // anew.
   void set_arguments(uint32_t query, std::span<const Value> values) {
     arguments_.set(query, values);
     limits_ = SequenceTracker::Limits();

@@ -22,12 +22,12 @@ inline TcpSample sample_of(const Packet& packet) {
   return sample;
 }
 
-// The number that the packet acknowledges is one that its receiver sent.
+// Its receiver sent at least one byte that the packet acknowledges.
 inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
 
-// A flow as one tap shows it, in a FlowTable.
+// Key in a FlowTable of a flow at one tap.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
 
 // Prefetches the entries of a burst's flows in a FlowTable.

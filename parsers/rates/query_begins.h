@@ -10,10 +10,10 @@
 namespace tapline::rates {
 
 // The time of each query's first packet. A query that is added in the middle of an interval observes only a part of it,
-// and its rate is the mean of that part. Not thread-safe.
+// and its rate is the mean over that part. Not thread-safe.
 class QueryBegins {
  public:
-  // Notes that these queries want a packet of this time.
+  // Records that these queries want a packet of this time.
   void observe(uint64_t queries, int64_t time_ns) {
     const uint64_t begin = queries & ~known_;
     if (begin == 0) [[likely]]
@@ -31,7 +31,7 @@ class QueryBegins {
     return std::max(interval_ns, begin_ns_[static_cast<uint32_t>(std::countr_zero(queries))]);
   }
 
-  // Returns the queries that observed as much of it as the lowest-numbered one. REQUIRES: queries != 0.
+  // Returns the queries that observed the same part of it as the lowest-numbered one. REQUIRES: queries != 0.
   uint64_t with_one_begin(uint64_t queries, int64_t interval_ns) const {
     const int64_t begin_ns = begin_of(queries, interval_ns);
     uint64_t alike = 0;

@@ -8,9 +8,9 @@
 
 namespace tapline::rates {
 
-// Estimates which share of the packets an oversubscribed mirror port delivers. It follows from TCP flows, whose numbers
-// show what is missing, and is applied to traffic without numbers: UDP, QUIC, acknowledgements. Flows do not share a
-// drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
+// Estimates the share of packets that an oversubscribed mirror port delivers. The share follows from TCP flows, whose
+// sequence numbers reveal missing data, and applies to traffic without numbers: UDP, QUIC, acknowledgements. Flows do
+// not share a drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
 class SamplingShare {
  public:
   // The samples of one flow in the interval.
@@ -31,7 +31,7 @@ class SamplingShare {
     return *this;
   }
 
-  // False: no TCP flow moved, so nothing is known.
+  // False: no TCP flow advanced, so the share is unknown.
   bool known() const { return seen_bytes_ > 0; }
 
   // REQUIRES: known().

@@ -10,38 +10,38 @@ namespace tapline::rates {
 struct TcpSample {
   int64_t time_ns = 0;
   uint32_t seq = 0;            // as sent
-  uint32_t payload_bytes = 0;  // by the IP header, not what was captured
+  uint32_t payload_bytes = 0;  // by the IP header, not by captured bytes
   uint32_t wire_bytes = 0;
   bool syn = false;
   bool fin = false;
 };
 
 enum class Step : uint8_t {
-  kStarted,      // the first sample, or the first after a break: there is nothing to compare it with
-  kNext,         // continues where the sample before ended, which may be without payload
-  kHole,         // the same, with bytes missing in between
+  kStarted,      // the first sample, or the first after a break, without an earlier one for comparison
+  kNext,         // continues where the previous sample ended; may have no payload
+  kHole,         // as above, with bytes missing in between
   kControl,      // nothing new: an old acknowledgement, a keep-alive
-  kReordered,    // fills a hole: it was overtaken, or sent again because it had been lost before the tap
-  kRepeated,     // a retransmission of what was seen
-  kImplausible,  // a sequence number that no sender within the speed limit reaches; ignored
+  kReordered,    // fills a hole: reordered, or retransmitted after a loss before the tap
+  kRepeated,     // a retransmission of captured data
+  kImplausible,  // a sequence number that no sender within the speed limit can reach; ignored
 };
 
 // The bytes that a sample adds to its flow.
 struct Progress {
   Step step = Step::kControl;
   uint32_t seq = 0;                   // of the first byte after SYN
-  uint32_t new_bytes = 0;             // how far the sequence number moved, the sample's payload included
-  uint32_t hole_bytes = 0;            // those of new_bytes that lie before the sample
-  uint32_t missed_packets = 0;        // in the hole, by the payloads of the samples
-  uint32_t least_missed_packets = 0;  // in the hole, if all had the largest payload
+  uint32_t new_bytes = 0;             // advance of the sequence number, including the sample's payload
+  uint32_t hole_bytes = 0;            // the part of new_bytes before the sample
+  uint32_t missed_packets = 0;        // in the hole, estimated from the samples' payloads
+  uint32_t least_missed_packets = 0;  // in the hole, if all packets had the largest payload
   uint32_t repeated_bytes = 0;
-  int64_t previous_ns = 0;   // time of the flow's sample before
-  int64_t last_hole_ns = 0;  // time of the sample before the latest hole; 0: there was none
+  int64_t previous_ns = 0;   // time of the flow's previous sample
+  int64_t last_hole_ns = 0;  // time of the sample before the latest hole; 0: no hole
 };
 
-// Follows the sequence numbers of one direction of a TCP flow, of which only some segments are seen. Handles
-// wrap-around, holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and numbers
-// that are not the flow's own. Plain data, zero-initialised: a flow table may hold it as it is. Not thread-safe.
+// Follows the sequence numbers of one direction of a TCP flow, of which only some segments are captured. Handles
+// wrap-around, holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and foreign
+// numbers. Plain data, zero-initialised: a flow table may store it directly. Not thread-safe.
 class SequenceTracker {
  public:
   struct Limits {
@@ -64,8 +64,8 @@ class SequenceTracker {
     return progress;
   }
 
-  // The other direction acknowledges all before `ack`: what of it was not seen was sent nevertheless, so it is a hole.
-  // Says nothing of a direction without samples, which may take another way.
+  // The other direction acknowledges all data before `ack`: data not captured by then were sent nevertheless, so they
+  // are a hole. Ignored for a direction without samples, which may take another path.
   Progress acknowledge(uint32_t ack, int64_t time_ns, const Limits& limits) {
     Progress progress;
     progress.seq = ack;
@@ -94,7 +94,8 @@ class SequenceTracker {
   static constexpr uint32_t kSlackBytes = 1 << 20;   // a queue before the mirror may have compressed copies in time
   static constexpr double kLargestWindow = 1 << 30;  // RFC 7323 section 2.3
   static constexpr double kHalfOfNumbers = 2147483648.0;
-  static constexpr double kUsualWindow = 16 << 20;  // after a silence, a step within it is one, not one and 4 GiB
+  static constexpr double kUsualWindow = 16 << 20;  // after a silence, assumes that a step within it did not wrap
+                                                    // around by 4 GiB
 
   void start(const TcpSample& sample, Progress* progress) {
     *this = SequenceTracker();
@@ -105,7 +106,7 @@ class SequenceTracker {
     sampled(sample);
   }
 
-  // How far the numbers may have moved since the latest sample.
+  // The farthest that the numbers may have moved since the latest sample.
   double reachable(int64_t time_ns, const Limits& limits) const {
     const auto silence_ns = static_cast<double>(std::max<int64_t>(0, time_ns - last_ns_));
     return static_cast<double>(limits.max_bits_per_second) / 8e9 * silence_ns;
@@ -119,7 +120,7 @@ class SequenceTracker {
     }
     const double most = reachable(sample.time_ns, limits), distance = std::abs(static_cast<double>(ahead));
     if (most >= kHalfOfNumbers && distance > kUsualWindow) {
-      start(sample, progress);  // there is no telling how often the numbers wrapped around
+      start(sample, progress);  // the number of wrap-arounds is unknown
     } else if (distance > (ahead > 0 ? most + kSlackBytes : kLargestWindow)) {
       ignore(sample, progress);
     } else if (ahead > 0) {
@@ -129,8 +130,7 @@ class SequenceTracker {
     }
   }
 
-  // A segment with a number from elsewhere is spoofed or damaged. If the next one continues it, the flow is another
-  // one.
+  // A segment with a foreign number is spoofed or damaged. If the next one continues it, a new flow has begun.
   void ignore(const TcpSample& sample, Progress* progress) {
     if (stray_ && progress->seq - stray_end_ < kSlackBytes) {
       start(sample, progress);
@@ -159,10 +159,10 @@ class SequenceTracker {
       hole_seq_ = next_seq_;
       hole_bytes_ = 0;
     }
-    hole_bytes_ += hole;  // at most half of the numbers, or the hole's beginning would be behind
+    hole_bytes_ += hole;  // at most half of the sequence space, or the hole's beginning would compare as later
   }
 
-  // Returns whether the segment lies within the latest hole, of which its bytes are then no part any more.
+  // Returns whether the segment lies within the latest hole, and removes its bytes from the hole.
   bool fills_hole(uint32_t seq, uint32_t bytes) {
     const uint32_t before = seq - hole_seq_;
     if (hole_bytes_ == 0 || before >= hole_bytes_ || bytes > hole_bytes_ - before) return false;
@@ -170,7 +170,7 @@ class SequenceTracker {
       hole_seq_ += bytes;
       hole_bytes_ -= bytes;
     } else {
-      hole_bytes_ = before;  // what lies behind the segment is forgotten
+      hole_bytes_ = before;  // forgets the part of the hole behind the segment
     }
     return true;
   }
@@ -180,8 +180,8 @@ class SequenceTracker {
     const uint32_t most = max_payload_ == 0 ? kJumboPayload : max_payload_;
     progress->least_missed_packets = (hole + most - 1) / most;
     const uint32_t by_mean = std::max((hole + mean / 2) / mean, progress->least_missed_packets);
-    // Where a queue's room is counted in bytes, large packets are dropped rather than small ones, so those that are
-    // missing are larger than the samples; where it is counted in packets they are not. This lies between the two.
+    // A queue bounded in bytes drops large packets rather than small ones, so the missing packets are larger than the
+    // samples; a queue bounded in packets does not. This estimate lies between the two.
     progress->missed_packets = (by_mean + 2 * progress->least_missed_packets + 1) / 3;
   }
 
@@ -189,7 +189,7 @@ class SequenceTracker {
     if (sample.payload_bytes == 0) {
       progress->step = Step::kControl;
     } else if (sample.payload_bytes > behind) {
-      // Sent again, together with bytes that are new.
+      // A retransmission combined with new bytes.
       TcpSample rest = sample;
       rest.payload_bytes -= behind;
       progress->seq = next_seq_;
@@ -210,16 +210,16 @@ class SequenceTracker {
     max_payload_ = std::max(max_payload_, sample.payload_bytes);
     const auto target = static_cast<int32_t>(sample.payload_bytes << kFractionBits);
     if (mean_payload_ == 0) mean_payload_ = static_cast<uint32_t>(target);
-    // The mean of some ten samples.
+    // The mean of about ten samples.
     mean_payload_ += static_cast<uint32_t>((target - static_cast<int32_t>(mean_payload_)) / 8);
   }
 
   int64_t last_ns_ = 0;  // of the latest sample
   int64_t last_hole_ns_ = 0;
   uint32_t hole_seq_ = 0;    // the latest hole, ...
-  uint32_t hole_bytes_ = 0;  // ... as far as nothing has filled it
+  uint32_t hole_bytes_ = 0;  // ... minus the bytes that later samples filled
   uint32_t next_seq_ = 0;
-  uint32_t stray_end_ = 0;  // where the segment ended that was ignored
+  uint32_t stray_end_ = 0;  // end of the ignored segment
   uint32_t max_payload_ = 0;
   uint32_t mean_payload_ = 0;  // with kFractionBits
   bool started_ = false;

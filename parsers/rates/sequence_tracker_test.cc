@@ -64,7 +64,7 @@ TEST(SequenceTracker, NumbersWrapAround) {
   EXPECT_EQ(flow.coverage().sequence_bytes, 4 * kPayload);
 }
 
-// 100 Gb/s pass half of the numbers in 172 ms.
+// A 100 Gb/s link passes half of the sequence space in 172 ms.
 TEST(SequenceTracker, ALongSilenceIsABreakUnlessTheNumbersContinue) {
   Tracked flow;
   flow.add(1000);
@@ -98,7 +98,7 @@ TEST(SequenceTracker, ASegmentThatWasJustOvertakenIsReordered) {
   EXPECT_EQ(flow.add(1000 + 3 * kPayload).step, Step::kNext);
 }
 
-// However late it comes: it was lost before the tap, and then sent again.
+// Regardless of its delay: it was lost before the tap, then retransmitted.
 TEST(SequenceTracker, ASegmentThatFillsAHoleIsNotRepeated) {
   Tracked flow;
   flow.add(1000);
@@ -111,7 +111,7 @@ TEST(SequenceTracker, ASegmentThatFillsAHoleIsNotRepeated) {
   EXPECT_EQ(flow.coverage().seen_bytes, flow.coverage().sequence_bytes);
 }
 
-// A fast retransmission in a data centre comes within microseconds.
+// A fast retransmission in a data centre arrives within microseconds.
 TEST(SequenceTracker, ASegmentThatWasSeenIsRepeatedHoweverSoonItComes) {
   Tracked flow;
   flow.add(1000);
@@ -121,7 +121,7 @@ TEST(SequenceTracker, ASegmentThatWasSeenIsRepeatedHoweverSoonItComes) {
 
 TEST(SequenceTracker, AcknowledgementsShowWhatWasNotSeen) {
   Tracked flow;
-  EXPECT_EQ(flow.acknowledge(5000).step, Step::kControl);  // the direction may take another way
+  EXPECT_EQ(flow.acknowledge(5000).step, Step::kControl);  // the direction may take another path
   flow.add(1000);
   EXPECT_EQ(flow.acknowledge(1000 + kPayload).step, Step::kControl);
   const Progress hole = flow.acknowledge(1000 + 3 * kPayload);
@@ -136,7 +136,7 @@ TEST(SequenceTracker, AcknowledgementsShowWhatWasNotSeen) {
   EXPECT_EQ(flow.coverage().seen_bytes, 2 * kPayload);
 }
 
-// Where each input port has a queue of its own, an acknowledgement may come before what it acknowledges.
+// If each input port has a separate queue, an acknowledgement may overtake the data it acknowledges.
 TEST(SequenceTracker, WhatComesAfterItsAcknowledgementFillsTheHole) {
   Tracked flow;
   flow.add(1000);
@@ -180,7 +180,7 @@ TEST(SequenceTracker, SynAndFinAreNoBytes) {
   EXPECT_EQ(flow.add(1100, 0, 10 * kUs, false, true).step, Step::kNext);
   EXPECT_EQ(flow.add(1101, 0).step, Step::kNext);
   EXPECT_EQ(flow.coverage().sequence_bytes, 100u);
-  EXPECT_EQ(flow.add(500'000'000, 0, 10 * kUs, true).step, Step::kStarted);  // the ports are used again
+  EXPECT_EQ(flow.add(500'000'000, 0, 10 * kUs, true).step, Step::kStarted);  // the ports are reused
 }
 
 TEST(SequenceTracker, NumbersFromElsewhereAreIgnored) {
@@ -197,7 +197,7 @@ TEST(SequenceTracker, MissingPacketsAreOfTheSamplesSize) {
   Tracked small, unknown;
   for (uint32_t i = 0; i < 20; ++i) small.add(1000 + i * 100, 100);
   EXPECT_EQ(small.add(1000 + 30 * 100, 100).missed_packets, 10u);
-  // Before any payload was seen, usual and jumbo frames are the limits.
+  // Before any payload was seen, standard and jumbo frames are the limits.
   unknown.add(1000, 0);
   const Progress hole = unknown.add(1000 + 10 * 8948, 0);
   EXPECT_EQ(hole.least_missed_packets, 10u);

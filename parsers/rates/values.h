@@ -8,7 +8,7 @@
 
 namespace tapline::rates {
 
-// Bounds and figures as values of optional fields: absent where nothing is known, or nothing bounds them.
+// Bounds and figures as values of optional fields: absent if unknown or unbounded.
 
 inline Value bits_value(double bits_per_second) {
   constexpr double kMost = 9e18;
@@ -22,7 +22,7 @@ inline Value share_value(double bits_per_second, uint64_t link_bits_per_second) 
   return Value::f64(bits_per_second / static_cast<double>(link_bits_per_second));
 }
 
-// A tap's name; absent if it was not given.
+// A tap's name; absent if not configured.
 inline Value name_value(const std::string& name) {
   return name.empty() ? Value::absent(FieldType::kString) : Value::string(name);
 }

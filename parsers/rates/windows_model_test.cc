@@ -1,4 +1,5 @@
-// Compares estimates with what the senders of a modelled switch put on their links between the same two packets.
+// Compares estimates with the bytes that the senders of a modelled switch put on their links between the same two
+// packets.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +27,7 @@ constexpr int64_t kMs = 1'000'000;
 
 struct Judged {
   uint64_t windows = 0;
-  uint64_t within = 0;  // whose bounds hold the true rate
+  uint64_t within = 0;  // windows whose bounds contain the true rate
   double errors = 0;    // sum of relative errors
   double bias = 0;
   double width = 0;  // sum of (high - low) / true
@@ -139,7 +140,7 @@ TEST(WindowsModel, DeepMirrorQueue) {
     const MirrorRun run = run_mirror(equal_flows(4, 1.6), mirror, 2);
     const Result result = judge(run, 4, {10'000'000'000, configured ? 3'400'000 : 0, 0}, BurstLimits(), 10'000'000'000);
     expect_bars(result, configured ? "4 MB, delay configured" : "4 MB, delay learned");
-    EXPECT_LT(result.unsteady.mean_bias(), -0.05);  // the bias that bounds have to cover
+    EXPECT_LT(result.unsteady.mean_bias(), -0.05);  // the bias that bounds must cover
   }
 }
 
@@ -156,8 +157,8 @@ TEST(WindowsModel, SlowStart) {
               "slow start");
 }
 
-// Senders that put a round trip's packets on the link at once: the mirror's queue is empty and full in turns, so it is
-// never steady, and its delay changes by 26 us between any two packets.
+// Senders that put a round trip's packets on the link at once: the mirror's queue alternates between empty and full, so
+// it is never steady, and its delay changes by 26 us between any two packets.
 TEST(WindowsModel, BoundsHoldWhereTheQueueIsNeverSteady) {
   FlowSpec like;
   like.pattern = Pattern::kBursts;

@@ -1,5 +1,5 @@
-// Judges flow_rate and link_load on generated captures, whole and after a mirror port that is too small for them: the
-// whole capture is the truth, and tshark's records of it. Prints a table of the results.
+// Judges flow_rate and link_load on generated captures, whole and after a mirror port that is too small for them. The
+// whole capture, and tshark's records of it, are the truth. Prints a table of the results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,8 +53,8 @@ struct Mirrored {
   std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
-  // When the first copy that leaves the port from then on arrived, if it waits by then: loads are of what arrived
-  // since.
+  // When the first copy that leaves the port at or after this time arrived, if it has to wait: loads cover arrivals
+  // from then on.
   int64_t begin_ns(int64_t time_ns) const {
     const auto next = std::lower_bound(copies.begin(), copies.end(), time_ns,
                                        [](const Frame& copy, int64_t time) { return copy.time_ns < time; });
@@ -132,7 +132,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     capture_ = read(GetParam());
     if (capture_.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
   }
-  // Bytes of the capture, on the wire.
+  // Wire bytes of the capture.
   double rate_between(int64_t from_ns, int64_t to_ns) const {
     double bits = 0;
     for (const Frame& frame : capture_.frames) {
@@ -141,7 +141,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     return bits * 1e9 / static_cast<double>(to_ns - from_ns);
   }
 
-  // Estimates of the seconds that were observed from beginning to end.
+  // Estimates for the seconds that were observed from beginning to end.
   Judged judge(std::unique_ptr<Parser> parser, const Mirrored& port) const {
     Judged judged;
     for (const Tuple& tuple : run(std::move(parser), port.copies)) {
@@ -155,7 +155,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
   Capture capture_;
 };
 
-// Senders put whole responses on a link that is far faster than the mirror port, so that one drop-tail run takes the
+// Senders put whole responses on a link that is far faster than the mirror port, so one run of tail drops takes the
 // rest of a flow.
 TEST_P(DegradedRates, LinksOfAnOversubscribedPort) {
   for (const double factor : {0.2, 1.5, 5.0}) {
@@ -192,8 +192,7 @@ TEST_P(DegradedRates, WholeCapturesAreCountedExactly) {
 INSTANTIATE_TEST_SUITE_P(Generated, DegradedRates, ::testing::ValuesIn(kCaptures),
                          [](const auto& each) { return each.param.substr(0, each.param.find('.')); });
 
-// tshark's records have the payload of each direction with and without what was sent
-// again.
+// tshark's records have the payload of each direction with and without retransmissions.
 TEST(RetransmissionTruth, AgreesWithTshark) {
   const Capture capture = read("tcp_loss.pcap.zst");
   if (capture.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";

@@ -72,7 +72,7 @@ class Sender {
     return std::max(1u, static_cast<uint32_t>(bytes / mean_wire_bytes()));
   }
 
-  // The rate moves by 20 % either way, like a window that grows and is cut.
+  // The rate varies by ±20 %, like a window that grows and is cut.
   int64_t step_ns(int64_t now_ns) {
     const double phase = std::fmod(static_cast<double>(now_ns) / 8e6 + number_ * 0.37, 1.0);
     const double rate = static_cast<double>(flow_.bits_per_second) * (0.8 + 0.4 * phase);
@@ -151,7 +151,7 @@ class Port {
     send_until(sent.arrival_ns);
   }
 
-  // Sends what begins before the time.
+  // Sends the frames whose transmission begins before this time.
   void send_until(int64_t time_ns) {
     while (waiting_ > 0 && free_ns_ <= time_ns) {
       while (queues_[turn_].empty()) turn_ = (turn_ + 1) % queues_.size();

@@ -9,13 +9,13 @@ namespace tapline::rates::testing {
 
 // How a sender spaces its packets.
 enum class Pattern : uint8_t {
-  kPaced,      // one by one, with jitter, at a rate that moves like a congestion window
-  kBursts,     // a round trip's packets at once, at the speed of the link
+  kPaced,      // one by one, with jitter, at a rate that varies like a congestion window
+  kBursts,     // a round trip's packets at once, at link speed
   kSlowStart,  // bursts that double each round trip up to the rate, then paced
 };
 
 struct FlowSpec {
-  uint64_t bits_per_second = 1'000'000'000;  // on the wire, in the mean
+  uint64_t bits_per_second = 1'000'000'000;  // mean rate on the wire
   Pattern pattern = Pattern::kPaced;
   int64_t begin_ns = 0;
   int64_t end_ns = 50'000'000;
@@ -23,7 +23,7 @@ struct FlowSpec {
   uint32_t payload_bytes = 1448;
   bool mixed_sizes = false;  // payloads of 1 to payload_bytes
   bool udp = false;
-  double lost_before = 0;  // share of packets lost before the switch and sent again
+  double lost_before = 0;  // share of packets lost before the switch and retransmitted
   double lost_after = 0;   // the same, behind it
   double reordered = 0;    // share of packets that the next one overtakes before the switch
   int64_t round_trip_ns = 200'000;
@@ -33,15 +33,15 @@ enum class Scheduler : uint8_t { kFifo, kRoundRobin };
 
 struct MirrorSpec {
   uint64_t bits_per_second = 10'000'000'000;
-  uint64_t queue_bytes = 32 << 10;  // in all; each flow has its part of it under kRoundRobin
-  uint64_t queue_packets = 0;       // the same in packets; 0: only bytes are counted
+  uint64_t queue_bytes = 32 << 10;  // in total; divided among flows under kRoundRobin
+  uint64_t queue_packets = 0;       // as above in packets; 0: only bytes are limited
   Scheduler scheduler = Scheduler::kFifo;
   uint64_t link_bits_per_second = 10'000'000'000;  // of the senders
 };
 
 struct SentPacket {
   int64_t sent_ns = 0;     // when its first bit was put on the sender's link
-  int64_t arrival_ns = 0;  // at the switch, whole; < 0: lost before
+  int64_t arrival_ns = 0;  // at the switch, complete; < 0: lost before
   uint32_t flow = 0;
   uint32_t seq = 0;
   uint32_t payload_bytes = 0;
@@ -64,9 +64,9 @@ struct MirrorRun {
   int64_t first_drop_ns = -1;
 };
 
-// Sends flows through a switch whose mirror port copies all packets: bytes and times are known for every packet, and
-// which copies were dropped. The same seed gives the same run. No feedback: drops of copies do not slow senders down,
-// as they do not in a switch.
+// Sends flows through a switch whose mirror port copies all packets. Bytes and times are known for every packet, and so
+// are the dropped copies. The same seed gives the same run. No feedback: as in a switch, dropped copies do not slow
+// senders down.
 MirrorRun run_mirror(const std::vector<FlowSpec>& flows, const MirrorSpec& mirror, uint64_t seed);
 
 // Bytes that a flow's sender put on its link in [from_ns, to_ns).

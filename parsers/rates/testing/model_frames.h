@@ -7,16 +7,16 @@
 
 namespace tapline::rates::testing {
 
-// Times of a model begin at 0; those of its frames at this one.
+// Model times begin at 0; frame times begin here.
 inline constexpr int64_t kModelStartNs = 1'000'000'000'000;
 
-// The copies as captured frames, cut behind their headers. Flow i goes from 10.0.0.1 and its port 10000 + i
-// to 10.0.0.2, port 5001.
+// The copies as captured frames, truncated after their headers. Flow i goes from 10.0.0.1, port 10000 + i, to 10.0.0.2,
+// port 5001.
 std::vector<tapline::testing::Frame> frames_of(const MirrorRun& run, const std::vector<FlowSpec>& flows);
 
-// A mirror port and links of 50 Mb/s, with the queue that the testbed's mirror ports have.
+// A mirror port and links of 50 Mb/s, with the queue size of the testbed's mirror ports.
 MirrorSpec slow_mirror();
-// `count` flows of equal rate that last for `seconds` and together offer `factor` times what that port carries.
+// `count` flows of equal rate that last for `seconds` and together offer `factor` times the port's capacity.
 std::vector<FlowSpec> slow_flows(size_t count, double factor, int seconds);
 
 }  // namespace tapline::rates::testing
