@@ -8,36 +8,40 @@
 
 namespace tapline::queues {
 
-// Attributes to flows the waits of a busy period's victims: the packets that waited for victim_delay_ns or more.
-// A busy period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
+// Attributes to flows the waits of a busy period's victims: the packets that waited for victim_delay_ns or more. A busy
+// period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
 //
 //   direct     left while the victim waited
-//   indirect   left in the busy period before the victim came
-//   original   raised the queue to a level at which it still stood when the victim came
+//   indirect   left in the busy period before the victim arrived
+//   original   raised the queue to a level that still existed when the victim arrived
+//
 //
 // Each is a sum of bytes over the victims. The direct culprits of one victim are the contents of the queue that it
-// found, and so are the original ones, counted by level instead of by packet: both sums are the same, over all flows.
+// found, and so are the original ones, counted by level instead of by packet: over all flows, both sums are equal.
 //
-//   levels_   bottom ─▶ top: the flow that raised the queue by so many bytes. A packet that comes truncates them to the
-//             queue that it finds, then adds its own.
+//   levels_   bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates them to
+//   the
+//             queue that it finds, then adds its bytes.
+//
 //
 // With v = the number of victims so far, a sum over victims of a flow's bytes in a set is
 //
 //   Σ (v when a packet left the set - v when it entered) × bytes   =   settled + v × bytes in the set
 //
-// so a packet costs amortised constant time. Sums wrap around, and are right once all terms are added.
+//
+// so a packet costs amortised constant time. Sums wrap around, and are correct once all terms are added.
 class BusyPeriod {
  public:
   struct Culprit {
     uint64_t direct = 0, indirect = 0, original = 0;  // byte × victims
   };
 
-  // Makes room for a flow with a number that is new to the period.
+  // Makes room for a flow whose number is new to the period.
   void admit(uint32_t flow) {
     if (flow >= of_flow_.size()) of_flow_.resize(flow + flow / 2 + 1);
   }
 
-  // A new period begins, after so many bytes left: all sums are 0. REQUIRES: the window is empty.
+  // Starts a new period after `bytes_before` bytes left: all sums are 0. REQUIRES: the window is empty.
   void restart(uint64_t bytes_before) {
     ++period_;
     begin_ = bytes_before;
@@ -62,7 +66,8 @@ class BusyPeriod {
     left_end_ = departure.bytes_before + departure.bytes;
   }
 
-  // A packet of this flow came when the queue held found_bytes, and was a victim or not.
+  // A packet of this flow arrived when the queue contained found_bytes. `victim`: it waited for victim_delay_ns or
+  // more.
   void come(uint32_t flow, uint32_t bytes, uint64_t found_bytes, bool victim) {
     truncate(found_bytes);
     // Packets whose arrival no tap saw raised it, too.
@@ -72,7 +77,7 @@ class BusyPeriod {
   }
 
   uint64_t victims() const { return victims_; }
-  // Each flow that has to do with the period, once.
+  // Each flow of the period, once.
   const std::vector<uint32_t>& flows() const { return flows_; }
   Culprit culprit(uint32_t flow) const {
     const OfFlow& own = of_flow_[flow];
@@ -134,7 +139,7 @@ class BusyPeriod {
   uint64_t victims_ = 0;
   uint64_t depth_ = 0;     // Σ bytes of levels_
   uint64_t begin_ = 0;     // bytes that had left when the period began
-  uint64_t left_end_ = 0;  // and that have left the window
+  uint64_t left_end_ = 0;  // bytes that had left the window
   std::vector<Level> levels_;
   std::vector<OfFlow> of_flow_ = {{}};  // by number; the first is FlowTable::kOthers
   std::vector<uint32_t> flows_;

@@ -1,4 +1,4 @@
-// The exact contents against an evaluator that follows the definitions packet by packet.
+// Compares the exact contents with an evaluator that follows the definitions packet by packet.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct Truth {
   std::map<uint64_t, uint64_t> of_flow;
 };
 
-// ConQuest, definition 3.1: what left before packet i and not before from_ns. A link sends one packet at a time, so of
-// departures with the same time the earlier in order left before.
+// ConQuest, definition 3.1: packets that left before packet i, but not before from_ns. A link sends one packet at a
+// time, so among departures with the same time the one earlier in order left first.
 Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) {
   Truth truth;
   for (size_t j = 0; j < i; ++j) {
@@ -93,7 +93,7 @@ TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
   }
 }
 
-// Which flow was served at each moment of each packet's wait.
+// The flow that the link served at each moment of each packet's wait.
 std::map<uint64_t, uint64_t> blame_of(const std::vector<Passage>& passages, uint64_t* unknown_ns) {
   std::map<uint64_t, uint64_t> blamed_ns;
   for (size_t i = 0; i < passages.size(); ++i) {
@@ -150,8 +150,8 @@ struct TruePeriod {
   std::map<uint64_t, BusyPeriod::Culprit> culprits;
 };
 
-// The levels of the queue when a packet came, bottom first: which flow's packet raised it there. Replays each arrival
-// and departure of the period, in order of time.
+// The levels of the queue when a packet arrived, bottom first: the flow whose packet raised it there. Replays each
+// arrival and departure of the period, in order of time.
 std::vector<std::pair<uint64_t, uint64_t>> levels_at(const std::vector<Passage>& passages, size_t begin,
                                                      size_t victim) {
   std::vector<std::pair<uint64_t, uint64_t>> levels;
@@ -237,7 +237,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
   Kept kept;
   QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
   uint64_t cut = 0;
-  // Every packet waited since the beginning, and has its own flow.
+  // Every packet waited since the beginning, and has a separate flow.
   for (uint64_t i = 0; i < 100'000; ++i) {
     const auto time_ns = static_cast<int64_t>(i);
     const Finding found = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));
@@ -255,7 +255,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
   EXPECT_LE(kept.bursts[0].culprits.size(), Burst::kMostCulprits);
 }
 
-// Losses at the taps: the bytes that a packet found differ from the truth by no more than is said.
+// Losses at the taps: the reported bytes that a packet found differ from the truth by at most the reported error.
 TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
   class Chain final : public MatchSink {
    public:

@@ -13,7 +13,7 @@ struct DepartureHeader {
   bool from_client = false;
 };
 
-// Keeps the headers of departures that have yet to settle, by tag (View::tag). The matcher bounds their number.
+// Keeps the headers of unsettled departures, by tag (View::tag). The matcher bounds their number.
 class DepartureHeaders {
  public:
   // Returns the tag.

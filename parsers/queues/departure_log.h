@@ -6,8 +6,8 @@
 
 namespace tapline::queues {
 
-// The latest departures of a queue in their order, by number: 24 bytes each. The ring grows up to its bound; beyond it
-// the oldest ones are dropped. Not thread-safe.
+// The latest departures of a queue in order, by number: 24 bytes each. The ring grows up to its bound, then drops the
+// oldest ones. Not thread-safe.
 class DepartureLog {
  public:
   struct Departure {
@@ -25,10 +25,11 @@ class DepartureLog {
   bool full() const { return end_ - first_ >= max_packets_; }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
-  // The link was free for this packet at that time: the departure before it. `first_start_ns` is that of the first one.
+  // The link was free for this packet at that time, when the previous packet departed. `first_start_ns` is the start of
+  // the first one.
   int64_t start_ns(uint64_t number) const { return number == first_ ? first_start_ns_ : (*this)[number - 1].time_ns; }
 
-  // REQUIRES: !full(); time_ns is not below that of the departure before.
+  // REQUIRES: !full(); time_ns is not below that of the previous departure.
   void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
     if (end_ - first_ == ring_.size()) grow();
     if (end_ == 0) first_start_ns_ = first_start_ns;
@@ -50,7 +51,7 @@ class DepartureLog {
     }
     return low;
   }
-  // Bytes that left from one time to another, as far as the log goes back.
+  // Bytes that left between two times, as far as the log goes back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
   }
@@ -71,7 +72,7 @@ class DepartureLog {
 
   uint64_t max_packets_;
   std::vector<Departure> ring_;
-  uint64_t mask_ = 0;  // of the ring, whose size would take a division by 24
+  uint64_t mask_ = 0;  // of the ring; its size would take a division by 24
   uint64_t first_ = 0, end_ = 0;
   uint64_t bytes_ = 0;
   int64_t first_start_ns_ = 0;

@@ -8,14 +8,14 @@
 
 namespace tapline::queues {
 
-// A bounded queue of packets in which the oldest one with a given digest can be found and taken out. Not thread-safe.
+// A bounded queue of packets that finds and removes the oldest one with a given digest. Not thread-safe.
 //
 //   buckets_   digest ─▶ oldest, newest        slots_   a ring in order of push(); next: same bucket, later
 //
-// A bucket's chain is in the order of the ring. So the oldest packet of the queue is the first in its chain, and the
-// first that is found is the oldest of its digest: each operation takes constant time even if all packets are equal.
-// Digests are keyed hashes, so no sender can aim different packets at one bucket. Slots are touched as packets need
-// them.
+//
+// A bucket's chain is in ring order. So the oldest packet of the queue is the first in its chain, and the first match
+// is the oldest of its digest: each operation takes constant time even if all packets are equal. Digests are keyed
+// hashes, so no sender can aim different packets at one bucket. Slots are touched on use.
 template <typename Item>
 class DigestQueue {
  public:
@@ -24,7 +24,7 @@ class DigestQueue {
       : mask_(std::bit_ceil(std::max(capacity, 2u)) - 1), slots_(new Slot[mask_ + 1]), buckets_(mask_ + 1) {}
 
   bool empty() const { return head_ == tail_; }
-  // The ring has no slot left. It has fewer packets than slots if some were taken out.
+  // The ring has no slot left. Removed packets may still occupy slots.
   bool full() const { return tail_ - head_ == mask_ + 1; }
   uint64_t size() const { return size_; }
 
@@ -44,7 +44,7 @@ class DigestQueue {
     ++size_;
   }
 
-  // Takes out the oldest packet with this digest. Returns false if there is none. *more is set if another one remains.
+  // Removes the oldest packet with this digest. Returns false if there is none. *more is set if another one remains.
   bool take(uint64_t digest, Item* item, bool* more) {
     Bucket& bucket = bucket_of(digest);
     uint32_t before = kNone, at = bucket.oldest;

@@ -6,10 +6,10 @@
 
 namespace tapline::queues {
 
-// Gives each flow a small number, an index for the arrays that hold what is counted of it. A number stays with its flow
-// while anyone holds it, and is then reused. Not thread-safe.
+// Gives each flow a small number, an index for the arrays of per-flow counts. A number stays with its flow while
+// references to it exist, and is then reused. Not thread-safe.
 //
-// A flow that finds no room is counted under kOthers, which stands for all such flows together.
+// A flow that finds no room is counted under kOthers, which represents all such flows together.
 class FlowTable {
  public:
   static constexpr uint32_t kOthers = 0;
@@ -18,7 +18,7 @@ class FlowTable {
     slots_.emplace_back();
   }
 
-  // Adds a hold to the flow, which it may create: then *is_new is set, and what arrays have under its number is stale.
+  // Adds a reference to the flow, which it may create: then *is_new is set, and array elements of its number are stale.
   // `key` is a keyed hash: its low bits select the bucket.
   uint32_t hold(uint64_t key, bool* is_new) {
     const uint32_t found = find(key);
@@ -40,7 +40,7 @@ class FlowTable {
     return flow;
   }
 
-  // REQUIRES: somebody holds the flow.
+  // REQUIRES: the flow has a reference.
   void hold_again(uint32_t flow) { slots_[flow].holds += flow != kOthers; }
 
   void release(uint32_t flow) {
@@ -65,13 +65,13 @@ class FlowTable {
   uint64_t key_of(uint32_t flow) const { return slots_[flow].key; }
   uint32_t size() const { return size_; }
   uint32_t max_flows() const { return max_flows_; }
-  uint64_t without_room() const { return without_room_; }  // holds that kOthers was given for
+  uint64_t without_room() const { return without_room_; }  // references for which kOthers was returned
 
  private:
   struct Slot {
     uint64_t key = 0;
     uint32_t holds = 0;
-    uint32_t next = kOthers;  // in the bucket, or of the free ones
+    uint32_t next = kOthers;  // in the bucket, or in the free list
   };
 
   uint32_t& bucket(uint64_t key) { return buckets_[key & (buckets_.size() - 1)]; }

@@ -6,8 +6,8 @@
 
 namespace tapline::queues {
 
-// The longest recent delay of a port with several classes (ConQuest section 3.6): what left within it may have delayed
-// a packet of another class. Decays exponentially, with the time constant decay_ns.
+// The longest recent delay of a port with several classes (ConQuest section 3.6): packets that left within it may have
+// delayed a packet of another class. Decays exponentially, with the time constant decay_ns.
 class MaxDelay {
  public:
   explicit MaxDelay(int64_t decay_ns) : decay_ns_(decay_ns) {}

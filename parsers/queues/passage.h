@@ -4,17 +4,17 @@
 
 namespace tapline::queues {
 
-// One packet's way through a queue, as known once it has left. Times are nanoseconds of the departures' clock.
+// One packet's passage through a queue, known once it has left. Times are nanoseconds of the departures' clock.
 //
-// `earliest_ns` to `latest_ns` holds the true arrival. The three times are equal if the arrival is certain.
+// The true arrival lies within `earliest_ns` to `latest_ns`. The three times are equal if the arrival is certain.
 struct Passage {
   uint64_t flow_key = 0;  // of a 5-tuple, a pair or a destination: keyed hashes of different flows differ
   int64_t departure_ns = 0;
-  int64_t arrival_ns = 0;  // meaningful if arrival_known
+  int64_t arrival_ns = 0;  // valid if arrival_known
   int64_t earliest_ns = 0;
   int64_t latest_ns = 0;
   uint32_t bytes = 0;
-  uint32_t tag = 0;  // of the departure's view
+  uint32_t tag = 0;  // tag of the departure's view
   bool arrival_known = false;
 
   int64_t delay_ns() const { return departure_ns - arrival_ns; }

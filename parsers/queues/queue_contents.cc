@@ -133,7 +133,7 @@ void QueueContents::hold_period_flows() {
   for (; held_ < period_.flows().size(); ++held_) flows_.hold_again(period_.flows()[held_]);
 }
 
-// Drops what no later packet can have waited for.
+// Drops departures for which no later packet can have waited.
 void QueueContents::trim(int64_t from_ns) {
   const uint64_t needed = std::min(window_.begin(), waits_.begin());
   while (log_.first() < needed && log_[log_.first()].time_ns < from_ns - options_.reordering_ns) {

@@ -15,12 +15,12 @@
 namespace tapline::queues {
 
 struct ContentsOptions {
-  uint32_t max_flows = 1 << 16;     // in the queue at a time, or held
-  uint32_t max_packets = 1 << 20;   // departures kept: those while the longest wait lasted
-  int64_t reordering_ns = 100'000;  // how much earlier a packet may have come than one that left before it
+  uint32_t max_flows = 1 << 16;     // flows in the queue at a time, or referenced
+  uint32_t max_packets = 1 << 20;   // departures kept: those during the longest wait
+  int64_t reordering_ns = 100'000;  // how much earlier a packet may have arrived than one that left before it
   int64_t victim_delay_ns = 500'000;
-  // 0: what left while a packet waited. Else what left within the longest recent delay of any class, which decays with
-  // this time constant (ConQuest section 3.6).
+  // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
+  // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
 };
 
@@ -30,11 +30,11 @@ struct Finding {
   uint64_t queue_bytes = 0, queue_packets = 0;
   uint64_t own_bytes = 0, own_packets = 0;  // of its flow
   uint32_t flows = 0;
-  // The bytes may be wrong by so many, since the arrival is not certain.
+  // Maximum error of the bytes, since the arrival is uncertain.
   uint64_t error_bytes = 0;
   bool arrival_known = false;
-  bool is_new = false;  // the flow got its number with this packet
-  // Packets are missing, or the log did not go back to the arrival: there were more bytes.
+  bool is_new = false;  // this packet gave the flow its number
+  // Packets are missing, or the log does not reach back to the arrival: there were more bytes.
   bool cut = false;
 
   double share() const {
@@ -42,7 +42,7 @@ struct Finding {
   }
 };
 
-// A busy period that had victims. Times are those of the departures' clock.
+// A busy period with victims. Times are those of the departures' clock.
 struct Burst {
   struct Culprit {
     uint64_t flow_key = 0;
@@ -52,7 +52,7 @@ struct Burst {
   static constexpr size_t kMostCulprits = 16;
 
   int64_t begin_ns = 0;  // arrival of the packet that found the queue empty
-  int64_t end_ns = 0;    // departure of the last one
+  int64_t end_ns = 0;    // departure of the last packet
   int64_t max_delay_ns = 0;
   uint64_t peak_bytes = 0;
   uint64_t packets = 0, bytes = 0;  // that left
@@ -80,23 +80,23 @@ class QueueContents {
   Finding add(const Passage& passage);
   // A packet never left.
   void lose() { ++burst_.lost; }
-  // Packets that are not added may leave until then: findings of that time are cut.
+  // Packets that are not added may leave until then: marks findings up to that time as cut.
   void miss(int64_t until_ns) { cut_until_ns_ = std::max(cut_until_ns_, until_ns); }
   // Reports the current burst, if it has victims.
   void finish();
 
   const FlowTable& flows() const { return flows_; }
-  // Keeps a flow's number and sums until they are released.
+  // Keeps a flow's number and sums until released.
   void hold(uint32_t flow) { flows_.hold_again(flow); }
   void release(uint32_t flow) { flows_.release(flow); }
   void prefetch(uint64_t flow_key) const { flows_.prefetch(flow_key); }
 
-  // Since the flow has its number: how long its packets waited, and how long packets waited because of it.
+  // For each flow since it has its number: how long its packets waited, and how long packets waited for it.
   const WaitLedger& waits() const { return waits_; }
   const BusyPeriod& period() const { return period_; }
   const QueueWindow& window() const { return window_; }
 
-  uint64_t given_up() const { return given_up_; }  // departures, for want of room
+  uint64_t given_up() const { return given_up_; }  // departures given up because the log was full
   uint64_t packets_kept() const { return log_.end() - log_.first(); }
   uint64_t memory_bytes() const { return log_.memory_bytes(); }
 
@@ -119,7 +119,7 @@ class QueueContents {
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
-  size_t held_ = 0;  // of period_.flows(), those held
+  size_t held_ = 0;  // of period_.flows(), those with a reference
   int64_t cut_until_ns_ = INT64_MIN;
   uint64_t given_up_ = 0;
 };

@@ -23,12 +23,12 @@ namespace tapline::queues {
 //   void arrive(const View&);
 //   void depart(const View&, const Packet&, Emitter&);
 //   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
-//   void finish();                          settles what still waits
+//   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //
-// Queries with the same arguments share their meters, and get the tuples of those queues of which they see packets. A
-// meter is made with its queue's first packet. Datagrams that were put together from fragments are missed: only one tap
-// shows them.
+//
+// Queries with the same arguments share their meters, and receive the tuples of the queues whose packets they see. A
+// meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them.
 template <typename Meter>
 class QueueParser : public Parser {
  public:
@@ -71,7 +71,7 @@ class QueueParser : public Parser {
     }
   }
 
-  // Ends the interval early, for queries that continue, too.
+  // Ends the interval early, also for queries that continue.
   void on_queries_end(uint64_t queries, Emitter& out) override {
     for (Group& group : groups_) {
       if ((group.queries & queries) == 0) continue;

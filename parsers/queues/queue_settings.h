@@ -15,7 +15,7 @@
 
 namespace tapline::queues {
 
-// The arguments that all parsers of queues have, and the interval of those that emit once in each.
+// The arguments common to all queue parsers, and the interval of those that emit once per interval.
 struct QueueSettings {
   FlowUnit flow = FlowUnit::kFiveTuple;
   int64_t max_delay_ns = 0;
@@ -24,7 +24,7 @@ struct QueueSettings {
 
   bool operator==(const QueueSettings&) const = default;
 
-  // Appends their declarations to those of a parser's own arguments.
+  // Appends their declarations to the parser's other arguments.
   static std::vector<Argument> declare(std::vector<Argument> own) {
     own.push_back({.name = "flow",
                    .type = FieldType::kString,
@@ -44,7 +44,7 @@ struct QueueSettings {
             kNsPerMs, 10 * kNsPerSecond};
   }
 
-  // Reads those of declare() from the values of all arguments.
+  // Reads the arguments of declare() from the values of all arguments.
   static QueueSettings of(std::span<const Value> arguments) {
     const std::span<const Value> shared = arguments.last(3);
     return {.flow = unit_of(shared[0].as_string()),

@@ -15,11 +15,11 @@ namespace tapline::queues {
 // The side of a port's queue that a tap shows.
 enum class QueueSide : uint8_t { kNone, kArrivals, kDepartures };
 
-// Says which taps are the two sides of which port's queue. A port with a tap on one side only is no queue here.
+// Maps taps to the sides of port queues. A port with a tap on one side only has no queue here.
 class QueueTaps {
  public:
   struct Place {
-    uint32_t queue = 0;  // meaningful if there is a side
+    uint32_t queue = 0;  // valid unless the side is kNone
     QueueSide side = QueueSide::kNone;
   };
 

@@ -7,12 +7,12 @@
 
 namespace tapline::queues {
 
-// Exactly what left before a packet and not before a time, by flow: for the time of its arrival, the contents of the
-// queue that it found (ConQuest section 3.1, definition 3.1). Among departures with the same time, their order decides:
-// clocks are coarser than links. A view of a DepartureLog. Not thread-safe.
+// The exact traffic that left before a packet but not before a given time, by flow. If the time is the packet's
+// arrival, this is the contents of the queue that it found (ConQuest section 3.1, definition 3.1). Among departures
+// with the same time, their order decides: clocks are coarser than links. A view of a DepartureLog. Not thread-safe.
 //
 // Both ends move with the packets: in a FIFO queue only forward, so a packet costs amortised constant time, whatever
-// its delay. Where packets overtake each other the beginning may move back.
+// its delay. If packets overtake each other, the beginning may move back.
 class QueueWindow {
  public:
   struct Contents {
@@ -20,13 +20,13 @@ class QueueWindow {
     uint64_t packets = 0;
   };
 
-  // Makes room for a flow with a number that is new to the window.
+  // Makes room for a flow whose number is new to the window.
   void admit(uint32_t flow) {
     if (flow >= of_flow_.size()) of_flow_.resize(flow + flow / 2 + 1);
   }
 
-  // Moves the window to the departures before number `end` and not before from_ns. Calls entered(departure) and
-  // left(departure) for each that the window gains or loses. REQUIRES: `end` does not decrease.
+  // Moves the window to the departures before number `end` but not before from_ns. Calls entered(departure) and
+  // left(departure) for each departure that the window gains or loses. REQUIRES: `end` does not decrease.
   template <typename Entered, typename Left>
   void move(const DepartureLog& log, int64_t from_ns, uint64_t end, Entered&& entered, Left&& left) {
     for (; end_ < end; ++end_) {
@@ -47,7 +47,7 @@ class QueueWindow {
     move(log, from_ns, end, ignore, ignore);
   }
 
-  // Gives up the first departure, for which the log has no room. REQUIRES: the log still keeps it.
+  // Removes the first departure, for which the log has no room. REQUIRES: the log still keeps it.
   template <typename Left>
   void give_up_first(const DepartureLog& log, Left&& left) {
     if (begin_ != log.first()) return;

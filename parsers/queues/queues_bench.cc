@@ -1,5 +1,5 @@
-// Measures the CPU time of a packet that is seen at both taps of a queue, beside a pass that only reads the same views:
-// the least of a few runs.
+// Measures the CPU time per packet seen at both taps of a queue, next to a pass that only reads the same views: the
+// minimum of a few runs.
 //
 //   pass       reads each view
 //   contents   QueueContents from triples, without bursts
@@ -8,7 +8,8 @@
 //   both       matching, then contents
 //   sketch     Snapshots, h=4, R=2, C=2048, written and read
 //
-// Packets of 700 bytes leave a 10 Gb/s queue that holds about 1,000 of them; their flows are random.
+//
+// Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 of them; their flows are random.
 #include <time.h>
 
 #include <algorithm>

@@ -17,24 +17,25 @@ struct SnapshotOptions {
   uint32_t window_shift = 20;  // T = 2^window_shift ns
 };
 
-// Which parts of [arrival, departure) a reading covers.
+// The parts of [arrival, departure) that a reading covers.
 enum class Reading : uint8_t {
-  kComplete,     // the windows that lie wholly within it (ConQuest section 3.3)
-  kWithCurrent,  // floor((d - a) / T) earlier windows, and the current one as far as it is written: what the authors'
-                 // program reads
-  kWeighted,     // all windows that it touches, the oldest weighted by the share of it that is covered
+  kComplete,     // the windows that lie entirely within it (ConQuest section 3.3)
+  kWithCurrent,  // floor((d - a) T) earlier windows, and the current one as written so far: the reading of the authors'
+                 // program
+  kWeighted,     // all windows that it touches, the oldest weighted by its covered share
   kGrowth,       // the latest complete window minus the one before it, if positive: flows that grow
 };
 
 // ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns in turn, one for each window of T by
 // departure. In each window one is written, up to h - 2 are read, and one is cleaned for the next window, one column
-// for each packet. A switch holds it in registers; here it shows what those would answer. Not thread-safe.
+// per packet. A switch keeps it in registers; this class shows what those would answer. Not thread-safe.
 //
 //   window number mod h     … n-2    n-1    n         n+1
 //                           read   read   written   cleaned
 //
-// A window with fewer than C packets leaves columns to clean. Those are cleaned when the sketch's turn to be written
-// comes, as the switch's control software does for idle links, and counted.
+//
+// A window with fewer than C packets leaves columns to clean. Those are cleaned when the sketch is next due for
+// writing, as the switch's control software does for idle links, and counted.
 class Snapshots {
  public:
   Snapshots(const SnapshotOptions& options, HashKey key)
@@ -49,8 +50,8 @@ class Snapshots {
     ++cleaned_;
   }
 
-  // The flow's weight among what left in [arrival_ns, departure_ns). REQUIRES: as of add(). For the program's answer,
-  // which counts the packet itself, add it first; for the others, afterwards.
+  // The flow's weight in the traffic that left in [arrival_ns, departure_ns). REQUIRES: as for add(). For the program's
+  // answer, which counts the packet itself, add it first; for the others, afterwards.
   double estimate(uint64_t flow_key, int64_t arrival_ns, int64_t departure_ns, Reading reading) {
     advance(departure_ns);
     const int64_t covered_ns = departure_ns - arrival_ns;
@@ -70,14 +71,14 @@ class Snapshots {
     return 0;
   }
 
-  // An estimate of complete windows is at most so much too high per unit of weight in them (section 3.5), except with
+  // An estimate of complete windows is at most this much too high per unit of weight in them (section 3.5), except with
   // failure_probability(). It is never too low.
   double error_share() const { return std::exp(1.0) / options_.columns; }
   double failure_probability() const { return (options_.snapshots - 2) * std::exp(-1.0 * options_.rows); }
 
   int64_t window_ns() const { return int64_t{1} << options_.window_shift; }
   uint64_t memory_bytes() const { return counters_.size() * sizeof(uint32_t); }
-  // Columns that packets did not suffice to clean.
+  // Columns that were left to clean after their window.
   uint64_t cleaned_late() const { return cleaned_late_; }
 
  private:
@@ -95,7 +96,7 @@ class Snapshots {
   }
   uint32_t& counter(int64_t window, uint32_t row, uint32_t column) { return counters_[place(window, row, column)]; }
 
-  // The flow's count in one window: 0 for one that is no longer, or not yet, kept.
+  // The flow's count in one window: 0 if the window is no longer, or not yet, stored.
   uint64_t read(uint64_t flow_key, int64_t window) const {
     if (window > window_ || window_ - window > options_.snapshots - 2) return 0;
     uint32_t least = UINT32_MAX;

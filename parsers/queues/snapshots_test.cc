@@ -36,10 +36,10 @@ uint64_t total(const Windows& windows, int64_t first, int64_t last) {
   return sum;
 }
 
-// The answer of a reading without collisions, and the weight of all flows in what it reads.
+// The answer of a reading without collisions, and the weight of all flows in its windows.
 struct Covered {
   double own = 0, all = 0;
-  double below = 0;     // weight of what is subtracted, which may make the answer too low
+  double below = 0;     // subtracted weight, which may make the answer too low
   int64_t windows = 0;  // that are read
 };
 
@@ -72,8 +72,7 @@ Covered covered_by(Reading reading, const Windows& windows, uint64_t key, int64_
   return {};
 }
 
-// Section 3.5, for each reading over just the windows that it reads. The difference of two windows may err on either
-// side.
+// Section 3.5, for each reading over just its windows. The difference of two windows may err on either side.
 TEST(Snapshots, EachReadingIsWithinItsBound) {
   constexpr uint32_t kShift = 14, kRows = 4;
   const std::vector<Passage> passages = testing::passages_of(testing::simulate({.packets = 100'000, .flows = 300}, 3));
@@ -84,7 +83,7 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
       uint64_t beyond = 0;
       double may_be_beyond = 0;
       for (const Passage& passage : passages) {
-        // The longest wait that the windows reach back to.
+        // The longest wait that the windows cover.
         const int64_t arrival_ns = std::max(passage.arrival_ns, passage.departure_ns - 5 * snapshots.window_ns());
         const double estimate = snapshots.estimate(passage.flow_key, arrival_ns, passage.departure_ns, reading);
         const Covered truth = covered_by(reading, windows, passage.flow_key, arrival_ns, passage.departure_ns, kShift);
@@ -138,8 +137,8 @@ struct Score {
   double mean_error() const { return error_bytes / static_cast<double>(std::max<uint64_t>(queries, 1)); }
 };
 
-// Section 5.1: packets with a delay of at least an eighth of the longest; a flow contributes from `alpha` of the queue
-// on. The windows' length is the longest delay divided by h, rounded up to a power of two.
+// Section 5.1: packets with a delay of at least an eighth of the longest; flows that contribute a share of `alpha` or
+// more of the queue. The windows' length is the longest delay divided by h, rounded up to a power of two.
 Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, Reading reading, double alpha) {
   int64_t longest_ns = 0;
   for (const Passage& passage : passages) longest_ns = std::max(longest_ns, passage.delay_ns());
@@ -167,7 +166,7 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
   return score;
 }
 
-// As in figures 7 to 9, with as many flows as the paper's queue has (section 5.1: 64), and traffic of our own: the
+// As in figures 7 to 9, with as many flows as the paper's queue has (section 5.1: 64), and synthetic traffic: the
 // figures' absolute values are those of the paper's trace.
 TEST(Snapshots, ReadingsAreJudgedAgainstTheExactAnswer) {
   const std::vector<Passage> passages =
@@ -187,7 +186,7 @@ TEST(Snapshots, ReadingsAreJudgedAgainstTheExactAnswer) {
   }
 }
 
-// With as many columns as leave no collisions and ever shorter windows, the weighted reading comes to the exact answer.
+// With enough columns to avoid collisions and ever shorter windows, the weighted reading converges to the exact answer.
 TEST(Snapshots, RoundingVanishesWithShorterWindows) {
   const std::vector<Passage> passages = testing::passages_of(testing::simulate({.packets = 100'000, .flows = 300}, 5));
   double before = 1e18;

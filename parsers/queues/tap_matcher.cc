@@ -100,7 +100,7 @@ void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool repeated) {
   if (number > first_unsettled_) next_certain_ = std::min(next_certain_, number);  // it waited for its arrival
 }
 
-// Departures leave in their order, so one that has to wait holds up the others: for settle_ns at most.
+// Departures settle in order, so one that has to wait delays the others: by settle_ns at most.
 void TapMatcher::settle(bool all) {
   for (; first_unsettled_ != end_unsettled_ && may_settle(unsettled(first_unsettled_), all); ++first_unsettled_) {
     emit(unsettled(first_unsettled_));
@@ -109,8 +109,8 @@ void TapMatcher::settle(bool all) {
 
 bool TapMatcher::may_settle(const Unsettled& departure, bool all) {
   if (all || departure.state == State::kCertain || now_ns_ - departure.view.time_ns >= options_.settle_ns) return true;
-  // The packets that follow in order show when an uncertain packet came, but not that a missing arrival is lost: it may
-  // be late.
+  // The packets that follow in order show when an uncertain packet arrived, but not that a missing arrival is lost: it
+  // may be late.
   return departure.state == State::kUncertain && options_.fifo && next_certain_arrival().has_value();
 }
 
@@ -154,7 +154,7 @@ void TapMatcher::emit(const Unsettled& departure) {
   if (options_.fifo) leave_behind();
 }
 
-// In a FIFO queue, what came before a packet that has left has left, too, or never will.
+// In a FIFO queue, packets that arrived before one that has left have left, too, or never will.
 void TapMatcher::leave_behind() {
   while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - options_.reordering_ns) give_up_first();
 }

@@ -11,11 +11,11 @@
 namespace tapline::queues {
 
 struct MatchOptions {
-  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; an arrival is given up after it
+  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival is given up
   int64_t settle_ns = 1'000'000;       // how long a departure waits for an arrival that is delivered or stamped later
-  // How late a tap may deliver a packet, and how far the order of departures may differ from that of arrivals.
+  // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
   int64_t reordering_ns = 100'000;
-  bool fifo = true;                  // false: several classes share the port, and order says nothing
+  bool fifo = true;                  // false: several classes share the port, and order has no meaning
   uint32_t max_packets = 1 << 17;    // remembered arrivals, 48 bytes each
   uint32_t max_unsettled = 1 << 14;  // departures that wait
   // Departure minus arrival of a packet that did not wait. Absent: measured.
@@ -25,29 +25,29 @@ struct MatchOptions {
 
 // A packet at one of the taps. Times are those of that tap's clock.
 struct View {
-  uint64_t digest = 0;  // equal for equal packets; by chance for others, 1 in 2^64
+  uint64_t digest = 0;  // equal for equal packets; collides for others with probability 1 in 2^64
   uint64_t flow_key = 0;
   int64_t time_ns = 0;
   uint32_t bytes = 0;
-  // The packet bears a number that distinguishes it from all others of the last max_delay_ns (IPv4 identification, TCP
-  // sequence number of data), so that one of the same bytes is the same packet.
+  // The packet has a number that distinguishes it from all others of the last max_delay_ns (IPv4 identification, TCP
+  // sequence number of data), so one with the same bytes is the same packet.
   bool identified = false;
-  uint32_t tag = 0;  // the caller's: returned with the passage
+  uint32_t tag = 0;  // the caller's; the passage returns it
 };
 
-// Each arrival is matched, left behind or evicted, or is still in the queue; each departure is matched or never came,
-// or has yet to settle.
+// Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, never came, or is
+// unsettled.
 struct MatchStatistics {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
   uint64_t matched = 0;     // including ambiguous
-  uint64_t ambiguous = 0;   // of packets without identification: their delays have bounds
-  uint64_t repeated = 0;    // of the ambiguous: a packet of the same bytes was in the queue, too
+  uint64_t ambiguous = 0;   // packets without identification: their delays have bounds
+  uint64_t repeated = 0;    // of the ambiguous: an equal packet was in the queue, too
   uint64_t never_came = 0;  // departures without an arrival: lost by the arrivals' tap, or from another link
   uint64_t never_left = 0;  // arrivals without a departure: dropped, lost by the departures' tap, or to another link
   uint64_t never_left_bytes = 0;
-  uint64_t evicted = 0;  // arrivals given up for want of room
-  uint64_t late = 0;     // departures delivered more than reordering_ns late: their times are moved up
+  uint64_t evicted = 0;  // arrivals given up because memory was full
+  uint64_t late = 0;     // departures delivered more than reordering_ns late: their times are moved forward
 };
 
 class MatchSink {
@@ -61,39 +61,39 @@ class MatchSink {
 // Matches the departures of a port's queue with its arrivals (ConQuest section 6.2). One per queue; not thread-safe;
 // bounded.
 //
-// Equal packets match first in, first out. Where a tap lost one of several equal ones, that may be wrong. So only the
-// match of an identified packet is certain, and the certain ones bound all others: in a FIFO queue, what leaves between
-// two certain packets has come between them.
+// Equal packets match first in, first out. If a tap lost one of several equal ones, that match may be wrong. So only
+// the match of an identified packet is certain, and the certain ones bound all others: in a FIFO queue, packets that
+// leave between two certain packets have arrived between them.
 //
-//   arrivals     c₁ ─── ? ─── c₂      time of ?'s arrival: from c₁'s to c₂'s, whether its own was seen or not
+//   arrivals     c₁ ─── ? ─── c₂      time of ?'s arrival: from c₁'s to c₂'s, whether its arrival was seen or not
 //   departures   c₁ ─── ? ─── c₂
 //
-// This takes the next certain departure, for which the uncertain ones wait, up to settle_ns. Without one in that time
-// the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds hold if
-// the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is right.
+//
+// This takes the next certain departure, for which the uncertain ones wait, up to settle_ns. If none comes in that
+// time, the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds are
+// correct if the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is correct.
 class TapMatcher {
  public:
   TapMatcher(const MatchOptions& options, MatchSink* sink);
 
-  // Times of each tap may go back by reordering_ns: departures wait for that long, and are then taken in their order.
+  // Times of each tap may run backwards by reordering_ns: departures wait that long, and are then processed in order.
   void arrive(const View& view);
   void depart(const View& view);
-  // Time has come to now_ns, for intervals without packets.
+  // Advances time to now_ns, for intervals without packets.
   void advance(int64_t now_ns);
-  // Settles all departures. Arrivals that are still there are neither matched nor lost: the packets may be in the
-  // queue.
+  // Settles all departures. Remaining arrivals are neither matched nor lost: the packets may be in the queue.
   void finish();
 
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
 
   const MatchStatistics& statistics() const { return statistics_; }
-  uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have yet to leave or to be given up
+  uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor been given up
   int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
   uint64_t memory_bytes() const { return arrivals_.memory_bytes() + waiting_.memory_bytes(); }
 
  private:
   enum class State : uint8_t { kWaiting, kUncertain, kCertain };
-  // `repeated`: it came while an equal packet was in the queue.
+  // `repeated`: it arrived while an equal packet was in the queue.
   struct Arrival {
     int64_t time_ns;
     uint64_t flow_key;
@@ -123,7 +123,7 @@ class TapMatcher {
   MatchOptions options_;
   MatchSink* sink_;
   DigestQueue<Arrival> arrivals_;
-  DigestQueue<uint64_t> waiting_;  // numbers of departures without an arrival so far
+  DigestQueue<uint64_t> waiting_;  // numbers of departures still without an arrival
   uint64_t mask_;                  // of both rings
   std::vector<View> fresh_;        // a ring of departures, by time
   uint64_t first_fresh_ = 0, end_fresh_ = 0;

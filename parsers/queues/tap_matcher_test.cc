@@ -27,7 +27,7 @@ class Kept final : public MatchSink {
 struct Matched {
   std::vector<SimPacket> packets;
   std::vector<TapEvent> events;
-  std::vector<const SimPacket*> departed;  // of each passage, the packet
+  std::vector<const SimPacket*> departed;  // the packet of each passage
   Kept kept;
   MatchStatistics statistics;
   uint64_t in_queue = 0;
@@ -59,7 +59,7 @@ MatchOptions known_offset(int64_t offset_ns = 0) {
   return options;
 }
 
-// Each view is counted once, with one fate.
+// Each view is counted once, with one outcome.
 void expect_balance(const Matched& run) {
   const MatchStatistics& s = run.statistics;
   EXPECT_EQ(s.matched + s.never_came, s.departures);
@@ -68,7 +68,7 @@ void expect_balance(const Matched& run) {
   EXPECT_EQ(run.kept.left_behind.size(), s.never_left);
 }
 
-// Returns the number of passages whose bounds don't hold.
+// Returns the number of passages whose bounds exclude the true arrival.
 size_t broken_bounds(const Matched& run) {
   size_t broken = 0;
   for (size_t i = 0; i < run.departed.size(); ++i) {
@@ -122,7 +122,7 @@ TEST(TapMatcher, LossesAtEitherTapAreCountedAndNothingElseIsMatched) {
   }
 }
 
-// Acknowledgements without identification, say: a quarter of the packets are equal to others of their flow.
+// For example, acknowledgements without identification: a quarter of the packets equal others of their flow.
 TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
   const TrafficOptions traffic = {.packets = 20'000, .flows = 5, .equal_share = 0.25, .buffer_bytes = 30'000};
   for (const double lost : {0.0, 0.01, 0.1}) {
@@ -142,8 +142,8 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
           ASSERT_EQ(passage.arrival_ns, matched.departed[i]->arrival_ns);
         }
         anchored |= passage.is_certain();
-        // Nothing but the longest delay bounds what leaves before the first certain packet: it may have come before
-        // the taps were there.
+        // Only the longest delay bounds packets that leave before the first certain one: they may have arrived before
+        // the taps started.
         if (!anchored) {
           EXPECT_LT(i, 5u);
         }
@@ -152,7 +152,7 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
         delay_ns += static_cast<uint64_t>(passage.departure_ns - passage.earliest_ns);
       }
     }
-    // The bounds say something: they are much closer than the delay that they bound.
+    // The bounds are useful: they are much closer than the delay that they bound.
     EXPECT_LT(width_ns, delay_ns / 8) << lost;
   }
 }
@@ -236,7 +236,7 @@ TEST(TapMatcher, ClassesThatOvertakeAreMatchedWithoutOrder) {
   EXPECT_EQ(matcher.statistics().ambiguous, 0u);
 }
 
-// Neither packets that never leave nor departures that never came take more memory, or more time than others.
+// Neither packets that never leave nor departures without arrivals take more memory, or more time than others.
 TEST(TapMatcher, FloodsAreBounded) {
   for (const bool equal : {false, true}) {
     Kept kept;

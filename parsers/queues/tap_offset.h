@@ -5,11 +5,11 @@
 
 namespace tapline::queues {
 
-// Measures the constant part of departure minus arrival: the difference of the two taps' clocks and ways, and the
-// transmission of the smallest packet. A packet that finds the queue empty shows it, and any other one is later, so it
-// is the minimum. Two windows are kept, so that a drift of the clocks is followed.
+// Measures the constant part of departure minus arrival: the difference of the two taps' clocks and paths, and the
+// transmission of the smallest packet. A packet that finds the queue empty shows it, and any other packet takes longer,
+// so it is the minimum. Keeps two windows, to follow a drift of the clocks.
 //
-// It is right once a packet has found the queue empty, and stays right if one does in each window.
+// It is correct once a packet has found the queue empty, and stays correct if one does in each window.
 class TapOffset {
  public:
   explicit TapOffset(int64_t window_ns) : window_ns_(window_ns) {}

@@ -1,5 +1,5 @@
-// Packets of many kinds at both taps of a queue that changes what switches change, between taps that lose some: what is
-// matched is equal, and what is lost is counted.
+// Packets of many kinds at both taps of a queue, which changes the fields that switches change, between taps that lose
+// some: matched packets are equal, and lost ones are counted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool is_v6(const Frame& frame) { return frame.bytes[14] >> 4 == 6; }
 
 std::string text_of(uint32_t number) { return "number " + std::to_string(number); }
 
-// A packet of one of the kinds that a matcher has to tell apart. Some are equal to earlier ones, byte for byte.
+// A packet of one of the kinds that a matcher has to distinguish. Some are equal to earlier ones, byte for byte.
 Frame random_frame(uint32_t number, std::mt19937& random) {
   const auto port = static_cast<uint16_t>(1000 + random() % 8);
   const auto few_number = static_cast<uint32_t>(random() % 4);
@@ -68,7 +68,7 @@ Frame random_frame(uint32_t number, std::mt19937& random) {
   }
 }
 
-// As a switch forwards it: hop limit, congestion mark and VLAN differ.
+// The frame as a switch forwards it: hop limit, congestion mark and VLAN differ.
 Frame forwarded(Frame frame, std::mt19937& random) {
   --frame.bytes[is_v6(frame) ? kIpV6HopLimit : kIpV4Ttl];
   if (random() % 2 == 0) frame.bytes[15] |= is_v6(frame) ? 0x30 : 0x03;
@@ -148,12 +148,13 @@ MatchStatistics match(const Traffic& traffic, bool fifo, Kept* kept) {
 
 class Views : public ::testing::TestWithParam<double> {};
 
-// Without an order that bounds them, matched arrivals are reported as they were seen: their times name the packets.
+// Without an order that bounds them, matched arrivals are reported with their original times, which identify the
+// packets.
 TEST_P(Views, PacketsThatDifferNeverMatch) {
   const Traffic traffic(60'000, GetParam(), 1);
   std::map<int64_t, size_t> arrivals;
   for (size_t i = 0; i < traffic.crossings.size(); ++i) arrivals[traffic.crossings[i].arrival_ns] = i;
-  std::map<uint64_t, std::string> packets;  // by digest, as they came
+  std::map<uint64_t, std::string> packets;  // by digest, in order of arrival
   for (const Event& event : traffic.events) {
     const std::string& bytes = traffic.crossings[event.view.tag].bytes;
     ASSERT_EQ(packets.emplace(event.view.digest, bytes).first->second, bytes);
@@ -163,8 +164,7 @@ TEST_P(Views, PacketsThatDifferNeverMatch) {
   size_t matched = 0;
   for (const Passage& passage : kept.passages) {
     if (!passage.arrival_known) continue;
-    // A packet whose arrival was lost may be matched with the arrival of an equal one. Its time is then moved within
-    // the bounds.
+    // A packet whose arrival was lost may match the arrival of an equal one. Its time is then moved within the bounds.
     if (!passage.is_certain() && (passage.arrival_ns == passage.earliest_ns || passage.delay_ns() == 0)) continue;
     const auto arrival = arrivals.find(passage.arrival_ns);
     ASSERT_NE(arrival, arrivals.end());

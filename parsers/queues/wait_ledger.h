@@ -7,20 +7,22 @@
 
 namespace tapline::queues {
 
-// Accounts for the time that packets wait: each nanosecond of it is blamed on the flow of the packet that the link
-// served then, the waiting packet's own included. So the waits of all flows together are the blame of all flows
-// together and what was served before the log begins. A view of a DepartureLog. Not thread-safe.
+// Accounts for the time that packets wait: each nanosecond is blamed on the flow of the packet that the link served
+// then, including the waiting packet itself. So the waits of all flows together equal the blame of all flows together
+// plus the service before the log begins. A view of a DepartureLog. Not thread-safe.
 //
 // A departure is blamed by each packet that waits while it is served: those that leave from it on, until one arrives
 // after it. With g = the number of packets settled so far, a flow's blame is
 //
 //   Σ (g when it left the window - g when it entered) × service time   =   settled + g × Σ service time in the window
 //
-// so a packet costs constant time, whatever the number of packets that it waited for. Sums wrap around, and are right
-// once all terms are added.
+//
+// so a packet costs constant time, regardless of the number of packets that it waited for. Sums wrap around, and are
+// correct once all terms are added.
 class WaitLedger {
  public:
-  // The number is given to a flow, which may be new to the ledger. REQUIRES: the log has no departures of this number.
+  // The number now belongs to this flow, which may be new to the ledger. REQUIRES: the log has no departures of this
+  // number.
   void admit(uint32_t flow) {
     if (flow >= of_flow_.size()) of_flow_.resize(flow + flow / 2 + 1);
     of_flow_[flow] = {};
@@ -43,14 +45,14 @@ class WaitLedger {
       unknown_ns_ += static_cast<uint64_t>(start_ns - arrival_ns);
     }
   }
-  // The same for a packet of which only the earliest arrival is known: others blame it, and it blames none.
+  // As settle(), for a packet whose earliest possible arrival alone is known: others blame it, and it blames none.
   void add(const DepartureLog& log, uint64_t number, int64_t earliest_ns) {
     enter(log, number);
     ++end_;
     while (begin_ < end_ && log[begin_].time_ns <= earliest_ns) leave(log, begin_++);
   }
 
-  // Gives up the first departure, for which the log has no room. REQUIRES: the log still keeps it.
+  // Removes the first departure, for which the log has no room. REQUIRES: the log still keeps it.
   void give_up_first(const DepartureLog& log) {
     if (begin_ == log.first()) leave(log, begin_++);
   }
@@ -59,14 +61,14 @@ class WaitLedger {
 
   uint64_t waited_ns(uint32_t flow) const { return of_flow_[flow].waited_ns; }
   uint64_t blamed_ns(uint32_t flow) const { return of_flow_[flow].settled_ns + settled_ * of_flow_[flow].service_ns; }
-  // Waits for packets before the log's first one.
+  // Time spent waiting for packets before the log's first one.
   uint64_t unknown_ns() const { return unknown_ns_; }
 
  private:
   struct OfFlow {
     uint64_t waited_ns = 0;
     uint64_t settled_ns = 0;
-    uint64_t service_ns = 0;  // of its departures in the window
+    uint64_t service_ns = 0;  // service time of its departures in the window
   };
 
   void enter(const DepartureLog& log, uint64_t number) { count(log, number, 1); }

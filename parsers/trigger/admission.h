@@ -10,16 +10,16 @@ namespace tapline::trigger {
 // The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
-  // In a window of each channel; a window has no more of either than packets.
+  // In a window of each channel; either is at most the number of packets.
   double match_sets = 0;
   double triggers_per_set = 0;
   double groups = 0;
 };
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are estimates, taken from
-// experiments with other code of the same design; `bench_triggers --only feasible` measures rates to fit them to.
+// experiments with other code of the same design; `bench_triggers --only feasible` measures rates to fit them.
 struct CostModel {
-  double receive = 15;         // a packet, before it comes here
+  double receive = 15;         // a packet, before it reaches the engine
   double match = 9;            // a packet's classes and set, and the counter of one channel without groups
   double tcp = 50;             // a packet's TcpFacts
   double count_group = 27;     // a packet in a channel with groups
@@ -27,10 +27,10 @@ struct CostModel {
   double sweep_trigger = 0.7;  // each of its triggers
   double test_trigger = 0.35;  // each trigger of the channel
   double sweep_group = 30;     // a group in a window
-  double max_busy = 0.8;       // share of a core: the rest is for what comes unexpected
+  double max_busy = 0.8;       // share of a core; the rest is a reserve
 };
 
-// The share of a core that a program is expected to take, by part.
+// The expected share of a core that a program takes, by part.
 struct ExpectedCost {
   double receive = 0;
   double match = 0;
@@ -43,7 +43,7 @@ struct ExpectedCost {
 
 ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
-// Empty if the program can be sustained; else a sentence with the figures, for the user.
+// Returns an empty string if a lane can sustain the program, else a sentence with the figures, for the user.
 std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
 }  // namespace tapline::trigger

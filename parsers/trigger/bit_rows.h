@@ -7,8 +7,8 @@
 
 namespace tapline::trigger {
 
-// A bit per trigger for each class of a field's values: the triggers that allow such values. Before its words each row
-// has a summary, a bit per word that is not zero, so that rows are intersected only where none of them is zero.
+// A row of bits for each class of a field's values: the triggers that allow such values. Before its words each row has
+// a summary, a bit per word that is not zero, so that rows are intersected only where none of them is zero.
 class BitRows {
  public:
   BitRows() = default;
@@ -18,7 +18,7 @@ class BitRows {
 
   void set(size_t row, size_t bit) { words(row)[bit / 64] |= uint64_t{1} << bit % 64; }
   void clear(size_t row, size_t bit) { words(row)[bit / 64] &= ~(uint64_t{1} << bit % 64); }
-  // Adds the other row's bits.
+  // ORs the other row into this one.
   void add(size_t row, size_t other) {
     for (size_t word = 0; word < words_; ++word) words(row)[word] |= words(other)[word];
   }

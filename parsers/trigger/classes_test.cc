@@ -87,7 +87,7 @@ TEST(ClassesTest, PrefixesOfAllLengthsNestAndEnd) {
       Sample sample;
       sample.src_ip = near(prefixes[random() % prefixes.size()], &random);
       sample.dst_ip = near(prefixes[random() % prefixes.size()], &random);
-      // The two addresses of a packet are of one family.
+      // A packet's addresses have the same family.
       if (sample.src_ip.is_v4() != sample.dst_ip.is_v4()) sample.dst_ip = sample.src_ip;
       sample.ip_version = sample.src_ip.is_v4() ? 4 : 6;
       ASSERT_EQ(matched_by(*program, sample), matched_by(triggers, sample))
@@ -129,7 +129,7 @@ TEST(ClassesTest, PortsProtocolsFlagsAndTags) {
   }
 }
 
-// However many sets there are, and however small the cache is, a packet's cells have just its triggers.
+// With any number of sets and any cache size, a packet's cells have exactly its triggers.
 TEST(MatchSetsTest, CellsAreTheMatchSet) {
   RandomTraffic traffic(3, {.triggers = 200, .samples = 5000});
   const auto triggers = traffic.triggers();

@@ -21,7 +21,7 @@ Interval hull(std::initializer_list<double> ends) { return {std::min(ends), std:
 
 Interval quotient(const Interval& a, const Interval& b) {
   if (b.low == 0 && b.high == 0) return Interval::absent();
-  // A divisor that may be zero leaves the quotient without a bound.
+  // If the divisor may be zero, the quotient is unbounded.
   if (b.low <= 0 && b.high >= 0) return {-INFINITY, INFINITY, Presence::kUnknown};
   return hull({a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
 }
@@ -52,7 +52,7 @@ Verdict compare(Op op, const Interval& a, const Interval& b) {
   }
 }
 
-// The stack's types after the instruction; false if it can't be applied.
+// The stack's types after the instruction; false if it does not apply.
 bool apply_types(Op op, std::vector<Type>* stack) {
   if (op == Op::kMeasure || op == Op::kConstant) {
     stack->push_back(Type::kNumber);
@@ -122,7 +122,7 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
 }
 
 Verdict Condition::test(const Counts& counts, Interval* value) const {
-  // Numbers and truths take turns on one stack: a truth is kept in `low`.
+  // One stack stores numbers and truth values: a truth value is in `low`.
   Interval stack[kMaxDepth];
   size_t depth = 0;
   bool compared = false;
@@ -168,7 +168,7 @@ void Condition::find_threshold() {
   if ((op != Op::kGreater && op != Op::kGreaterEqual) || falls) return;
   const double constant = expression_[1].constant;
   const double least = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
-  // From 2^53 on, doubles do not tell one whole number from the next.
+  // From 2^53 on, doubles can't represent every whole number.
   if (least >= 1 && least < 9e15) threshold_ = {measure, least};
 }
 

@@ -13,8 +13,8 @@ namespace tapline::trigger {
 
 enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
 
-// A value between two bounds. They differ where packets were counted together: in bursts, and in groups
-// beyond those that are kept.
+// A value between two bounds. They differ if packets were counted together: in bursts, and in groups without separate
+// counters.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -48,7 +48,7 @@ struct Instruction {
   double constant = 0;
 };
 
-// Instructions in postfix order. These functions write them as they are read: above(value_of(kBytes), number(1e6)).
+// Instructions in postfix order. These functions compose them in reading order: above(value_of(kBytes), number(1e6)).
 using Expression = std::vector<Instruction>;
 Expression value_of(Measure measure);
 Expression number(double constant);
@@ -58,7 +58,7 @@ inline Expression above(Expression left, const Expression& right) {
 }
 inline Expression below(Expression left, const Expression& right) { return apply(Op::kLess, std::move(left), right); }
 
-// A trigger's counts of a window: at least and at most, kWords each.
+// Lower and upper bounds of a trigger's counts in a window, kWords each.
 struct Counts {
   std::array<uint64_t, kWords> low = {};
   std::array<uint64_t, kWords> high = {};
@@ -72,17 +72,17 @@ class Condition {
   static constexpr size_t kMaxInstructions = 64;
   static constexpr size_t kMaxDepth = 8;
 
-  // Returns nothing, and sets *error, unless the instructions are one condition within the bounds above.
+  // Returns nullopt, and sets *error, unless the instructions are one condition within the bounds above.
   static std::optional<Condition> make(Expression expression, std::string* error);
 
-  // Sets *value to the left side of the comparison that comes first.
+  // Sets *value to the left side of the first comparison.
   Verdict test(const Counts& counts, Interval* value) const;
 
-  // One comparison of a sum or maximum with a number that it has to exceed: what nearly all triggers are, so they are
-  // tested without looking at the instructions.
+  // A single comparison of a sum or maximum with a number that it must exceed. Nearly all triggers have this form, so
+  // it is tested without the instructions.
   struct Threshold {
     Measure measure;
-    double least;  // the condition holds from this value on, which is a whole number
+    double least;  // the smallest value, a whole number, that fulfils the condition
   };
   const std::optional<Threshold>& threshold() const { return threshold_; }
 
@@ -90,7 +90,7 @@ class Condition {
   bool rises() const { return threshold_.has_value(); }
   // True of a window without packets.
   bool holds_when_empty() const { return holds_when_empty_; }
-  // The counters' lines that it needs.
+  // The number of counter lines that it reads.
   int lines() const { return lines_; }
   bool uses(Measure measure) const;
 

@@ -43,7 +43,7 @@ TEST(ConditionTest, AbsentValuesCompareFalse) {
   EXPECT_EQ(test(below(share, number(1)), {}), Verdict::kFalse);
   EXPECT_EQ(test(below(value_of(Measure::kMinRttNs), number(1e9)), {}), Verdict::kFalse);
   EXPECT_EQ(test(above(value_of(Measure::kMaxRttNs), number(-1)), {}), Verdict::kFalse);
-  // The packets that were measured may belong to another group.
+  // The measured packets may belong to another group.
   EXPECT_EQ(test(below(value_of(Measure::kMaxRttNs), number(10)), counts_of(Measure::kMaxRttNs, 0, 5)),
             Verdict::kPossible);
 }

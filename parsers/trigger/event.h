@@ -25,11 +25,11 @@ struct Event {
   Verdict verdict = Verdict::kTrue;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
-  bool partial = false;       // some lane did not watch the window from its start to its end
+  bool partial = false;       // some lane did not watch the whole window
   uint64_t lost_packets = 0;  // in this window, by all lanes
 };
 
-// A window of a channel that was swept. packets + lost_packets is what lanes were given in it.
+// A swept window of a channel. packets + lost_packets is the number of packets that lanes received in it.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;
@@ -38,13 +38,13 @@ struct WindowReport {
   uint64_t packets = 0;
   uint64_t lost_packets = 0;
   uint64_t groups = 0;        // counters of groups
-  uint64_t rest_packets = 0;  // counted without their group, for lack of room
+  uint64_t rest_packets = 0;  // counted without their group, as groups were full
   uint64_t events = 0;
-  uint64_t suppressed_events = 0;  // beyond a trigger's bound
+  uint64_t suppressed_events = 0;  // beyond a trigger's limit
 };
 
-// Receives the results of a sweep, on the thread that sweeps. The windows of a channel come in order, each window's
-// report after its events.
+// Receives the results of a sweep, on the sweeping thread. The windows of a channel come in order, each window's report
+// after its events.
 class EventSink {
  public:
   virtual ~EventSink() = default;

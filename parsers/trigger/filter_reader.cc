@@ -58,7 +58,7 @@ bool has_only(bool ones, std::string_view bytes, int from_bit) {
   return true;
 }
 
-// For the addresses low to high, in the form of conditions::kAddressBytes.
+// The prefix of the addresses low to high, in the form of conditions::kAddressBytes.
 Prefix prefix_of(const Leaf& leaf) {
   const std::string name(name_of(leaf.column));
   if (leaf.kind != Leaf::Kind::kWide || leaf.negated || leaf.wide_mask.find_first_not_of('\xff') != std::string::npos) {
@@ -83,7 +83,7 @@ KeyRanges ranges_of(const Leaf& leaf) {
   return leaf.ranges;
 }
 
-// The intersection of two lists: of two prefixes the longer one, if it is within the other.
+// The intersection of two lists: of two prefixes the longer one, if the other contains it.
 std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Prefix>& b) {
   std::vector<Prefix> both;
   for (const Prefix& one : a) {
@@ -95,7 +95,7 @@ std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Pr
   return both;
 }
 
-// Collects what the comparisons that AND joins allow.
+// Collects the values that comparisons joined by AND allow.
 class Reader {
  public:
   explicit Reader(const conditions::Expression& expression) : expression_(expression) {}
@@ -139,7 +139,7 @@ class Reader {
     return expression_.leaves()[node.leaf];
   }
 
-  // A comparison, or several of one field that OR joins.
+  // A comparison, or several of one field joined by OR.
   Allowed list_of(const Node& node) const {
     const std::vector<Node> alone = {node};
     const std::vector<Node>& parts = node.kind == Node::Kind::kOr ? node.children : alone;

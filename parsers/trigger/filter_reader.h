@@ -1,4 +1,4 @@
-// Turns a condition on packets (schema/condition.proto) into the lists of a Filter, from which a program makes its
+// Converts a condition on packets (schema/condition.proto) into the lists of a Filter, from which a program makes its
 // classes.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace tapline::trigger {
 // comparisons of different fields are joined by AND. A packet without a tag has no vlan, one outside a tunnel no
 // network_id.
 //
-// Returns nothing, and sets *error, if the condition is wrong, or has no such form: OR of different fields, two fields
-// compared with each other, an address that is excluded.
+// Returns nullopt, and sets *error, if the condition is invalid or cannot be expressed this way: OR of different
+// fields, comparison of two fields, exclusion of an address.
 std::optional<Filter> read_filter(const v1::ConditionTree& tree, std::string* error);
 
 }  // namespace tapline::trigger

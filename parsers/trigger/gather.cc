@@ -29,7 +29,7 @@ size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> 
   return count;
 }
 
-// In steps over the burst, so that the loads of one step overlap: classes, sets, counters, groups.
+// Works in steps over the burst, so that the loads of one step overlap: classes, sets, counters, groups.
 void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   samples_ = samples;
   tcp_ = tcp;
@@ -60,7 +60,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   }
 }
 
-// The counter of the first cell: most sets have one.
+// Prefetches the counter of the first cell: most sets have one.
 inline void Gather::prefetch_counter(uint16_t set) const {
   if (set == MatchSets::kNoSet) return;
   const auto cells = sets_->cells_of(set);
@@ -139,7 +139,7 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
 
-// All windows end, so those that come next can count in other cells. Sets that few packets need any more are gone, too.
+// All windows end, so the next ones can count in other cells. Sets that few packets still need are dropped, too.
 void Gather::renew_sets() {
   if (spare_ != Spare::kReady) return;
   std::swap(sets_, spare_sets_);
@@ -159,7 +159,7 @@ void Gather::tidy_spare_sets() {
   if (spare_sets_->forget(&work)) spare_ = Spare::kReady;
 }
 
-// The windows without memory are closed together, with nothing but their losses.
+// Closes the windows without memory together, with only their losses.
 void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
   open->window->start_ns = open->blind_from_ns;
   open->window->end_ns = until_ns;

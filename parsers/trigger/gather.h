@@ -14,19 +14,19 @@
 namespace tapline::trigger {
 
 struct GatherOptions {
-  uint32_t cache_lines = 1 << 16;  // of 64 bytes, for four combinations of classes each; a power of two
-  // Counters of groups in a window, for each channel with groups; a power of two. A counter takes 128 to 320 bytes and
-  // another 16 of buckets, in each of the windows below, once it is used.
+  uint32_t cache_lines = 1 << 16;  // lines of 64 bytes, for four combinations of classes each; a power of two
+  // Counters of groups in a window, for each channel with groups; a power of two. A counter takes 128 to 320 bytes,
+  // plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
-  // For each channel. Two are enough for a lane that sweeps its own windows; another thread needs some time.
+  // For each channel. Two are enough for a lane that sweeps its windows itself; a separate thread needs some time.
   uint32_t windows = 2;
 };
 
 // Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
-// no work is done by trigger. Not thread-safe; another thread may sweep its rings.
+// no work is done per trigger. Not thread-safe; another thread may sweep its rings.
 //
-// Windows are by packet time. A packet that is older than one before it counts as if it had come at the time of that
-// one, so time never goes back (as in Emitter::now_ns()).
+// Windows are by packet time. A packet that is older than an earlier one counts at the time of that one, so time never
+// runs backwards (as in Emitter::now_ns()).
 class Gather {
  public:
   static constexpr size_t kBurst = 64;
@@ -34,26 +34,26 @@ class Gather {
   // REQUIRES: the program and the hasher outlive it.
   Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options);
 
-  // The end of the first window that ends: samples before that can be counted.
+  // The earliest end of an open window: samples before it can be counted.
   int64_t border_ns() const { return border_ns_; }
   // True if the channel's window ends at or before this time.
   bool ends(uint32_t channel, int64_t time_ns) const { return time_ns >= open_[channel].end_ns; }
   // Counts the samples up to the first one that is not before border_ns(), at most kBurst, and returns their number.
   // `tcp` has the facts of each sample, or is empty if the program doesn't need them.
   size_t count(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Closes the windows that end at or before `time_ns`, and opens those that it is in. Where another thread has not yet
+  // Closes the windows that end at or before `time_ns`, and opens those that contain it. If another thread has not yet
   // released a window, nothing is counted until the next one.
   void advance(int64_t time_ns);
-  // There is room for the windows that come next.
+  // Returns whether there is room for the next windows.
   bool has_room() const;
-  // These packets will never be counted: they are lost in all windows that are open.
+  // Counts these packets as lost in all open windows.
   void lose(uint64_t packets);
 
   WindowRing& ring(uint32_t channel) const { return *rings_[channel]; }
   const MatchSets& sets() const { return *sets_; }
   uint64_t cache_misses() const { return sets_->cache_misses() + spare_sets_->cache_misses(); }
   uint64_t counted_singly() const { return sets_->counted_singly() + spare_sets_->counted_singly(); }
-  // Number of times that all match sets were replaced.
+  // How often all match sets were replaced.
   uint64_t renewals() const { return renewals_; }
 
  private:
@@ -63,12 +63,12 @@ class Gather {
     uint32_t sample;
     uint32_t cell;
   };
-  // A channel's window, and what there is to count in it by group.
+  // A channel's window, and the packets pending for its groups.
   struct Open {
     const Channel* channel;
-    Window* window = nullptr;  // null while there is none to count in
+    Window* window = nullptr;  // null while counting has no window
     int64_t end_ns = INT64_MIN;
-    int64_t blind_from_ns = kSighted;  // there has been no window to count in since
+    int64_t blind_from_ns = kSighted;  // start of the current period without a window
     uint64_t lost_packets = 0;         // since then
     uint32_t pending = 0;
     std::vector<Pending> groups;

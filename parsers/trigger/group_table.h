@@ -9,8 +9,8 @@
 
 namespace tapline::trigger {
 
-// Hashes keys of groups. Keyed at random, so that no sender can fill one chain of buckets; lanes whose windows are
-// swept together share one.
+// Hashes group keys with a random key, so that no sender can fill one chain of buckets. Lanes whose windows are swept
+// together share one.
 class GroupHasher {
  public:
   GroupHasher();  // draws the key
@@ -31,15 +31,16 @@ class GroupHasher {
   uint64_t key_[8];
 };
 
-// The groups of one window, and what was counted of each: a counter per group and cell. The counters of a group are
-// chained, and the first one's place is in a bucket.
+// The groups of one window and their counts: a counter per group and cell. The counters of a group are chained, and a
+// bucket refers to the first one.
 //
 //   buckets (open addressing, at most half full)     entries, in order of arrival
 //   ┌──────────┬────────┐                            ┌─────────────────────────┬──────────────────┐
 //   │ tag (32) │ number │ ─────────────────────────▶ │ key, cell, next, bucket │ counter, n lines │
 //   └──────────┴────────┘                            └─────────────────────────┴──────────────────┘
 //
-// It holds a fixed number of entries and forgets none before the window has been swept.
+//
+// Its number of entries is fixed, and it forgets none before the window has been swept.
 class GroupTable {
  public:
   struct Entry {
@@ -54,7 +55,7 @@ class GroupTable {
   };
   static_assert(sizeof(Entry) == 64, "one cache line");
 
-  // A power of two of entries.
+  // REQUIRES: max_entries is a power of two.
   GroupTable(uint32_t max_entries, int lines)
       : max_entries_(max_entries),
         stride_((1 + static_cast<size_t>(lines)) * 64),
@@ -63,7 +64,7 @@ class GroupTable {
         entries_((size_t{max_entries} + 1) * stride_) {}
 
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // After prefetch_bucket() for a whole burst.
+  // Call it after prefetch_bucket() for a whole burst.
   void prefetch_entry(uint64_t hash) const {
     const Bucket& bucket = *bucket_at(hash);
     const auto* entry = reinterpret_cast<const std::byte*>(&at(bucket.number));
@@ -71,7 +72,7 @@ class GroupTable {
     __builtin_prefetch(entry + 64, 1);
   }
 
-  // The group's counter for the cell, zero if it is new. Null if there is no room for it.
+  // The group's counter for the cell, zero if it is new. Null if the table is full.
   uint64_t* find_or_add(const GroupKey& key, uint64_t hash, uint32_t cell) {
     uint32_t place;
     Entry* first = find_place(key, hash, &place);
@@ -124,7 +125,7 @@ class GroupTable {
     return *reinterpret_cast<Entry*>(entries_.data() + static_cast<size_t>(number) * stride_);
   }
 
-  // Sets *place to the bucket of the group, or to the one that it would have.
+  // Sets *place to the bucket of the group, or to its bucket if it were added.
   Entry* find_place(const GroupKey& key, uint64_t hash, uint32_t* place) const {
     for (*place = static_cast<uint32_t>(hash & mask_);; *place = static_cast<uint32_t>((*place + 1) & mask_)) {
       const Bucket& bucket = buckets()[*place];

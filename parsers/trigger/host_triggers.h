@@ -12,17 +12,18 @@
 
 namespace tapline::trigger {
 
-// Evaluates a program on the packets of several lanes: a trigger's counts are the host's. Each lane counts, and another
-// thread sweeps the windows that all lanes have passed; no lane ever waits. A lane that finds all its windows still
-// unswept counts nothing until one is free, and reports these packets as lost.
+// Evaluates a program on the packets of several lanes: a trigger's counts cover the host. Each lane counts, and another
+// thread sweeps the windows that all lanes have passed; no lane ever waits. A lane whose windows are all unswept counts
+// nothing until one is free, and reports these packets as lost.
 //
-// Thread safety: a lane's functions are for its thread, sweep() is for one other. What they share is in WindowRing.
+// Thread safety: a lane's functions are for its thread, sweep() is for one other thread. WindowRing has their shared
+// state.
 class HostTriggers {
  public:
-  // Enough for the sweeping thread to be away for two windows.
+  // Enough for the sweeping thread to pause for two windows.
   static GatherOptions gather_options() { return {.windows = 4}; }
 
-  // REQUIRES: the sink outlives this.
+  // REQUIRES: the sink outlives this object.
   HostTriggers(std::shared_ptr<const Program> program, uint32_t lanes, const GatherOptions& gather,
                const SweepOptions& sweep, EventSink* sink);
 
@@ -30,7 +31,7 @@ class HostTriggers {
   // a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
-  // A caller that replays a capture can wait: it passes the end of a window only once this is true.
+  // A caller that replays a capture can wait until this is true before it passes the end of a window.
   bool has_room(uint32_t lane) const { return lanes_[lane]->has_room(); }
   void lose(uint32_t lane, uint64_t packets) { lanes_[lane]->lose(packets); }
 

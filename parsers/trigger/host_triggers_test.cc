@@ -1,4 +1,4 @@
-// Several lanes on threads of their own, one that sweeps, against the model. Run under ThreadSanitizer, too.
+// Several lanes on separate threads, and one that sweeps, compared with the model. Runs under ThreadSanitizer, too.
 #include "parsers/trigger/host_triggers.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
     RandomTraffic traffic(seed, {.triggers = 40});
     const std::vector<Trigger> triggers = traffic.triggers();
     std::vector<Sample> samples = traffic.samples();
-    // Each lane has its own clock, so what is late in one order may not be in another.
+    // Each lane has a separate clock, so a sample that is late in one order may not be late in another.
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
     const std::vector<TcpFacts> tcp = traffic.facts(samples);
@@ -91,7 +91,7 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
   EXPECT_GT(events, 100u);
 }
 
-// A sweeper that is too slow costs packets, but none of them silently, and nothing is concluded from their absence.
+// A sweeper that is too slow loses packets, but none of them silently, and no conclusion follows from their absence.
 TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   Trigger some, few;
   some.id = 1;
@@ -112,7 +112,7 @@ TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   for (int64_t window = 0; window < 100; ++window) {
     for (int i = 0; i < 10; ++i) send(0, window * kMs + i);
     host.advance(1, window * kMs);
-    // Swept for the first time after ten windows, then now and then.
+    // Sweeps for the first time after ten windows, then now and then.
     if (window > 10 && window % 7 == 0) {
       while (host.sweep(100)) {
       }

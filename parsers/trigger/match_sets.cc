@@ -113,7 +113,7 @@ bool MatchSets::forget(uint32_t* work) {
   return true;
 }
 
-// They come first, in all memory.
+// Single cells come first in all arrays.
 void MatchSets::keep_single_cells() {
   set_count_ = ref_count_ = 0;
   word_count_ = single_words_;

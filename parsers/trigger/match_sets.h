@@ -11,12 +11,12 @@
 
 namespace tapline::trigger {
 
-// The triggers of one channel that some packet matched: what counters belong to.
+// The triggers of one channel that some packet matched; each counter belongs to one cell.
 struct Cell {
   uint32_t first_word;
   uint32_t word_count;
   uint32_t trigger_count;
-  // Bit w: some trigger is a threshold on word w of the counter, least[w] the lowest one. Below all of them a counter
+  // Bit w: some trigger is a threshold on word w of the counter, least[w] the lowest one. A counter below all of them
   // need not be tested.
   uint32_t thresholds;
   bool always_tested;  // some trigger is not a threshold
@@ -31,21 +31,22 @@ struct Cell {
   }
 };
 
-// The cells that a match set's packets count in, one or more for each channel.
+// A cell in which a match set's packets count; a set has one or more per channel.
 struct CellRef {
   uint32_t channel;
   uint32_t cell;
 };
 
-// Determines a packet's match set: the triggers whose filters it passes.
+// Finds a packet's match set: the triggers whose filters it passes.
 //
 //   ClassKey ──▶ cache, one line a look-up ──▶ set ──▶ its cells
-//                   │ miss
-//                   └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
+//                 │ miss
+//                 └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
+//
 //
 // Sets and cells are made when a packet first needs them, and stay until all are forgotten. Their number is bounded:
-// beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, and
-// takes time for each trigger.
+// beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, but
+// takes time per trigger.
 //
 // One per lane. Only the lane calls it; another thread may read cells that were made before the lane published, by a
 // release, something that refers to them. They neither move nor change.
@@ -56,10 +57,10 @@ class MatchSets {
   static constexpr uint32_t kMaxWords = 1 << 20;
   static constexpr uint32_t kMaxRefs = 1 << 20;
 
-  // No set: the packet's cells are those that count_singly() lists.
+  // No set: count_singly() lists the packet's cells.
   static constexpr uint16_t kNoSet = 0;
 
-  // The cache has a power of two of lines, of four class keys each. REQUIRES: the program outlives it.
+  // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives it.
   MatchSets(const Program& program, uint32_t cache_lines);
 
   uint64_t hash(const ClassKey& key) const {
@@ -73,7 +74,7 @@ class MatchSets {
   // The packet's set, or kNoSet.
   uint16_t find(const ClassKey& key, uint64_t hash) {
     const Line& line = *line_of(hash);
-    // At most one of them has the key. Which one can't be predicted, so none is branched on.
+    // At most one of them has the key. Which one is unpredictable, so there is no branch.
     uint64_t set = kNoSet;
     for (const Way& way : line.ways) {
       const uint64_t differs = (way.low ^ key.low) | ((way.high_and_set ^ key.high) << 16);
@@ -95,10 +96,10 @@ class MatchSets {
   uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
 
   uint32_t size() const { return set_count_; }
-  // There is room for a quarter of the sets, or less.
+  // At most a quarter of the sets is free.
   bool is_nearly_full() const;
   // Forgets all sets and cells but the single ones, in steps of 4 KiB of memory, up to *work of them. Returns true when
-  // all is done. REQUIRES: nothing refers to cells; no other call before it returns true.
+  // done. REQUIRES: nothing refers to cells; no other call before it returns true.
   bool forget(uint32_t* work);
   uint64_t cache_misses() const { return cache_misses_; }
   uint64_t counted_singly() const { return counted_singly_; }
@@ -150,7 +151,7 @@ class MatchSets {
   std::vector<uint32_t> set_index_;
   std::vector<Program::Word> scratch_;
   std::vector<CellRef> scratch_cells_;
-  uint64_t forgotten_bytes_ = 0;  // size of the memory that is being cleared
+  uint64_t forgotten_bytes_ = 0;  // size of the memory to clear
   uint64_t cache_misses_ = 0;
   uint64_t counted_singly_ = 0;
 };

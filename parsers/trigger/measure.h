@@ -8,12 +8,13 @@
 
 namespace tapline::trigger {
 
-// The quantities that are counted in a window. The number is the place among a counter's words, eight to a cache line:
+// The quantities counted in a window. The number is the index among a counter's words, eight to a cache line:
 //
 //   line 0   of every packet, without state of its connection: sums
 //   line 1   of TCP connections (TcpFlows): sums
 //   line 2   extremes
-//   line 3   burst: its least and greatest possible value, then the bins that determine them
+//   line 3   burst: its lower and upper bound, then the bins that determine them
+//
 //
 // Counters have only the lines up to the last one that a trigger of their channel uses.
 enum class Measure : uint8_t {
@@ -24,7 +25,7 @@ enum class Measure : uint8_t {
   kSynAck,  // with both
   kFin,
   kRst,
-  // 7 says that the counter was touched in this window.
+  // Word 7 marks the counter as touched in this window.
   kRetransmittedBytes = 8,
   kRetransmissions,  // packets with retransmitted_bytes
   kOutOfOrder,       // packets with out_of_order_bytes
@@ -32,11 +33,11 @@ enum class Measure : uint8_t {
   kRttSumNs,
   kRttCount,
   kInFlightBytes,
-  kUnackedBytes,  // two's complement while it is summed up
+  kUnackedBytes,  // two's complement while summed
   kMaxBytes = 16,
   kMaxPayloadBytes,
   kMaxRttNs,
-  kMinRttNs,    // kept as its complement: the greater, the smaller the time; 0: none
+  kMinRttNs,    // stored as its complement, so the maximum is the shortest time; 0: none
   kBurst = 24,  // most bytes within any burst_ns of the window
 };
 inline constexpr int kTouched = 7;
@@ -50,8 +51,8 @@ constexpr int line_of(Measure measure) { return word_of(measure) / kLineWords; }
 constexpr bool is_sum(Measure measure) { return word_of(measure) < word_of(Measure::kMaxBytes); }
 
 // The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
-// bin's border are summed up exactly (at least), and any other span lies within nine bins (at most). An exact answer
-// would need each packet of the span to be remembered.
+// bin's border are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact
+// answer would have to remember each packet of the span.
 class Burst {
  public:
   static constexpr int kBins = 9;
@@ -65,7 +66,7 @@ class Burst {
   static constexpr int kFirstBin = 3;
 };
 
-// Adds what one counter counted to another. REQUIRES: both count disjoint packets.
+// Adds one counter to another. REQUIRES: both count disjoint packets.
 inline void merge(uint64_t* into, const uint64_t* from, int lines) {
   const int sums = std::min(lines, 2) * kLineWords;
   for (int word = 0; word < sums; ++word) into[word] += from[word];
@@ -73,7 +74,7 @@ inline void merge(uint64_t* into, const uint64_t* from, int lines) {
     for (int word = 16; word < 24; ++word) into[word] = std::max(into[word], from[word]);
   }
   if (lines > 3) {
-    // Bursts at different places may have been at the same time, or not.
+    // Bursts in different counters may or may not have been simultaneous.
     into[word_of(Measure::kBurst)] = std::max(into[word_of(Measure::kBurst)], from[word_of(Measure::kBurst)]);
     into[kBurstHigh] += from[kBurstHigh];
   }

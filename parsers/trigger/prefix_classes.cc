@@ -72,7 +72,7 @@ void PrefixClasses::make_rows(std::span<const std::vector<Prefix>* const> lists,
   rows_.seal();
 }
 
-// Behind the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
+// After the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
 void PrefixClasses::make_borders() {
   std::vector<uint32_t> open;
   const auto begin = [&](const Address& at, uint32_t node) {
@@ -116,7 +116,7 @@ void PrefixClasses::make_tree() {
   }
 }
 
-// Shorter prefixes come first, so no entry that is filled has been refined yet.
+// Shorter prefixes come first, so no entry to fill has been refined yet.
 void PrefixClasses::fill_v4(uint32_t first, int bits, uint32_t class_number) {
   const auto fill = [&](std::vector<uint32_t>* entries, size_t at, int free_bits) {
     std::fill_n(entries->begin() + static_cast<ptrdiff_t>(at), size_t{1} << free_bits, class_number);

@@ -10,16 +10,16 @@
 
 namespace tapline::trigger {
 
-// Divides addresses into classes: those of one class are in the same prefixes of any trigger. Prefixes nest, so a class
-// is the longest prefix that contains the address; class 0 is the prefix of all.
+// Divides addresses into classes: those of one class are in the same prefixes of every trigger. Prefixes nest, so a
+// class is the longest prefix that contains the address; class 0 is the prefix of all.
 //
-// IPv4 is looked up in a tree with 16, 8 and 8 bits a step (at most three loads, however long the prefixes are), IPv6
-// by binary search among the borders of classes.
+// IPv4 uses a tree with steps of 16, 8 and 8 bits (at most three loads for any prefix length), IPv6 a binary search
+// among the borders of classes.
 class PrefixClasses {
  public:
   PrefixClasses() = default;
-  // Bit t of a class's row is set if an address of the class matches lists[t]; an empty list matches any, null
-  // none. `bits` is the length of the rows.
+  // Bit t of a class's row is set if an address of the class matches lists[t]; an empty list matches any, null none.
+  // `bits` is the length of the rows.
   PrefixClasses(std::span<const std::vector<Prefix>* const> lists, size_t bits);
 
   bool trivial() const { return rows_count_ == 1; }
@@ -61,10 +61,10 @@ class PrefixClasses {
   void make_borders();
   void make_tree();
   void fill_v4(uint32_t first, int bits, uint32_t class_number);
-  // The chunk that refines the entry: made first if there is none.
+  // The chunk that refines the entry; creates it if there is none.
   uint32_t refine(std::vector<uint32_t>* entries, size_t at);
 
-  std::vector<Node> nodes_;  // by address, then by length: parents come before what they contain
+  std::vector<Node> nodes_;  // by address, then by length: parents precede the prefixes they contain
   size_t rows_count_ = 1;
   BitRows rows_;
   std::vector<uint32_t> top_, chunks_;

@@ -17,7 +17,7 @@ bool has_wrong_prefix(const std::vector<Prefix>& list) {
   return std::any_of(list.begin(), list.end(), [](const Prefix& prefix) { return prefix.bits > 128; });
 }
 
-// Empty if nothing is wrong.
+// Returns an empty string if the trigger is valid.
 std::string fault_of(const Trigger& trigger, const Condition& condition) {
   const GroupBy& by = trigger.group;
   if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || by.src_v6_bits > 128 ||
@@ -150,7 +150,7 @@ size_t Program::match(const ClassKey& key, Word* words) const {
     rows[fields] = classes.rows().words(class_number);
     summaries[fields++] = classes.rows().summary(class_number);
   };
-  use(source_, key.source());  // always: the bits that only fill up words are in no row
+  use(source_, key.source());  // always: the padding bits of words are in no row
   use(destination_, key.destination());
   use(src_port_, key.src_port());
   use(dst_port_, key.dst_port());

@@ -11,7 +11,7 @@
 
 namespace tapline::trigger {
 
-// The class of each field of a packet, 16 bits each: what the packet's match set depends on, and nothing else.
+// The class of each field of a packet, 16 bits each: determines the packet's match set.
 struct ClassKey {
   uint64_t low = 0;   // source, destination, source port, destination port
   uint64_t high = 0;  // protocol and flags, VLAN, VNI; the upper 16 bits are zero
@@ -25,8 +25,8 @@ struct ClassKey {
   uint16_t network_id() const { return static_cast<uint16_t>(high >> 32); }
 };
 
-// Triggers that are counted alike: in the same windows, by the same groups. Their bits fill whole words, so a channel's
-// share of a match set is a range of words.
+// Triggers that are counted in the same way: in the same windows, by the same groups. Their bits fill whole words, so a
+// channel's share of a match set is a range of words.
 struct Channel {
   GroupBy by;
   GroupKeys keys;
@@ -34,7 +34,7 @@ struct Channel {
   int64_t window_ns = 0;
   int lines = 1;
   int64_t burst_bin_ns = 0;
-  // Bursts of two match sets do not add up to their union's, so each trigger counts on its own.
+  // Bursts of two match sets do not add up to their union's, so each trigger counts separately.
   bool singly = false;
   uint32_t first_word = 0;
   uint32_t words = 0;
@@ -48,12 +48,12 @@ class Program {
  public:
   static constexpr size_t kMaxTriggers = 16'384;
   static constexpr size_t kMaxChannels = 16;
-  // For one field, in all triggers together. A field's rows take a bit for each value and trigger: 64 MiB at most.
+  // For one field, over all triggers. A field's rows take a bit for each value and trigger: 64 MiB at most.
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
 
-  // Returns null, and sets *error, if a trigger is wrong or they exceed a bound.
+  // Returns null, and sets *error, if a trigger is invalid or the triggers exceed a bound.
   static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);
 
   struct Compiled {
@@ -62,7 +62,7 @@ class Program {
   };
 
   const std::vector<Channel>& channels() const { return channels_; }
-  // By bit. Bits that only fill up a channel's last word have no condition, and are in no row.
+  // By bit. Padding bits of a channel's last word have no condition, and are in no row.
   const Compiled& compiled(uint32_t bit) const { return *compiled_[bit]; }
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }

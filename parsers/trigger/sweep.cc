@@ -78,7 +78,7 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Windows without packets matter only to triggers that hold for them.
+// Windows without packets matter only to triggers that are true for them.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
   for (const Part& part : parts_) {
@@ -134,7 +134,7 @@ bool Sweep::add_cells(uint32_t* work) {
       *work = less(*work, 1 + cell.trigger_count / kTriggersPerStep);
     }
   }
-  // Triggers that hold without packets are tested in each window.
+  // Triggers that are true without packets are tested in each window.
   for (const uint32_t bit : true_when_empty_) {
     if (total(bit)[kTouched] == 0) touched_.push_back(bit);
     total(bit)[kTouched] = 1;
@@ -191,7 +191,7 @@ void Sweep::test_group(size_t first_part, const GroupTable::Entry& first, uint32
       collect(parts_[part], other);
     }
   }
-  // No trigger of the group has more than all its counters together.
+  // No trigger of the group counts more than the sum of all its counters.
   Counts all;
   const uint64_t* bound = counted_[0].counter;
   if (counted_.size() > 1 || has_rest_) {
@@ -228,8 +228,8 @@ void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
   judge(bit, counts, EventScope::kGroup, key);
 }
 
-// Sets counts->high, which includes what packets without their group may add. A cell that has a counter for the group
-// has had it since the group's first packet, so the rest of such a cell does not belong to the group.
+// Sets counts->high, which includes packets counted without their group. A cell that has a counter for the group has
+// had it since the group's first packet, so the rest of such a cell does not belong to the group.
 template <typename IsPart>
 void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const {
   counts->high = counts->low;

@@ -11,9 +11,9 @@
 namespace tapline::trigger {
 
 struct SweepOptions {
-  // Events of a trigger in a window; more are only counted.
+  // Maximum events of a trigger in a window; more are only counted.
   uint32_t max_events = 1000;
-  // Windows without packets that are tested one by one after a jump of packet time.
+  // Maximum windows without packets that are tested one by one after a jump of packet time.
   uint32_t max_empty_windows = 1000;
 };
 
@@ -22,10 +22,12 @@ struct SweepOptions {
 //
 //   wait ──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is tested
 //    ▲                                                                                              │
-//    └──────────────────────────── clear: what was touched is zeroed ◀──────────────────────────────┘
+//    └──────────────────────────── clear: touched memory is zeroed ◀────────────────────────────────┘
 //
-// The work is bounded by what the window's packets touched: cells, groups, and the triggers of both. Lanes' counts are
-// summed up, so a condition is of the host's packets, and a group's counters are looked up in the tables of all lanes.
+//
+// The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
+// Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
+// tables of all lanes.
 class Sweep {
  public:
   // REQUIRES: all lanes run the program, and outlive the sweep with it.
@@ -48,7 +50,7 @@ class Sweep {
     WindowRing* ring;
     Window* window;
   };
-  // A group's counter, and the cell that it is of.
+  // A group's counter, and its cell.
   struct Counted {
     const MatchSets* sets;
     const Cell* cell;
@@ -94,7 +96,7 @@ class Sweep {
   size_t part_ = 0;  // position within the phase
   uint32_t place_ = 0;
   WindowReport report_;
-  // Without groups: each trigger's counts. With groups: what was counted without them.
+  // Without groups: each trigger's counts. With groups: the packets counted without their group.
   std::vector<uint64_t> totals_;
   std::vector<uint32_t> touched_;  // bits of totals_
   bool has_rest_ = false;

@@ -22,7 +22,7 @@ Sample mask_of(const GroupBy& by, bool v4) {
   Sample mask;
   const auto address = [&](int v4_bits, int v6_bits) {
     uint8_t bytes[16] = {};
-    // The 96 bits before an IPv4 address say that it is one.
+    // The 96 bits before an IPv4 address mark it as one.
     set_bits(bytes, v4 ? (v4_bits > 0 ? 96 + v4_bits : 0) : v6_bits);
     return IpAddress::v6(bytes);
   };

@@ -9,8 +9,8 @@
 
 namespace tapline::trigger {
 
-// The addresses whose first `bits` bits are those of the address. An IPv4 prefix of n bits has 96 + n of them, since
-// addresses are kept IPv4-mapped; 0 bits are any address.
+// The addresses that share the first `bits` bits. An IPv4 prefix of n bits has 96 + n of them, since addresses are kept
+// IPv4-mapped; 0 bits match any address.
 struct Prefix {
   IpAddress address;
   uint8_t bits = 0;  // 0 to 128
@@ -23,21 +23,21 @@ struct PortRange {
   uint16_t last = UINT16_MAX;
 };
 
-// The packets that a trigger counts: each field must have one of the values listed for it, an empty list allows any.
+// The packets that a trigger counts: each field must have one of the listed values; an empty list allows any.
 struct Filter {
   std::vector<Prefix> src, dst;
   std::vector<PortRange> src_ports, dst_ports;
   std::optional<uint8_t> protocol;
-  uint8_t tcp_flags_mask = 0;  // those of the flags that must be as in tcp_flags
+  uint8_t tcp_flags_mask = 0;  // the flags that must equal those in tcp_flags
   uint8_t tcp_flags = 0;
   std::vector<uint32_t> vlans;  // as in FlowKey
   std::vector<uint32_t> network_ids;
 
-  // The reference for the engine's classes; used where there is no program.
+  // The reference for the engine's classes; for use without a program.
   bool matches(const Sample& sample) const;
 };
 
-// The fields that make a group. Nothing set: one group of all packets.
+// The fields that identify a group. Nothing set: one group of all packets.
 struct GroupBy {
   uint8_t src_v4_bits = 0, src_v6_bits = 0;  // 0 to 32, 0 to 128
   uint8_t dst_v4_bits = 0, dst_v6_bits = 0;
@@ -53,7 +53,7 @@ struct GroupBy {
   friend auto operator<=>(const GroupBy&, const GroupBy&) = default;
 };
 
-// A group's key: the 48 bytes of a Sample after its time, of which fields outside the group are zero.
+// A group's key: the 48 bytes of a Sample after its time, with zeros in the fields outside the group.
 struct GroupKey {
   uint64_t words[kKeyWords] = {};
 
@@ -89,11 +89,11 @@ class GroupKeys {
 };
 
 struct Trigger {
-  uint64_t id = 0;  // the caller's, in events
+  uint64_t id = 0;  // chosen by the caller, repeated in events
   Filter filter;
   GroupBy group;
   Expression when;
-  int64_t every_ns = 10'000'000;  // the length of its windows, which are aligned to the epoch
+  int64_t every_ns = 10'000'000;  // window length; windows are aligned to the epoch
   int64_t burst_ns = 0;           // the span of kBurst
 };
 

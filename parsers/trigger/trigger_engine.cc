@@ -35,7 +35,7 @@ void TriggerEngine::advance(int64_t time_ns) {
   }
 }
 
-// There must be room for the windows that open.
+// The windows that open need room.
 void TriggerEngine::pass(int64_t time_ns) {
   for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
     if (!gather_.ends(channel, time_ns) || !sweeps_[channel].has_work()) continue;

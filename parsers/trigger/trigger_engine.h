@@ -24,14 +24,14 @@ struct TriggerOptions {
 struct TriggerStats {
   uint64_t packets = 0;
   uint64_t match_sets = 0;
-  uint64_t renewals = 0;  // of all match sets, when they were nearly full
+  uint64_t renewals = 0;  // replacements of all match sets, when they were nearly full
   uint64_t cache_misses = 0;
-  uint64_t counted_singly = 0;     // packets for whose match set there was no room
+  uint64_t counted_singly = 0;     // packets whose match set found no room
   uint64_t late_sweeps = 0;        // windows that were not swept when the next one ended, and so were swept at once
   uint64_t unwatched_windows = 0;  // windows without packets that were skipped after a jump of packet time
 };
 
-// Evaluates a program on all packets of one lane, which sweeps its own windows. Not thread-safe.
+// Evaluates a program on all packets of one lane, which sweeps its windows itself. Not thread-safe.
 class TriggerEngine {
  public:
   // REQUIRES: the sink outlives the engine.
@@ -40,11 +40,11 @@ class TriggerEngine {
   // Counts the samples, in order, and does a bounded part of the sweep. `tcp` has the facts of each sample, or is empty
   // if the program doesn't need them.
   void process(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Packet time has come to here without packets. Closes and sweeps the windows that end by then.
+  // Advances packet time without packets. Closes and sweeps the windows that end by then.
   void advance(int64_t time_ns);
-  // For an idle lane: sweeps for up to that many steps. Returns false if nothing is left to do.
+  // For an idle lane: sweeps for up to this many steps. Returns false if no work is left.
   bool sweep(uint32_t steps);
-  // These packets were lost on their way here.
+  // Counts packets that were lost before the engine.
   void lose(uint64_t packets) { gather_.lose(packets); }
 
   const Program& program() const { return *program_; }

@@ -54,7 +54,7 @@ Sample packet(int64_t time_ns, uint32_t bytes = 100, const std::string& source =
   return sample;
 }
 
-// A kilobyte each 10 ms, and one burst of 60 kB: the window of the burst, and no other.
+// A kilobyte every 10 ms, and one burst of 60 kB: reports the burst's window, and no other.
 TEST(TriggerEngineTest, TheWindowOfABurstIsTheOneThatIsReported) {
   EngineRun run({trigger_of(1, above(value_of(Measure::kBytes), number(50'000)), GroupBy::source(32, 128))});
   for (int64_t window = 0; window < 300; ++window) {
@@ -123,8 +123,8 @@ TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {
   EXPECT_EQ(run.recorder.reports[0].suppressed_events, 90u);
 }
 
-// Spoofed SYNs from more sources than there is room for: bounded groups, each packet counted, and the sender of most
-// packets, which came first, is still certain.
+// Spoofed SYNs from more sources than fit: groups are bounded, each packet is counted, and the sender of most packets,
+// which came first, is still certain.
 TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
   constexpr uint32_t kGroups = 1 << 10, kFlood = 50'000;
   TriggerOptions options;
@@ -170,7 +170,7 @@ TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
   }
 }
 
-// More combinations of filters than there is room for sets: counts stay exact.
+// More combinations of filters than sets fit: counts stay exact.
 TEST(TriggerEngineTest, MoreMatchSetsThanThereIsRoomFor) {
   constexpr uint16_t kSide = 270;
   std::vector<Trigger> triggers;
@@ -217,8 +217,8 @@ TEST(TriggerEngineTest, AnEmptyProgramCountsNothing) {
   EXPECT_EQ(run.engine->stats().packets, 100u);
 }
 
-// A real capture with losses: all events are the model's, and the windows of each connection add up to what tshark
-// counted of it.
+// A real capture with losses: all events are the model's, and the windows of each connection add up to tshark's counts
+// for it.
 TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
   const std::string path = tapline::testing::reference_capture("generated/tcp_loss.pcap.zst");
   if (path.empty()) GTEST_SKIP() << "no reference captures";

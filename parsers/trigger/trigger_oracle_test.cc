@@ -1,4 +1,4 @@
-// The engine against a model that keeps all samples: random programs and traffic of both families.
+// Compares the engine with a model that keeps all samples: random programs and traffic of both families.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr uint32_t kSeedDivisor = 5;  // a seed takes six times as long under a 
 constexpr uint32_t kSeedDivisor = 1;
 #endif
 
-// TRIGGER_SEEDS asks for another number.
+// TRIGGER_SEEDS overrides the number.
 uint32_t seeds(uint32_t usual) {
   const char* asked = std::getenv("TRIGGER_SEEDS");
   return asked == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(asked));
@@ -50,7 +50,7 @@ TriggerOptions small_options() {
   return options;
 }
 
-// Bursts of random lengths, as a port gives them.
+// Bursts of random lengths, as from a port.
 void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   std::mt19937 random(seed);
   for (size_t at = 0; at < input.samples.size();) {
@@ -119,7 +119,7 @@ TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
   EXPECT_GT(events, 100u) << "the test tests little";
 }
 
-// Spans of eight bins are summed up exactly, others lie within nine: what is certain must be true, and what is true
+// Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
 // must be reported within its bounds.
 TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   size_t certain = 0;
@@ -143,7 +143,7 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   EXPECT_GT(certain, 100u);
 }
 
-// With room for few groups nothing certain is wrong, and nothing true is left out: it is in the rest.
+// If only few groups fit, nothing certain is wrong, and nothing true is left out: it is in the rest.
 TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {

@@ -60,7 +60,7 @@ class GroupText {
   std::string text_;
 };
 
-// The triggers of one query, and what was counted for them.
+// The triggers of one query, and their counts.
 class QueryTriggers final : public trigger::EventSink {
  public:
   QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program)
@@ -135,11 +135,11 @@ class QueryTriggers final : public trigger::EventSink {
   int64_t ended_ns_ = INT64_MAX;
 };
 
-// Tests the triggers of queries on their packets, in windows of packet time.
+// Evaluates the triggers of queries on their packets, in windows of packet time.
 class TriggerParser final : public Parser {
  public:
   const Schema& schema() const override;
-  // Connections say which side is the client.
+  // Connections identify the client side.
   Needs needs() const override {
     return {.connections = true, .datagrams = true, .interval_ns = Program::kMinWindowNs};
   }

@@ -44,7 +44,7 @@ Lines windows(const Harness& harness) {
   return lines;
 }
 
-// 1 kB each 10 ms for 3 s, and 60 kB at 2.6 s: no second but the window of the burst is above.
+// 1 kB every 10 ms for 3 s, and 60 kB at 2.6 s: the threshold is exceeded in the burst's window, but in no second.
 std::vector<Frame> steady_with_a_burst() {
   Conversation conversation;
   conversation.handshake();

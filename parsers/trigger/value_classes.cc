@@ -85,7 +85,7 @@ TableClasses TableClasses::of_protocols(std::span<const Filter* const> filters, 
   TableClasses result;
   result.table_.assign(kValues, 0);
   for (const auto& [predicate, ignored] : triggers) {
-    // Each class is divided into the values for which the predicate holds, and the others.
+    // Divides each class into the values for which the predicate is true, and the others.
     std::map<std::pair<uint16_t, bool>, uint16_t> divided;
     for (uint32_t value = 0; value < kValues; ++value) {
       const auto part = std::pair(result.table_[value], holds(predicate, value));

@@ -11,17 +11,17 @@
 
 namespace tapline::trigger {
 
-// Divides the values of a field of 16 bits into classes, by a table. In these lists, too, an empty one matches any
-// value, and null none.
+// Divides the values of a 16-bit field into classes, by a table. In these lists, too, an empty one matches any value,
+// and null none.
 class TableClasses {
  public:
-  static constexpr size_t kMaxClasses = 32'769;  // 16,384 ranges, and what is between them
+  static constexpr size_t kMaxClasses = 32'769;  // 16,384 ranges, and the gaps between them
 
   TableClasses() = default;
   // Ports.
   static TableClasses of_ranges(std::span<const std::vector<PortRange>* const> lists, size_t bits);
-  // Protocol and TCP flags: the value is protocol << 8 | flags. Sets *fits to false, and is of no
-  // use, if it takes too many classes.
+  // Protocol and TCP flags: the value is protocol << 8 | flags. If it takes too many classes, sets *fits to false, and
+  // the result is unusable.
   static TableClasses of_protocols(std::span<const Filter* const> filters, size_t bits, bool* fits);
 
   bool trivial() const { return classes_ == 1; }
@@ -34,7 +34,7 @@ class TableClasses {
   BitRows rows_;
 };
 
-// Divides the values of a field of 32 bits into those that triggers name, each a class, and class 0 of all others.
+// Divides the values of a 32-bit field into those that triggers name, each a class, and class 0 of all others.
 class ListedClasses {
  public:
   ListedClasses() = default;

@@ -16,8 +16,8 @@ namespace tapline::trigger {
 
 class MatchSets;
 
-// The counts of one lane for one channel in one window. Only cells and groups that were touched cost anything, when
-// they are counted, swept or cleared.
+// The counts of one lane for one channel in one window. Untouched cells and groups cost nothing when they are counted,
+// swept or cleared.
 class Window {
  public:
   Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)
@@ -30,11 +30,11 @@ class Window {
   const MatchSets* sets = nullptr;  // whose cells these are
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  bool blind = false;         // nothing was counted, for want of a window; it may be several in one
+  bool blind = false;         // nothing was counted, as no window was free; may span several windows
   uint64_t packets = 0;       // that counted in it
   uint64_t lost_packets = 0;  // known not to be counted
 
-  // Without groups: what a cell's packets count in. With groups: what those do for which there was no room in groups().
+  // Without groups: the counter of a cell's packets. With groups: that of its packets for which groups() had no room.
   uint64_t* counter(uint32_t cell) {
     uint64_t* counter = counters() + cell * words_;
     if (counter[kTouched] == 0) {
@@ -79,7 +79,7 @@ class Window {
 // A lane's windows of one channel: one that is open, and those that are closed and not yet swept. One thread counts and
 // closes, one sweeps and releases.
 //
-// A close publishes all that was counted (release, read by acquire); a release gives the memory back the same way.
+// A close publishes all counts (release, read by acquire); a release returns the memory the same way.
 class WindowRing {
  public:
   static constexpr int64_t kNever = INT64_MIN;
@@ -92,23 +92,23 @@ class WindowRing {
 
   // For the thread that counts.
 
-  // The next window, or null while all are in use. It is as new.
+  // The next window, cleared; null while all are in use.
   Window* free_window() const {
     const uint64_t closed = closed_.load(std::memory_order_relaxed);
     return closed - released_.load(std::memory_order_acquire) < windows_.size() ? at(closed) : nullptr;
   }
-  // After the window that is open, another one can be.
+  // Another window can follow the open one.
   bool has_next() const {
     const uint64_t used = closed_.load(std::memory_order_relaxed) + 1 - released_.load(std::memory_order_acquire);
     return used < windows_.size();
   }
-  // All windows that were closed have been swept, and nothing refers to them any more.
+  // All closed windows have been swept, and are no longer referenced.
   bool all_released() const {
     return released_.load(std::memory_order_acquire) == closed_.load(std::memory_order_relaxed);
   }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-  // Counting began. Before set_passed().
+  // Counting began. Call it before set_passed().
   void set_started(int64_t time_ns) { started_ns_.store(time_ns, std::memory_order_relaxed); }
   // All windows that end at or before this time, and had packets, are closed.
   void set_passed(int64_t time_ns) { passed_ns_.store(time_ns, std::memory_order_release); }

@@ -1,4 +1,4 @@
-// Frames as two taps of a queue show them, for tests of parsers of queues.
+// Frames as two taps of a queue show them, for tests of queue parsers.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace tapline::queues::testing {
 
 inline constexpr int64_t kStart = 1'000'000'000'000;
 inline constexpr uint8_t kArrivals = 0, kDepartures = 1;
-inline constexpr uint16_t kProbe = 9009;  // port of the packet that finds the queue empty
+inline constexpr uint16_t kProbe = 9009;  // source port of the packet that finds the queue empty
 
 // The parser with these arguments between the taps of "s1:2".
 inline tapline::testing::Harness tapped(std::string_view parser, std::span<const Value> arguments) {
@@ -45,7 +45,7 @@ inline void sort_by_time(std::vector<tapline::testing::Frame>* frames) {
                    [](const auto& one, const auto& other) { return one.time_ns < other.time_ns; });
 }
 
-// Packet i comes at 20 i µs and leaves at 40 (i + 1) µs; flows take turns: one packet from port 2001, two from 2002. A
+// Packet i arrives at 20 i µs and leaves at 40 (i + 1) µs; flows alternate: one packet from port 2001, two from 2002. A
 // second before, a packet shows that the taps have no constant difference.
 inline std::vector<tapline::testing::Frame> two_flows(int packets) {
   std::vector<tapline::testing::Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),

@@ -38,7 +38,7 @@ std::vector<SimPacket> simulate(const TrafficOptions& options, uint32_t seed) {
   uint64_t queued_bytes = 0;
   int64_t free_ns = 0, now_ns = 1'000'000'000'000;
   uint32_t burst = 0;       // packets left of it
-  uint64_t burst_flow = 0;  // has sent most of them
+  uint64_t burst_flow = 0;  // sends most of the burst
   const auto rounded = [&](int64_t ns) { return ns / options.resolution_ns * options.resolution_ns; };
   const auto service_ns = [&](uint32_t bytes) { return bytes * options.ns_per_byte_thousandth / 1000; };
   for (uint32_t number = 0; number < options.packets; ++number) {

@@ -9,7 +9,7 @@
 
 namespace tapline::queues::testing {
 
-// A packet of the model, with the truth about it.
+// A packet of the model, with its true times.
 struct SimPacket {
   uint64_t digest = 0;
   uint64_t flow_key = 0;
@@ -24,15 +24,15 @@ struct TrafficOptions {
   uint32_t packets = 1000;
   uint32_t flows = 20;
   double load = 0.9;          // mean, of the link
-  double burst_share = 0.02;  // of packets that begin a burst, of one flow mostly, at 3 times the link's rate
-  double equal_share = 0;     // of packets that are equal to others of their flow and not identified
+  double burst_share = 0.02;  // share of packets that start a burst, mostly of one flow, at 3 times the link's rate
+  double equal_share = 0;     // share of packets that equal others of their flow and are not identified
   int64_t ns_per_byte_thousandth = 800;  // 0.8 ns: 10 Gb/s
-  uint64_t buffer_bytes = 1 << 20;       // what doesn't fit is dropped
+  uint64_t buffer_bytes = 1 << 20;       // packets that don't fit are dropped
   int64_t resolution_ns = 1;             // of all times
 };
 
-// Random traffic through a FIFO queue of a known rate with a bounded buffer. Gives the same result for the same seed.
-// In order of arrival.
+// Random traffic through a FIFO queue of a known rate with a bounded buffer, in order of arrival. The same seed gives
+// the same result.
 std::vector<SimPacket> simulate(const TrafficOptions& options, uint32_t seed);
 
 // In order of departure.
@@ -40,8 +40,8 @@ std::vector<Passage> passages_of(const std::vector<SimPacket>& packets);
 
 struct TapOptions {
   double arrivals_lost = 0, departures_lost = 0;
-  int64_t departures_late_ns = 0;  // what the departures' clock is ahead of the arrivals', or behind
-  int64_t reordering_ns = 0;       // each tap delivers packets up to so much later than they were stamped
+  int64_t departures_late_ns = 0;  // how far the departures' clock is ahead of the arrivals' clock, or behind
+  int64_t reordering_ns = 0;       // each tap delivers packets up to this long after their timestamp
 };
 
 // The packets that a tap shows, in order of delivery.

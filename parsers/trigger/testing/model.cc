@@ -133,7 +133,7 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
   return *stack.back() != 0;
 }
 
-// More packets can't make it false: minima, and bytes that ACKs take away, fall.
+// More packets can't make it false. Excludes minima, and bytes that ACKs subtract, as both fall.
 bool is_rising(const Expression& expression) {
   const Measure measure = expression[0].measure;
   if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes) return false;

@@ -1,4 +1,4 @@
-// Random triggers, and packets that they match often: values come from small pools.
+// Random triggers, and packets that often match them: values come from small pools.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class RandomTraffic {
   RandomTraffic(uint32_t seed, const RandomOptions& options);
 
   std::vector<Trigger> triggers();
-  // In order of arrival: some are older than the one before.
+  // In order of arrival: some are older than the previous one.
   std::vector<Sample> samples();
   std::vector<TcpFacts> facts(const std::vector<Sample>& samples);
 
