@@ -180,7 +180,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// Other HTTP/1 requests are not ours.
+// Other HTTP/1 requests are not for this parser.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.asked) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
@@ -310,7 +310,7 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
     block.whole = !cut;
     return finish_block(side, fragment, end);
   }
-  // Nothing can be read behind missing bytes: a reference may be to anything.
+  // Nothing behind missing bytes can be read: any reference may be to any entry.
   if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
   if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
   block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;
@@ -331,7 +331,7 @@ void Exchange::finish_block(Side side, std::string_view text, uint64_t end) {
   }
   if (client_ < 0 && headers_.asks()) recognise(side);
   if (client_ < 0 && headers_.status != 0) recognise(other_side(side));
-  // Servers push on even stream numbers: there is no request.
+  // Servers push on even stream numbers, without a request.
   if (client_ < 0 || block.promise || block.stream % 2 == 0) return;
   if (side == client_) {
     request_headers(block, end);
@@ -433,7 +433,7 @@ bool Exchange::was_closed(uint32_t stream) const {
 
 // ---- what is missing ----
 
-// A frame carries its length, so its end is known even if the frame was cut off.
+// A frame begins with its length, so its end is known even if the frame was cut off.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   if (!halves_[side].frames || bytes.size() < FrameHead::kBytes) return Unit::none();
   const FrameHead head = parse_frame(bytes);

@@ -21,7 +21,7 @@ struct Request : RequestHalf {
   uint32_t host_bytes = 0;
   uint64_t bytes = 0;  // header blocks and body
   bool grpc = false;
-  std::string_view outcome = {};  // why it ended before its end
+  std::string_view outcome = {};  // why it ended early
 
   std::string_view method() const { return std::string_view(text).substr(0, method_bytes); }
   std::string_view host() const { return std::string_view(text).substr(method_bytes, host_bytes); }
@@ -50,7 +50,7 @@ class Headers final : public HeaderSink {
 
   std::string method, path;
   uint32_t status = 0;
-  bool unknown = false;  // some of them could not be read
+  bool unknown = false;  // some could not be read
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;
@@ -79,7 +79,7 @@ class Exchange {
   size_t memory_bytes() const;
   void recycle();
 
-  // For the UnitReader.
+  // Called by UnitReader.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
@@ -101,7 +101,7 @@ class Exchange {
     uint32_t stream = 0;
     uint64_t bytes = 0;
     Segment first = {};
-    std::string text = {};  // collected if there are several frames
+    std::string text = {};  // collected if it spans several frames
   };
   // A DATA frame whose payload is being skipped.
   struct Body {

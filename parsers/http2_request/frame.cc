@@ -8,7 +8,7 @@
 namespace tapline::http2 {
 namespace {
 
-// No known implementation allows longer ones.
+// No known implementation allows longer frames.
 constexpr uint32_t kMostBytes = 1 << 20;
 constexpr uint32_t kReservedBit = 0x80000000;
 

@@ -46,7 +46,7 @@ FrameHead parse_frame(std::string_view bytes);
 bool is_plausible(const FrameHead& head);
 
 // Finds the fragment of a header block in the payload behind the frame's head, without padding, priority and promised
-// stream. `payload` may be cut off. Returns false if the lengths contradict each other.
+// stream. `payload` may be cut off. Returns false if the lengths are contradictory.
 bool fragment_of(const FrameHead& head, std::string_view payload, std::string_view* fragment);
 
 // "CANCEL", ... in RST_STREAM and GOAWAY; "other" for codes without a name.

@@ -7,7 +7,7 @@
 namespace tapline::http2 {
 namespace {
 
-// Memory besides the entries of the table; measured with libnghttp2 1.52.
+// Memory in addition to the table's entries; measured with libnghttp2 1.52.
 constexpr size_t kInflaterBytes = 8 << 10;
 constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
 // Replaces a literal that is added to the table under an unknown name.
@@ -22,7 +22,7 @@ struct Representation {
   bool is_size = false;
 };
 
-// Reads an integer with a prefix of so many bits (section 5.1); moves *at behind it.
+// Reads an integer with a prefix of this many bits (section 5.1); moves *at behind it.
 std::optional<uint64_t> integer(std::string_view block, size_t* at, int prefix_bits) {
   if (*at >= block.size()) return std::nullopt;
   const uint64_t most = (1u << prefix_bits) - 1;
@@ -44,7 +44,7 @@ bool step_over_string(std::string_view block, size_t* at) {
   return true;
 }
 
-// Returns the representation at the beginning of the block, or none if it is cut off or broken.
+// Returns the representation at the beginning of the block, or nullopt if it is truncated or malformed.
 std::optional<Representation> next(std::string_view block) {
   const auto first = static_cast<uint8_t>(block[0]);
   Representation result;
@@ -81,7 +81,7 @@ bool HeaderDecoder::start() {
   nghttp2_hd_inflater* inflater = nullptr;
   if (nghttp2_hd_inflate_new(&inflater) != 0) return false;
   inflater_.reset(inflater);
-  // The encoder itself signals size changes of its table; the limit that the other side sets is not followed.
+  // The encoder itself signals size changes of its table; the decoder ignores the limit that the other side sets.
   return nghttp2_hd_inflate_change_table_size(inflater, kMaxTableBytes) == 0;
 }
 

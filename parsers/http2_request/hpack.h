@@ -20,18 +20,18 @@ class HeaderSink {
 // Reads the header blocks of one direction (HPACK, RFC 7541) with libnghttp2's inflater.
 //
 // Each block may refer to headers of earlier ones, by their distance from the latest table entry. If earlier blocks
-// were not seen, the table here holds the latest entries only, with the distances that the encoder counts; anything
-// farther away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. The
-// table here never evicts entries that the encoder may still refer to, so no reference can mean another entry than the
+// were not seen, the table here has only the latest entries, at the distances that the encoder counts; anything farther
+// away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. The table
+// here never evicts entries that the encoder may still refer to, so no reference can resolve to an entry other than the
 // encoder's.
 class HeaderDecoder {
  public:
-  // Encoders that ask for a larger table (SETTINGS_HEADER_TABLE_SIZE) are not followed: their headers become unknown.
+  // Larger tables (SETTINGS_HEADER_TABLE_SIZE) are not supported: their headers become unknown.
   static constexpr size_t kMaxTableBytes = 64 << 10;
 
-  // Decodes a whole block, or its beginning. Returns false if it is broken; then the whole table is unknown.
+  // Decodes a whole block, or its beginning. Returns false if it is malformed; the whole table is then unknown.
   bool decode(std::string_view block, HeaderSink& sink);
-  // Called if blocks may have been missed.
+  // Call it if blocks may have been missed.
   void forget() { inflater_.reset(); }
   size_t memory_bytes() const;
 

@@ -282,7 +282,7 @@ TEST(Http2Request, OneWayCaptures) {
   EXPECT_EQ(parse(told), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
-// The earlier table is not known: fields that refer to it stay empty, everything else is reported.
+// The earlier table is unknown: fields that refer to it stay empty, all others are reported.
 TEST(Http2Request, JoinsInMidStream) {
   Talk talk;
   Conversation conversation;
@@ -295,7 +295,7 @@ TEST(Http2Request, JoinsInMidStream) {
   std::vector<Frame> frames = conversation.close().frames();
   frames.erase(frames.begin(), frames.begin() + 5);
   const Lines lines = parse(frames);
-  // shop.test and 201 are in the table that was not seen; REPORT was put there later. Paths are sent as they are.
+  // shop.test and 201 are in the table that was not seen; REPORT was added later. Paths are sent as literals.
   EXPECT_EQ(lines, (Lines{"GET - /old - 3 complete ", "REPORT - /new 200 5 complete ", "REPORT - /new - 7 complete "}));
 }
 
@@ -314,8 +314,8 @@ TEST(Http2Request, CapturedInPart) {
   EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
-// Each path has its own status and body length. Whatever is lost: a header that is reported is right, and so is each
-// pair.
+// Each path has a different status and body length. With any frames lost, every reported header is correct, and so is
+// each pair.
 TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
   Talk talk;
   Conversation conversation;
@@ -323,7 +323,7 @@ TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
   for (uint32_t i = 0; i < 12; i += 2) {
     std::string requests, answers;
     for (uint32_t j = i; j < i + 2; ++j) {
-      // Every third request repeats what an earlier one put into the table.
+      // Every third request repeats table entries of an earlier one.
       requests += talk.ask(2 * j + 1, "/path" + std::to_string(j), kEndStream, {},
                            "M" + std::to_string(j % 3 == 2 ? j - 2 : j));
       answers += talk.answer(2 * j + 1, std::to_string(400 + j)) + data(2 * j + 1, std::string(j + 1, 'd'), kEndStream);
@@ -382,7 +382,7 @@ TEST(Http2Request, BlocksAreBounded) {
   EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET - 3", "GET /b 5"}));
 }
 
-// An entry whose name is unknown takes its place in the table all the same: entries behind it are still found.
+// An entry with an unknown name still takes its place in the table: entries behind it are found.
 TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   struct Headers final : http2::HeaderSink {
     void on_header(std::string_view name, std::string_view value) override {

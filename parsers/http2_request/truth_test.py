@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares http2_request with tshark's reading of every reference capture, and with nginx's log of those that are ours.
+"""Compares http2_request with tshark's reading of every reference capture, and with nginx's log of generated/h2c.
 
-Each stream is compared by client, server, number, method, authority, path and status. What differs must be a row of
-docs/reference/http2-differences.md; captures without HTTP/2 are silence_test.py's matter.
+Compares each stream by client, server, number, method, authority, path and status. Each difference must be a row of
+docs/reference/http2-differences.md; silence_test.py covers captures without HTTP/2.
 
 usage: truth_test.py [MONITOR]
 """
@@ -46,10 +46,10 @@ def seen(tuples):
 
 
 def against_log(folder, tuples):
-    """What nginx logged of HTTP/2 without TLS, and what we saw: counts by method, path and status."""
+    """Compares HTTP/2 without TLS in nginx's log with the tuples: counts by method, path and status."""
     lines = (folder / "generated" / "extras.nginx_access.log").read_text().splitlines()
     matches = [match for match in map(LOGGED.search, lines) if match]
-    # After as many requests without TLS the log goes on with those of other captures.
+    # After this many requests without TLS the log continues with those of other captures.
     logged = collections.Counter((m["method"], m["url"], int(m["status"])) for m in matches[:UNENCRYPTED])
     ours = collections.Counter((t["method"], t["url"], t["status"]) for t in tuples)
     return [f"nginx: {item} {times} times" for item, times in (logged - ours).items()] + [

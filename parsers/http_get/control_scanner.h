@@ -11,8 +11,8 @@
 
 namespace tapline::http {
 
-// Finds the control characters (below 0x20) of a text, front to back. In a head these are the ends of its lines, so one
-// look at each byte, 64 at a time, is enough for all of them; memchr() is called anew for each line and takes longer.
+// Finds the control characters (below 0x20) of a text, front to back. In a head these end its lines, so one look at
+// each byte, 64 at a time, finds all ends; memchr(), called anew for each line, takes longer.
 class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}
@@ -32,12 +32,12 @@ class ControlScanner {
  private:
   static constexpr size_t kBlock = 64;
 
-  // A bit for each byte of the block that begins there.
+  // A bit for each byte of the block at `begin`.
   uint64_t controls_at(size_t begin) const {
     if (begin + kBlock <= text_.size()) [[likely]]
       return controls_in(text_.data() + begin);
     if (begin >= text_.size()) return 0;
-    // The last 64 bytes, less those before `begin`: copying them first would stall on its own stores.
+    // Reads the last 64 bytes and drops those before `begin`: copying them first would stall on its stores.
     if (text_.size() >= kBlock)
       return controls_in(text_.data() + text_.size() - kBlock) >> (begin + kBlock - text_.size());
     char padded[kBlock];

@@ -40,8 +40,8 @@ bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Seg
   return readers_[side].may_be_overtaken(text) && pairing_.asked_at(segment.offset);
 }
 
-// The stream's first bytes are not a message. Some requests are readable only to their server: if its answer is HTTP,
-// so is the connection.
+// The stream's first bytes are not a message. Only its server can read some requests: if its answer is HTTP, so is the
+// connection.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -49,7 +49,7 @@ void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   if (requester_ >= 0) on_hidden(side, segment.offset + bytes);
 }
 
-// The parser did not see the earlier data: it was loaded while the connection was open.
+// The parser did not see earlier data, as it was loaded while the connection was open.
 void Exchange::join(Side side) {
   readers_[side].start_in_middle();
   if (requester_ >= 0) on_hidden(side, readers_[side].offset());
@@ -77,7 +77,7 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
     requester_ = head.request ? side : other_side(side);
     sink_->on_client(static_cast<Side>(requester_));
   }
-  // A response where requests belong: the other side's role was misjudged, or a host misbehaves; the framing still
+  // A response in place of a request: the other side's role was misjudged, or a host misbehaves; the framing still
   // counts.
   if (head.request != is_requester(side)) {
     if (is_requester(side)) pairing_.forget_reading();

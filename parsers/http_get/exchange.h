@@ -11,9 +11,9 @@
 
 namespace tapline::http {
 
-// A request that waits for its response. It takes two cache lines, unless its text is long: where many connections
-// wait, each request is a cache miss on its way in and another on its way out. (It is not aligned to them: glibc's
-// allocator fragments badly with aligned objects that come and go.)
+// A request that waits for its response. It takes two cache lines, unless its text is long: if many connections wait,
+// each request is a cache miss when it is stored and another when it is answered. (It is not aligned to cache lines:
+// glibc's allocator fragments badly with short-lived aligned objects.)
 struct Request : BareRequestHalf {
   bool simple = false;       // HTTP/0.9: its response may have no head
   uint8_t method_bytes = 0;  // at most 32, the limit in head.cc
@@ -43,10 +43,10 @@ class Exchange final : private MessageHandler {
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // The same limit while nothing shows that the server answers: that many segments with requests have passed without a
-  // byte of its stream, captured or acknowledged. So the halves of a one-way mirror come soon, and cost little.
+  // The limit while nothing shows that the server answers: this many segments with requests have passed without a byte
+  // of its stream, captured or acknowledged. So the halves of a one-way mirror are reported soon, and cost little.
   static constexpr uint32_t kMaxUnheard = 16;
-  // A stream joined in the middle that shows no HTTP within this much belongs to another protocol.
+  // A stream joined in the middle that shows no HTTP within this many bytes belongs to another protocol.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;
   static constexpr size_t kMaxMemoryBytes = size_t{512} << 20;
 
@@ -90,7 +90,7 @@ class Exchange final : private MessageHandler {
   bool interim_ = false;                  // the response being read is a 1xx
   uint32_t unheard_segments_ = 0;         // see kMaxUnheard
   int64_t request_segment_ns_ = 0;        // of the latest request
-  uint64_t request_peer_offset_ = ~0ull;  // how much the client had received when it sent the latest request
+  uint64_t request_peer_offset_ = ~0ull;  // bytes that the client had received when it sent the latest request
   Sink* sink_ = nullptr;                  // during a call
 };
 

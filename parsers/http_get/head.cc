@@ -71,8 +71,8 @@ struct RequestLine {
   bool versioned;
 };
 
-// `line` comes without its end. The URL is everything between the first and the last blank: some clients leave blanks
-// in it.
+// `line` comes without its end. The URL is everything between the first and the last blank: some clients send URLs with
+// blanks.
 RequestLine split_request_line(std::string_view line) {
   const size_t method_end = std::min(line.find(' '), line.size());
   std::string_view rest = trim(line.substr(method_end));
@@ -87,8 +87,8 @@ bool is_usual_method(std::string_view method) {
                      [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
 }
 
-// Without a version, accepts only lines that can hardly be another protocol's command: servers answer such lines (RFC
-// 9112 section 3).
+// Without a version, accepts only lines that are unlikely to be another protocol's command: servers answer such lines
+// (RFC 9112 section 3).
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))
@@ -121,7 +121,7 @@ std::string_view authority_of(std::string_view url) {
   return rest.substr(0, rest.find_first_of("/?#"));
 }
 
-// Lines that begin with a blank continue the one before (obsolete folding, RFC 9112 section 5.2).
+// Lines that begin with a blank continue the previous one (obsolete folding, RFC 9112 section 5.2).
 size_t header_end(std::string_view bytes, size_t begin) {
   size_t position = begin;
   while (true) {
@@ -151,14 +151,14 @@ std::optional<uint64_t> parse_length(std::string_view value) {
   return length;
 }
 
-// The last of the codings, and that of the last field, counts (RFC 9112 section 6.1).
+// The last coding of the last field counts (RFC 9112 section 6.1).
 void take_coding(std::string_view codings, Head* head) {
   const std::string_view last = trim(codings.substr(codings.rfind(',') + 1));
   head->chunked = equals_ignoring_case(last, "chunked");
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Few fields are among the three that matter: the first letter rules most out.
+// Only three fields matter: the first letter rules most out.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';
@@ -191,8 +191,8 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
-// The line that begins at `begin`: its end, without and with its terminator. False if it has no end, or contains
-// control characters.
+// The line at `begin`: its end, without and with its terminator. False if it has no end, or contains control
+// characters.
 struct Line {
   size_t end;
   size_t next;

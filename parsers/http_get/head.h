@@ -24,18 +24,18 @@ Look look_at(std::string_view bytes);
 // line.
 bool may_resume_at(std::string_view bytes);
 
-// True for GET, a path and the end of the line, and nothing else: a whole request of HTTP/0.9, which has no fields (RFC
-// 1945 section 4.1). More may follow only from a client that left out the version by mistake.
+// True if the line is GET and a path only: a whole request of HTTP/0.9, which has no fields (RFC 1945 section 4.1).
+// More may follow only from a client that left out the version by mistake.
 bool is_simple_request(std::string_view bytes);
 
-// True for the client preface of HTTP/2 (RFC 9113 section 3.4), which is not ours.
+// True for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
 bool is_http2_preface(std::string_view bytes);
 
-// True if `more`, which holds no end of line, may continue `line`, a first line so far.
+// True if `more`, which has no line end, may continue the incomplete first line `line`.
 bool may_continue_line(std::string_view line, std::string_view more);
 
-// Position after the empty line that ends the head, or npos; then *resume is where to resume the search once there is
-// more. Lines end with LF, with or without CR before it.
+// Position after the empty line that ends the head, or npos; *resume is then where to resume the search once there are
+// more bytes. Lines end with LF, with or without CR before it.
 size_t find_head_end(std::string_view bytes, size_t* resume);
 
 // A parsed head. Views point into its bytes, or into the scratch string for a folded Host.
@@ -47,7 +47,7 @@ struct Head {
   std::string_view host = {};  // Host header, else the authority of an absolute URL
   uint32_t status = 0;
   bool chunked = false;
-  bool coded = false;  // has a transfer coding, but does not end in chunks
+  bool coded = false;  // has a transfer coding whose last one is not chunked
   std::optional<uint64_t> content_length = {};
 };
 
@@ -56,7 +56,7 @@ struct Head {
 // bytes, and *head must be reset. Takes half the time of looking, finding the end and parsing.
 size_t parse_ordinary_head(std::string_view bytes, Head* head);
 
-// REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early, where the rest was not captured.
+// REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early if the rest was not captured.
 Head parse_head(std::string_view bytes, std::string* scratch);
 
 }  // namespace tapline::http

@@ -16,7 +16,7 @@ std::string what(const Head& head) {
          (head.content_length ? std::to_string(*head.content_length) : "none");
 }
 
-// The long way: as MessageReader does if parse_ordinary_head() returns 0.
+// The general way: as MessageReader parses if parse_ordinary_head() returns 0.
 size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch) {
   const Look look = look_at(bytes);
   if (look != Look::kRequest && look != Look::kResponse) return 0;
@@ -27,7 +27,8 @@ size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch
   return end;
 }
 
-// The long way parses every head that the ordinary way accepts alike. Returns true if the ordinary way accepted it.
+// The general way parses every head that the ordinary way accepts with the same result. Returns true if the ordinary
+// way accepted it.
 bool expect_agreement(const std::string& bytes) {
   Head ordinary, any;
   const size_t taken = parse_ordinary_head(bytes, &ordinary);

@@ -107,7 +107,7 @@ TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
                                           whole("CONNECT far:443 far:443 200", connect, established)}));
 }
 
-// HTTP/1.0 on a connection that stays: only a length says where a message ends.
+// HTTP/1.0 on a persistent connection: only a length shows the end of a message.
 TEST(HttpGet, Http10KeepAlive) {
   const std::string get = "GET /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
   const std::string post = "POST /p HTTP/1.0\r\nHost: h\r\nContent-Length: 4\r\n\r\nGET ";
@@ -120,10 +120,10 @@ TEST(HttpGet, Http10KeepAlive) {
 
 TEST(HttpGet, NeitherLengthNorChunksMeansUntilTheClose) {
   const std::string answer = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
-  // The request behind it is never answered.
+  // The next request is never answered.
   expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", answer,
                       {whole("GET h /a 200", kGet, answer), "GET h /b - " + size(kGet) + " - request"});
-  // A coding that does not end in chunks goes before a length (RFC 9112 section 6.3).
+  // A final coding other than chunked overrides a length (RFC 9112 section 6.3).
   for (const char* coding : {"gzip", "chunked, gzip", "notchunked"}) {
     const std::string coded =
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: " + std::string(coding) + "\r\n\r\nmore than two";
@@ -157,7 +157,7 @@ TEST(HttpGet, LongTrailers) {
                       {whole("GET h /a 200", kGet, answer), whole("GET h /a 200", kGet, kOk)});
 }
 
-// Content is not examined, whatever it holds.
+// Content is never examined.
 TEST(HttpGet, CompressedBodiesAreSteppedOver) {
   const std::string gzip = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\r\n\r\n", 14) + std::string(kOk) +
                            "\r\n0\r\n\r\n" + std::string(kGet) + '\0' + "\xff";
@@ -217,7 +217,7 @@ TEST(HttpGet, RefusedUpgradesStayHttp) {
                        whole("GET h /a 200", kGet, kOk)});
 }
 
-// Bytes after 101 are of another protocol, however much they look like HTTP.
+// Bytes after 101 belong to another protocol, even if they look like HTTP.
 TEST(HttpGet, NothingIsToldBehindAnUpgrade) {
   const std::string upgrade =
       "GET /h2 HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
@@ -234,7 +234,7 @@ TEST(HttpGet, NothingIsToldBehindAnUpgrade) {
   }
 }
 
-// A tunnel's length fields mean nothing (RFC 9110 section 9.3.6), and what it carries is not HTTP to us.
+// A tunnel's length fields mean nothing (RFC 9110 section 9.3.6), and the parser does not examine its contents as HTTP.
 TEST(HttpGet, TunnelsAtEveryCut) {
   const std::string connect = "CONNECT far:443 HTTP/1.0\r\n\r\n";
   const std::string hello = std::string("\x16\x03\x01\0\x05hello", 10);
@@ -298,7 +298,7 @@ TEST(HttpGet, LongHeads) {
   }
 }
 
-// A server that is tired of waiting sends an unrequested answer.
+// A server that times out sends an unrequested answer.
 TEST(HttpGet, UnaskedResponse) {
   const std::string timeout = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n";
   Conversation conversation;
@@ -308,23 +308,23 @@ TEST(HttpGet, UnaskedResponse) {
             (Lines{whole("GET h /a 200", kGet, kOk), "- - - 408 - " + std::to_string(timeout.size()) + " response"}));
 }
 
-// HTTP/0.9: one line asks, and everything until the close answers (RFC 1945 sections 4.1 and 6).
+// HTTP/0.9: one line is the request, and all bytes until the close are the answer (RFC 1945 sections 4.1 and 6).
 TEST(HttpGet, RequestsWithoutAVersion) {
   const std::string simple = "GET /path\r\n";
   const std::string page = "<html>HTTP/0.9 has\r\n\r\nno head</html>";
   expect_at_every_cut(simple, page, {whole("GET  /path -", simple, page)});
   expect_at_every_cut("GET /path\n", "H", {whole("GET  /path -", "GET /path\n", "H")});
-  // Servers that don't speak it answer with a head.
+  // Servers without HTTP/0.9 answer with a head.
   const std::string refused = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno";
   expect_at_every_cut(simple, refused, {whole("GET  /path 400", simple, refused)});
-  // The version forgotten, the fields not.
+  // Without the version, but with fields.
   const std::string fields = "GET /path\r\nHost: h\r\n\r\n";
   expect_at_every_cut(fields, page, {whole("GET h /path -", fields, page)});
   expect_at_every_cut(simple, "", Lines{"GET  /path - " + size(std::string_view(simple)) + " - request"});
 }
 
 TEST(HttpGet, OnlyTheFirstRequestMayHaveNoVersion) {
-  // A body is no answer to what a later line asks, and no protocol but HTTP is asked with GET and a path.
+  // A body does not answer a later line, and only HTTP has requests of GET and a path.
   EXPECT_EQ(parse(one_connection("GET path\r\n", "anything")), Lines{});
   EXPECT_EQ(parse(one_connection("HELO /path\r\n", "250 fine\r\n")), Lines{});
 }
@@ -373,7 +373,7 @@ TEST(HttpGet, HeadTooLongIsCounted) {
 TEST(HttpGet, ClientIsToldByTheRequestWhereNothingElseTells) {
   Conversation::Options options;
   options.client_port = 80;
-  options.server_port = 40000;  // by the ports alone it would be the client
+  options.server_port = 40000;  // by port alone it would be the client
   Conversation conversation(options);
   conversation.client(kGet).server(kOk);
   Harness run({"http_get"});
@@ -407,7 +407,7 @@ class NobodyListens final : public http::MessageHandler {
   bool on_headless(Side, const Segment&) override { return false; }
 };
 
-// A million connections would each keep room for the one head of theirs that came in pieces.
+// Each of a million connections would keep room for a single head that came in pieces.
 TEST(HttpGet, KeepsNoRoomForAHeadThatCameInPieces) {
   NobodyListens handler;
   http::MessageReader reader(0);

@@ -104,7 +104,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// The bytes do not begin a message. If no message was ever seen, the connection is of another protocol.
+// The bytes do not begin a message. If no message was ever seen, the connection uses another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
   drop_head();
   if (!recognised_ && !resumed_) {
@@ -141,8 +141,8 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// Same as look_at() of the head so far, of which `before` bytes were examined already: each byte of a long line is
-// examined once.
+// As look_at() of the head so far, of which `before` bytes were already examined: each byte of a long line is examined
+// once.
 Look MessageReader::look_again(size_t before) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != Look::kMaybe) return known_;
@@ -251,7 +251,7 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// A gap that begins here extends beyond the body: its length still says where it ended, if there was a body at all.
+// A gap that begins here extends beyond the body: its length still gives its end, if there was a body at all.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;

@@ -9,12 +9,12 @@
 
 namespace tapline::http {
 
-// How the end of a message's body is found (RFC 9112 section 6.3).
+// How to find the end of a message's body (RFC 9112 section 6.3).
 enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque };
 struct Framing {
   BodyKind kind = BodyKind::kNone;
   uint64_t length = 0;     // of kLength
-  bool uncertain = false;  // there may be no body: the answer to a HEAD that was not seen
+  bool uncertain = false;  // there may be no body: the answer to an unseen HEAD
 };
 
 // Receives the messages of one side from its reader. Offsets refer to that side's stream.
@@ -23,9 +23,9 @@ class MessageHandler {
   virtual ~MessageHandler() = default;
   // `first` is the segment of the head's first byte, with its offset. `cut`: the end of the head was not captured.
   virtual Framing on_head(Side side, const Head& head, const Segment& first, bool cut) = 0;
-  // The message's last byte lies before end_offset. Not exact where bytes were lost.
+  // The message's last byte lies before end_offset. Not exact if bytes were lost.
   virtual void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) = 0;
-  // Messages may lie unseen before this offset.
+  // Unseen messages may precede this offset.
   virtual void on_hidden(Side side, uint64_t offset) = 0;
   virtual void on_head_too_long(Side side) = 0;
   // The stream does not begin with a message. Returns true if it is the body of a response without a head (HTTP/0.9).
@@ -57,9 +57,9 @@ class MessageReader {
   bool may_be_overtaken(std::string_view bytes) const {
     return in_body() && bytes.front() == 'H' && may_resume_at(bytes);
   }
-  // Ends the message being read before the next byte, whatever its head says.
+  // Ends the message being read before the next byte, regardless of its head.
   void overtake(MessageHandler& handler) { lose_step(handler); }
-  // The other side answers: if only a line without a version has come, it was a whole request.
+  // The other side answers: if only a line without a version has arrived, it was a whole request.
   void answered(MessageHandler& handler) {
     if (mode_ == Mode::kHead) [[unlikely]]
       finish_simple_request(handler);
@@ -86,7 +86,7 @@ class MessageReader {
     kLength,     // remaining_ bytes of body to go
     kChunkSize,  // in the line that begins a chunk
     kChunkData,  // remaining_ bytes of chunk to go
-    kChunkEnd,   // at the end of line after a chunk
+    kChunkEnd,   // at the line end after a chunk
     kTrailer,
     kUntilClose,
     kSeek,  // out of step

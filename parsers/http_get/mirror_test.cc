@@ -115,7 +115,7 @@ std::vector<Frame> three_told_apart(size_t cut, std::vector<size_t>* transaction
   return told_apart(3, cut, transaction_of);
 }
 
-// While a lost request is waited for, responses wait too, and one of those to come may be lost as well.
+// While the parser waits for a lost request, responses wait, too, and one of the next ones may be lost as well.
 TEST(HttpGet, NeverPairsWrongWhicheverThreeFramesAreLost) {
   std::vector<size_t> transaction_of;
   const std::vector<Frame> frames = told_apart(11, 1000, &transaction_of);
@@ -246,7 +246,7 @@ TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
       for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
         expected.push_back("/" + std::to_string(number));
       }
-      // The transaction in progress may be whole: then its last skipped byte ended the one before.
+      // The transaction in progress may be complete: then its last skipped byte ended the previous one.
       if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
       EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares http_get with tshark's reading of the reference captures, message by message.
 
-Every transaction is compared by connection, method, host, URL, status and pairing. What differs must be a row of
+Compares every transaction by connection, method, host, URL, status and pairing. Each difference must be a row of
 docs/reference/http-differences.md with its reason, and every row there must still differ.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
@@ -27,7 +27,7 @@ def connection(a, b):
 
 
 def endpoint(text):
-    """tshark writes address:port, and IPv6 addresses as we do."""
+    """tshark writes address:port, and IPv6 addresses as the monitor does."""
     return text
 
 
@@ -67,7 +67,7 @@ def seen(tuples):
 
 
 def cell(value):
-    """One cell of the table: long values are shortened, what Markdown would read is escaped."""
+    """One cell of the table: long values are shortened, Markdown's special characters are escaped."""
     text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|")
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -100,7 +100,7 @@ def table_rows():
 
 
 def match(found, known):
-    """Differences that no row explains, and rows that don't explain as many as they say."""
+    """Differences that no row explains, and rows that match fewer differences than their count."""
     unknown, left = [], {row: int(row[7]) for row in known}
     for difference in found:
         row = next((r for r in known if all(map(fnmatch.fnmatchcase, difference[:7], r[:7]))), None)

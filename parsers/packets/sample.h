@@ -9,7 +9,7 @@ namespace tapline {
 
 // One packet as counters see it: a cache line, without its bytes.
 //
-// The 48 bytes after time_ns are its key, so that a group of packets is one AND of six words away (GroupBy).
+// The 48 bytes after time_ns are its key, so that an AND of six words yields the packet's group (GroupBy).
 struct alignas(64) Sample {
   int64_t time_ns = 0;
   IpAddress src_ip;
@@ -19,7 +19,7 @@ struct alignas(64) Sample {
   uint8_t protocol = 0;
   uint8_t tcp_flags = 0;
   uint8_t ip_version = 0;  // 4 or 6
-  // 1, or 0 for a correction: it only adds its TcpFacts to what was counted for its key.
+  // 1, or 0 for a correction: it only adds its TcpFacts to the counts of its key.
   uint8_t packets = 1;
   uint32_t vlan = 0;  // as in FlowKey
   uint32_t network_id = 0;
@@ -39,8 +39,8 @@ struct TcpNumbers {
   uint32_t ack = 0;
 };
 
-// Reads the most common kind of packet without decode(): a whole Ethernet frame with TCP in IPv4, no tag, no option of
-// IP, no fragment. Returns false, and sets nothing, for any other packet.
+// Reads the most common kind of packet without decode(): a whole Ethernet frame with TCP in IPv4, no tag, no IP option,
+// no fragment. Returns false, and sets nothing, for any other packet.
 inline bool read_plain(const RawPacket& raw, Sample* sample, TcpNumbers* numbers) {
   constexpr uint32_t kIpAt = 14, kIpBytes = 20, kTcpBytes = 20;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kIpAt + kIpBytes + kTcpBytes) return false;

@@ -11,7 +11,7 @@
 namespace tapline::testing {
 namespace {
 
-// read_plain() and decode() agree about a packet.
+// Expects read_plain() and decode() to agree about a packet.
 void expect_plain_as_decoded(const RawPacket& raw, size_t* plain) {
   Sample sample;
   TcpNumbers numbers;

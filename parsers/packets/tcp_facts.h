@@ -4,20 +4,20 @@
 
 namespace tapline {
 
-// Facts about a TCP segment that follow from the segments before it. TcpFlows determines them.
+// Facts about a TCP segment that follow from earlier segments. TcpFlows determines them.
 struct TcpFacts {
-  // Bytes of payload that its sender sent before, as far as this tap can know. A bare ACK, a keep-alive and a segment
-  // that fills a recent hole have none.
+  // Payload bytes that the sender had sent before, as far as this tap can know. 0 for a bare ACK, a keep-alive and a
+  // segment that fills a recent hole.
   uint32_t retransmitted_bytes = 0;
-  // Bytes of payload that fill a hole too recent to be a retransmission.
+  // Payload bytes that fill a hole too recent to be a retransmission.
   uint32_t out_of_order_bytes = 0;
-  // Bytes of payload before this segment that were not captured so far.
+  // Payload bytes before this segment that have not been captured.
   uint32_t missing_bytes = 0;
-  // From a segment to the ACK that covers it, measured here; 0: this packet measures none.
+  // Time from a segment to the ACK that covers it, measured here; 0: this packet measures none.
   uint32_t rtt_ns = 0;
-  // Bytes in flight as the last window ended: with the first packet of a connection in a window.
+  // Bytes in flight at the end of the last window; set for a connection's first packet in a window.
   uint32_t in_flight_bytes = 0;
-  // in_flight_bytes, less the bytes that this window has acknowledged of them: negative with each such ACK.
+  // in_flight_bytes, minus those that were acknowledged in this window: each such ACK adds a negative value.
   int32_t unacked_bytes = 0;
 };
 

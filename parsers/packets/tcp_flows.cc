@@ -15,7 +15,7 @@ namespace {
 constexpr int32_t kMaxJumpBytes = 1 << 26;
 
 constexpr uint32_t kLastSentMask = (1u << 28) - 1;
-// Keep-alives are a second apart at least, since systems set their time in seconds.
+// Keep-alives are at least a second apart, since systems configure their time in seconds.
 constexpr uint32_t kLeastKeepAliveMs = 900;
 
 uint64_t fold(uint64_t a, uint64_t b) {
@@ -27,14 +27,14 @@ uint64_t fold(uint64_t a, uint64_t b) {
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
 uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
 
-// Without a call of memcmp().
+// Avoids a call of memcmp().
 bool is_same(const uint64_t* a, const uint64_t* b) {
   uint64_t difference = 0;
   for (int word = 0; word < kKeyWords; ++word) difference |= a[word] ^ b[word];
   return difference == 0;
 }
 
-// A sample that only corrects what was counted for the other direction.
+// A sample that only corrects the counts of the other direction.
 Sample correction_for_peer(const Sample& sample) {
   Sample result = sample;
   std::swap(result.src_ip, result.dst_ip);
@@ -56,7 +56,7 @@ TcpFlows::TcpFlows(const TcpFlowOptions& options)
   for (uint64_t& word : hash_key_) word = (uint64_t{random()} << 32 | random()) | 1;
 }
 
-// In three steps over the burst, so that the loads of one step overlap.
+// Works in three steps over the burst, so that the loads of one step overlap.
 void TcpFlows::observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch) {
   batch->size = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -82,7 +82,7 @@ void TcpFlows::observe(std::span<const Sample> samples, std::span<const TcpNumbe
 TcpFlows::Key TcpFlows::key_of(const Sample& sample) const {
   Key key;
   std::memcpy(key.words, &sample.src_ip, sizeof key.words);
-  // Any order serves, so the words are compared and not the bytes.
+  // Any order works, so words are compared instead of bytes.
   const auto source = std::tuple(key.words[0], key.words[1], sample.src_port),
              destination = std::tuple(key.words[2], key.words[3], sample.dst_port);
   key.side = source > destination ? 1 : 0;
@@ -158,7 +158,7 @@ void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumber
   batch->facts[batch->size++] = other;
 }
 
-// Nothing has happened since the last packet, so what is in flight now was so as the last window ended.
+// Nothing has happened since the last packet, so the bytes in flight now were in flight at the end of the last window.
 void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* other) const {
   if (window <= flow->window) return;
   flow->window = window;
@@ -179,7 +179,7 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
   side->seq_known = true;
 }
 
-// A keep-alive repeats the last byte, all of which are acknowledged (RFC 9293 section 3.8.4). So does a byte whose ACK
+// A keep-alive repeats the last byte, and all bytes are acknowledged (RFC 9293 section 3.8.4). So does a byte whose ACK
 // was lost behind the tap, but within a retransmission timeout and not after a silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
@@ -204,7 +204,7 @@ void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFact
   } else if (ahead < 0) {
     const bool all_old = sequence_distance(end, side->seq_end) >= 0;
     fill(side, seq, all_old ? end : side->seq_end, sample.time_ns, facts);
-    // The ACK of a segment that was sent twice does not tell which one it answers (Karn and Partridge 1987).
+    // The ACK of a segment that was sent twice is ambiguous (Karn and Partridge 1987).
     side->measuring = false;
     if (all_old) return;
   }
@@ -215,7 +215,7 @@ void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFact
   side->measured_ns = sample.time_ns;
 }
 
-// Bytes below the highest seen: those in a hole are new here, all others were here before.
+// Bytes below the highest seen: those in a hole are new here, all others were captured before.
 void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts) {
   uint32_t repeated = end - begin;
   for (Hole& hole : side->holes) {

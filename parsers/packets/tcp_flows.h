@@ -11,10 +11,10 @@
 namespace tapline {
 
 struct TcpFlowOptions {
-  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; each takes some 200 bytes once it is used
-  // A hole that is filled within this time was reordering; later, its bytes were sent again.
+  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; each takes about 200 bytes once used
+  // A hole filled within this time is reordering; later, a retransmission.
   int64_t reorder_ns = 3'000'000;
-  // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: those stay zero.
+  // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: both stay zero.
   int64_t window_ns = 0;
 };
 
@@ -31,14 +31,15 @@ struct SampleBatch {
 
 // Determines the facts of TCP segments from the sequence numbers of both directions (RFC 9293; they wrap).
 //
-// State begins with a connection's first payload, so SYNs make none. The table is bounded: a new connection replaces
-// the one of a few places that has been silent longest, and is counted. Facts are then those of a connection that was
-// joined in mid-stream: bytes sent before are not known to be retransmitted.
+// State begins with a connection's first payload, so SYNs create none. The table is bounded: a new connection replaces
+// the longest silent of a few entries, and is counted. Its facts are then those of a connection that was joined in
+// mid-stream: bytes sent before are not known to be retransmitted.
 //
 //   places (sets of four)                           flows, three cache lines each
 //   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐
 //   │ 4 tags (32) │ 4 times last seen (ms) │ ─────▶ │ key │ one side's state │ the other side's │
 //   └─────────────┴────────────────────────┘        └─────┴──────────────────┴──────────────────┘
+//
 //
 // One per lane; not thread-safe.
 class TcpFlows {
@@ -47,14 +48,13 @@ class TcpFlows {
 
   explicit TcpFlows(const TcpFlowOptions& options);
 
-  // Sets the batch to the samples with their facts. An ACK of bytes that were in flight is followed by a correction for
+  // Sets the batch to the samples with their facts. After an ACK of bytes that were in flight comes a correction for
   // the other direction. REQUIRES: at most kBurst samples, with the numbers of each.
   void observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch);
 
   uint64_t flows() const { return flows_; }
   uint64_t evicted_flows() const { return evicted_flows_; }
-  // Holes that were no longer remembered, for lack of room, when another one began. Bytes that fill them count as
-  // retransmitted.
+  // Holes forgotten, as memory was full, when another one began. Bytes that fill them count as retransmitted.
   uint64_t forgotten_holes() const { return forgotten_holes_; }
 
  private:
@@ -70,7 +70,7 @@ class TcpFlows {
     uint32_t acked;              // the highest acknowledgement
     uint32_t restart_at;         // the first byte after the latest SYN
     uint32_t measured_end;       // rtt_ns is measured when this is acknowledged
-    uint32_t window_mark;        // seq_end as the last window ended
+    uint32_t window_mark;        // seq_end at the end of the last window
     uint32_t last_sent_ms : 28;  // payload; wraps after three days
     bool seq_known : 1;
     bool ack_known : 1;

@@ -170,7 +170,8 @@ TEST(TcpFlowsTest, FullTablesReplaceTheLongestSilent) {
   EXPECT_EQ(send(2, 14 * kMs), 0u) << "it was replaced, so its bytes are not known to be old";
 }
 
-// Trumpet's congestion: of what was in flight as the last window ended, the share not acknowledged in this one.
+// Trumpet's congestion: the share of the bytes in flight at the end of the last window that this window does not
+// acknowledge.
 TEST(TcpFlowsTest, UnackedIsWhatWasInFlightLessWhatIsAcknowledged) {
   Tap tap({.max_flows = 1024, .window_ns = 10 * kMs});
   tap.send(1000, 1000);

@@ -9,21 +9,21 @@
 
 namespace tapline {
 
-// The pairing's part of a request, however its text is kept. A protocol's request derives from it, or from RequestHalf,
-// and adds the fields it reports; objects are reused, so it sets all its own fields after begin_request().
+// The pairing's part of a request, without its text. A protocol's request derives from it, or from RequestHalf, and
+// adds the fields it reports; objects are reused, so it sets all these fields after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;        // offsets refer to the requests' stream
   uint64_t end = 0;          // end of the part read so far
-  uint64_t peer_offset = 0;  // how much of the responses the client had received when it sent it; 0 = unknown
+  uint64_t peer_offset = 0;  // bytes of the responses that the client had received when it sent it; 0 = unknown
   uint32_t number = 0;       // number within its connection, from 1
-  // Bit-fields, so that a protocol's own request stays small.
+  // Bit-fields keep a protocol's request small.
   bool complete : 1 = false;      // end is where it ends
-  bool reported : 1 = false;      // as unanswered, after the parser's patience ended; its answer may still come
-  bool after_hidden : 1 = false;  // requests may lie unseen between it and the one before
-  bool begins_batch : 1 = false;  // the client had received more than when it sent the request before, which was seen
+  bool reported : 1 = false;      // reported as unanswered after the parser's patience ended; its answer may still come
+  bool after_hidden : 1 = false;  // unseen requests may precede it
+  bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
-  // A protocol that knows better hides these in its own request:
+  // A protocol with other rules hides these in its request type:
   //
   // A client may ask again when it has received some of the answers it waits for, but not all.
   static constexpr bool kMayOverlap = true;
@@ -36,11 +36,11 @@ struct BareRequestHalf {
   bool may_be_silent() const { return false; }
 };
 
-// The same with a text. A type that keeps its text differently has the same three functions.
+// Adds a text. A type that stores its text differently has the same three functions.
 struct RequestHalf : BareRequestHalf {
   static constexpr size_t kKeptTextBytes = 256;
 
-  std::string text = {};  // the kept part, one piece after the other; grows by keep_text() alone
+  std::string text = {};  // the kept part, one piece after the other; only keep_text() appends to it
 
   size_t text_bytes() const { return text.size(); }  // counted as memory
   void clear_text() { text.clear(); }
@@ -58,12 +58,12 @@ struct ResponseHalf {
   uint64_t begin = 0;  // offsets refer to the responses' stream
   uint64_t end = 0;
   uint64_t quiet_until = 0;  // end, or further: no other response begins before it
-  uint64_t acked = 0;        // how much of the requests the server had received when it began to answer
+  uint64_t acked = 0;        // bytes of the requests that the server had received when it began to answer
   bool acked_known = false;
   bool complete = false;      // end is where it ends
-  bool after_hidden = false;  // responses may lie unseen between it and the one before
+  bool after_hidden = false;  // unseen responses may precede it
 
-  // False if several requests may have no answer but this one. A protocol with such responses hides it.
+  // False if it may be the only answer to several requests. A protocol with such responses hides it.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {
@@ -75,10 +75,10 @@ struct ResponseHalf {
   }
 };
 
-// The part of a transaction that was seen, and why no more was.
+// The part of a transaction that was seen, and why the rest is missing.
 enum class Seen : uint8_t {
   kBoth,
-  kUnanswered,  // the request; its answer never came, and no loss explains that
+  kUnanswered,  // the request; it was not answered, and no loss explains that
   kRequest,     // the request; its answer may have been lost, or the capture ended before it
   kResponse,
   kLate,  // both, after the request was reported as unanswered
@@ -89,9 +89,9 @@ template <typename Request, typename Response>
 class TransactionSink {
  public:
   virtual ~TransactionSink() = default;
-  // One of the two may be null: it was not seen, or there is none.
+  // One of the two may be null: it was not seen, or does not exist.
   virtual void on_transaction(const Request* request, const Response* response) = 0;
-  // The request was answered by silence: `later` answers one that was sent after it.
+  // The server did not answer the request: `later` answers one that was sent after it.
   virtual void on_silence(const Request& request, const Response& later) = 0;
   // The payload identifies the client.
   virtual void on_client(Side side) = 0;

@@ -9,24 +9,24 @@
 
 namespace tapline {
 
-// Pairs responses with requests by a number that both carry, in any order, and with several of each being read at once.
+// Pairs responses with requests by a number that both carry, in any order, while several of each are being read.
 // Gaps remove halves but can't cause wrong pairs, unless numbers are reused: if a number is used for a new request, the
 // old one is reported as a half, and a response that acknowledges nothing of a request does not answer it.
 //
 //   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
 //   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
-//                                                                                 request is there
+//                                                                                 request is known
 //
-// A response whose request is not there (late, or lost) waits while the bytes that it acknowledges are still to come:
+// A response whose request is missing (late, or lost) waits while the bytes that it acknowledges are still to come:
 // call requests_settled() after each piece of the requests' stream. Without acknowledgements (datagrams), it is
 // reported at once, or with kAnswersWait waits for settle_answers() or its request. Beyond kMaxPending open
-// transactions the oldest is reported as it is.
+// transactions the oldest is reported incomplete.
 template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kAnswersWait = false>
 class IdPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
 
-  // Its own fields are as some earlier request left them.
+  // The protocol's fields keep the values of an earlier request.
   Request& begin_request(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     if (place != nullptr && (place->asked || !could_answer(first.offset, place->response))) {
@@ -45,7 +45,7 @@ class IdPairing {
     return request;
   }
 
-  // Appends to the request's text, which counts as memory.
+  // Appends to the request's text, whose memory is counted.
   void keep_text(Request& request, std::string_view text) {
     request.text.append(text);
     text_bytes_ += text.size();
@@ -71,7 +71,8 @@ class IdPairing {
     if (place->answered) tell(*place, sink);
   }
 
-  // Begins a response whose first byte is that of `first`. Its own fields are as some earlier response left them.
+  // Begins a response whose first byte is that of `first`. The protocol's fields keep the values of an earlier
+  // response.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     const bool old =
@@ -110,7 +111,8 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports the answers that have waited since before this time as they are, and the oldest of more than `most`.
+  // Reports the answers that have waited since before this time, and the oldest if more than `most` wait, without their
+  // requests.
   void settle_answers(int64_t time_ns, size_t most, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
@@ -125,7 +127,7 @@ class IdPairing {
   void give_up(const Id& id, Sink& sink) {
     if (Place* place = find(id)) tell(*place, sink);
   }
-  // The same for transactions that began before this time.
+  // As give_up() for all transactions that began before this time.
   void give_up_before(int64_t time_ns, Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open && began_ns(places_[i]) < time_ns) tell(places_[i], sink, false);
@@ -133,7 +135,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports everything that is pending as it is, and leaves nothing pending.
+  // Reports all pending transactions as they are, and leaves none pending.
   void tell_all(Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open) tell(places_[i], sink, false);
@@ -141,7 +143,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports everything that is pending and changes nothing.
+  // Reports all pending transactions without changing state.
   void visit_pending(Sink& sink) const {
     for (size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
@@ -149,8 +151,8 @@ class IdPairing {
     }
   }
 
-  // Emits the requests without any answer that began before this time, and leaves them open. Returns when the oldest of
-  // the others began, INT64_MAX if there is none.
+  // Emits the unanswered requests that began before this time, and keeps them open. Returns when the oldest of the
+  // others began, INT64_MAX if there is none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     int64_t oldest_ns = INT64_MAX;
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -187,8 +189,8 @@ class IdPairing {
     bool open = false;
     bool asked = false;      // request is set
     bool answering = false;  // response is set
-    bool answered = false;   // and it was read completely
-    bool waits = false;      // it is answered, and its request may still come
+    bool answered = false;   // and read completely
+    bool waits = false;      // answered, and the request may still come
     Request request = {};
     Response response = {};
   };
@@ -221,7 +223,7 @@ class IdPairing {
     return place;
   }
 
-  // Long transactions stay while others come and go: closes the room between them.
+  // Long transactions remain while others begin and end: closes the gaps between them.
   void compact() {
     size_t kept = 0;
     for (size_t i = 0; i < places_.size(); ++i) {

@@ -29,7 +29,7 @@ class Sink final : public TransactionSink<Ask, Answer> {
   Told told;
 };
 
-// Every message is 10 bytes long. `acked`: how much of the requests the server had.
+// Every message is 10 bytes long. `acked`: bytes of the requests that the server had received.
 class Talk {
  public:
   Talk& ask(uint32_t id, const std::string& name) {
@@ -95,7 +95,7 @@ TEST(IdPairing, AResponseWhoseRequestWasLostIsSingle) {
 
 TEST(IdPairing, ANumberUsedAgainIsAnotherTransaction) {
   EXPECT_EQ(Talk().ask(1, "a").ask(1, "b").answer(1, "B", 20).told(), (Told{"a:-", "b:B"}));
-  // This answer was on its way before the server had the request.
+  // This answer was sent before the server had received the request.
   EXPECT_EQ(Talk().ask(2, "x").answer(2, "X", 10).ask(1, "b").answer(1, "A", 10).told(), (Told{"x:X", "b:-", "-:A"}));
 }
 

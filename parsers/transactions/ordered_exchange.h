@@ -11,10 +11,10 @@ namespace tapline {
 
 // The base of an Exchange whose protocol is recognised by its bytes alone, on any port, and is answered in order: a
 // UnitReader for each side, the pairing of the two, and proof. Until the bytes are recognised for certain, only whole
-// transactions are reported, which imply that both sides were.
+// transactions are reported, which imply that both sides were recognised.
 //
 // Derived is the protocol's Exchange. It has the UnitReader's on_unit, on_skipped, may_resume and on_hidden, and calls
-// recognise() for each unit that it takes. If it hides functions of this class, it calls them from its own.
+// recognise() for each unit that it takes. If it hides functions of this class, it calls them itself.
 template <typename Derived, typename RequestType, typename ResponseType, size_t kMaxPendingRequests>
 class OrderedExchange {
  public:
@@ -22,7 +22,7 @@ class OrderedExchange {
   using Response = ResponseType;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = kMaxPendingRequests;
-  // A stream joined in the middle that shows none of the protocol within this much belongs to another one.
+  // A stream joined in the middle that shows no unit of the protocol within this many bytes belongs to another one.
   static constexpr uint64_t kMaxSeekBytes = 1 << 20;
 
   void start_in_middle(Side side) {
@@ -84,14 +84,14 @@ class OrderedExchange {
     confirmed_ = over_ = false;
   }
 
-  // For the UnitReader.
+  // Called by UnitReader.
   Unit on_cut(Side /*side*/, std::string_view /*bytes*/, const Segment& /*first*/, bool /*in_packet*/) {
     return Unit::none();
   }
   void on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
  protected:
-  // Forwards transactions that are known to be of this protocol.
+  // Forwards only transactions that are certain to be of this protocol.
   class Filter final : public Sink {
    public:
     Filter(const OrderedExchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
@@ -127,7 +127,7 @@ class OrderedExchange {
     confirmed_ = both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
   }
 
-  // on_hidden() begins with this.
+  // on_hidden() must call this first.
   void lose_step(Side side) {
     middle_[side] = true;
     if (!confirmed_) units_[side] = 0;
@@ -141,10 +141,10 @@ class OrderedExchange {
   Sink* sink_ = nullptr;             // during a call
   int client_ = -1;                  // side, once known
   uint32_t units_[2] = {0, 0};       // in a row
-  bool middle_[2] = {false, false};  // not from the stream's beginning
+  bool middle_[2] = {false, false};  // joined after the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;
-  bool over_ = false;  // the data from here on are of another protocol, or no longer answers
+  bool over_ = false;  // the data from here on belong to another protocol, or are no longer answers
 
  private:
   static constexpr uint32_t kCertainUnits = 3;

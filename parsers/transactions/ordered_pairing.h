@@ -11,26 +11,26 @@
 
 namespace tapline {
 
-// Pairs the responses of one connection with its requests where responses come in the order of the requests.
+// Pairs the responses of one connection with its requests, for protocols that answer requests in order.
 //
 // No pair contradicts the acknowledgements in the first segments of its halves: the server had received the request
-// when it answered, and the client nothing of the answer when it asked. While nothing is hidden, order determines the
-// rest.
+// when it answered, and the client had received nothing of the answer when it asked. While nothing is hidden, order
+// determines the rest.
 //
-// Where a gap may hide messages, acknowledgements do instead: a client that does not pipeline sends one request and
-// waits, so the response is for the request that ends where the acknowledgement does. A client that pipelines and was
-// seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first response
-// begins where the client had received everything when it sent the batch, and its last one ends where it had when it
-// sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch where that
-// is the only way. Otherwise both halves stay single, unless their contents (RequestHalf::contradicts) leave only one
-// request. A client that sends requests while others are unanswered has no fixed points: after a gap it stays unpaired
-// until it has been quiet for longer than its slowest response took, or has sent and received in turns for a while. A
-// response may also be seen before its request, when the request's segment comes late; it waits as long as the bytes
-// that it acknowledges are still to come.
+// After a gap that may hide messages, acknowledgements determine it. A client that does not pipeline sends one request
+// and waits, so the response answers the request that ends where the acknowledgement does. A client that pipelines and
+// was seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first
+// response begins where the client had received everything when it sent the batch, and its last one ends where it had
+// when it sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch if
+// that is the only way. Otherwise both halves stay single, unless their contents (RequestHalf::contradicts) leave only
+// one request. A client that sends requests while others are unanswered has no fixed points: after a gap it stays
+// unpaired until it has been quiet for longer than its slowest response took, or has alternated requests and responses
+// for a while. A response may also be seen before its request, if the request's segment is late; it waits while the
+// bytes that it acknowledges are still to come.
 //
-// The protocol's reader calls, for the side that asks:     begin_request, keep_text, end_request, hide_requests,
+// The protocol's reader calls, for the requesting side:    begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
-//                   and for the side that answers:          begin_response, end_response, hide_responses, server_ended
+//                   and for the responding side:            begin_response, end_response, hide_responses, server_ended
 //
 // Request derives from RequestHalf or BareRequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered
 // requests the oldest is reported as a half.
@@ -41,8 +41,8 @@ class OrderedPairing {
   // The reassembler waits some packets for a late one, each of which may be full of responses.
   static constexpr size_t kMaxWaiting = 1024;
 
-  // Begins a request whose first byte is that of `first`. Its own fields are as some earlier request left them.
-  // `max_pending`: fewer than kMaxPending, if the protocol has a reason.
+  // Begins a request whose first byte is that of `first`. The protocol's fields keep the values of an earlier request.
+  // `max_pending`: below kMaxPending, if the protocol requires it.
   Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
@@ -63,13 +63,13 @@ class OrderedPairing {
     return request;
   }
 
-  // Appends to the request's text, which counts as memory.
+  // Appends to the request's text, whose memory is counted.
   void keep_text(Request& request, std::string_view text) {
     request.text.append(text);
     text_bytes_ += text.size();
   }
 
-  // The same for a text that the protocol itself set at once.
+  // As above for a text that the protocol itself set at once.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
   // The request being read, or null if there is none, or it has been reported.
@@ -89,7 +89,7 @@ class OrderedPairing {
   // The message being read is not a request after all.
   void forget_reading() { reading_ = 0; }
 
-  // Requests, or responses, may lie unseen from here on.
+  // Unseen requests, or responses, may follow here.
   void hide_requests() { requests_hidden_ = true; }
   void hide_responses() { response_gap_ = true; }
 
@@ -100,8 +100,8 @@ class OrderedPairing {
       settle(false, sink);
   }
 
-  // Begins a response whose first byte is that of `first`, with the protocol's own fields set. Returns the request that
-  // it answers, null if none is known (yet).
+  // Begins a response whose first byte is that of `first`, with the protocol's fields set. Returns the request that it
+  // answers, null if none is known (yet).
   const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
     settle(false, sink);
     current_ = response;
@@ -117,28 +117,27 @@ class OrderedPairing {
   Response* response() { return current_ ? &*current_ : nullptr; }
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
   // Touches the oldest request without a response: the one that a response beginning now would answer if nothing is
-  // hidden. Should be called some time before the next request is reported or answered: with many waiting connections,
-  // it is no longer in the cache.
+  // hidden. Call it some time before the next request is reported or answered: with many waiting connections, it is no
+  // longer in the cache.
   void touch_next_request() const {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
-  // True if a request is pending that was sent when the client had received that much of the responses, so that one
-  // begins there.
+  // True if a pending request was sent when the client had received this many bytes of the responses, so that a
+  // response begins there.
   bool asked_at(uint64_t offset) const {
     for (size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i].peer_offset == offset) return true;
     }
     return false;
   }
-  // Calls `visit` with each pending request, oldest first, until it returns false. The protocol may change its own
-  // fields.
+  // Calls `visit` with each pending request, oldest first, until it returns false. The protocol may change its fields.
   template <typename Visit>
   void visit_requests(Visit visit) {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Emits the oldest requests as answered by silence while `silent` holds for them.
+  // Emits the oldest requests as answered by silence while `silent` is true of them.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& later, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
@@ -185,12 +184,13 @@ class OrderedPairing {
     answered_responses_ = responses_end;
   }
 
-  // The server sends no more: unanswered requests stay so, unless the answer waits for a request's missing part.
+  // The server sends no more: unanswered requests stay unanswered, unless the answer waits for a request's missing
+  // part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
   }
 
-  // Reports everything that is pending as it is, and leaves nothing pending.
+  // Reports all pending messages as they are, and leaves none pending.
   void tell_all(Sink& sink) {
     settle(true, sink);
     if (current_) sink.on_transaction(answered(), &*current_);
@@ -200,14 +200,14 @@ class OrderedPairing {
     tell_first_requests(requests_.size(), sink);
   }
 
-  // Reports everything that is pending and changes nothing.
+  // Reports all pending messages without changing state.
   void visit_pending(Sink& sink) const {
     for (size_t i = 0; i < waiting_.size(); ++i) sink.on_transaction(nullptr, &waiting_[i]);
     if (current_) sink.on_transaction(answered(), &*current_);
     for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
   }
 
-  // Emits the unanswered requests that began before this time and leaves them pending, for answers that may still come.
+  // Emits the unanswered requests that began before this time and keeps them pending, as answers may still come.
   // Returns when the oldest of the others began, INT64_MAX if there is none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     for (size_t i = 0; i < requests_.size(); ++i) {
@@ -258,7 +258,7 @@ class OrderedPairing {
     bool whole = false;    // the response is the first of waiting_
   };
 
-  // Tracks how the client uses its connection, by how much it had received when it sent this request.
+  // Tracks how the client uses its connection, by the number of bytes it had received when it sent this request.
   void note_overlap(const Segment& first) {
     const bool idle = requests_.empty() && !current_;
     if (overlapping_ && idle && first.time_ns - latest_ns_ > 2 * slowest_ns_) responses_hidden_ = response_gap_ = false;
@@ -272,15 +272,15 @@ class OrderedPairing {
     begins_batch_ |= request_peer_offset_ && *request_peer_offset_ < first.peer_offset;
     if (!requests_.empty() && !requests_hidden_) {
       if (same_batch) pipelined_ = true;
-      // It has received whole responses since its last request, and still waits for others. (Those that wait for
-      // requests were sent after this one, which comes late.)
+      // The client has received whole responses since its last request, and still waits for others. (Those that wait
+      // for requests were sent after this one, which is late.)
       const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset && waiting_.empty();
       if (!same_batch && waits && pipelined_) overlap();
     }
     request_peer_offset_ = first.peer_offset;
   }
 
-  // The client sent requests while earlier ones, to which it has had answers since, were unanswered.
+  // The client sent requests while earlier ones were unanswered, and has had answers to those since.
   void overlap() {
     overlapping_ = true;
     waits_ = turns_ = 0;
@@ -295,14 +295,14 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Request and response have taken turns for long enough: whatever happened before, the client waits now.
+  // Request and response have alternated long enough to show that the client waits now, whatever happened before.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
     if (turns_ < kCertainTurns || !waiting_.empty()) return;
     overlapping_ = pipelined_ = responses_hidden_ = false;
   }
 
-  // True if the response that begins is the only one to the latest request, according to the acknowledgements.
+  // Checks, by the acknowledgements, whether the response that begins is the only one to the latest request.
   void note_alternation(const Segment& first) {
     const Request* latest = requests_.empty() ? nullptr : &requests_.back();
     answered_turn_ = requests_.size() == 1 && first.peer_offset_known && latest->peer_offset == first.offset &&
@@ -318,12 +318,12 @@ class OrderedPairing {
     return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
   }
 
-  // True if the client had nothing of the response when it sent the request.
+  // True if the client had received nothing of the response when it sent the request.
   static bool awaited(const Request& request, const Response& response) {
     return request.peer_offset <= response.begin;
   }
 
-  // While nothing is hidden the order decides, and the contents of both must not contradict it.
+  // While nothing is hidden, the order decides, and the contents of both must not contradict it.
   Taken take_request(Response& response, Request* taken, Circumstances now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_) [[unlikely]] tell_first_requests(1, sink);
@@ -359,7 +359,7 @@ class OrderedPairing {
     return false;
   }
 
-  // The quiet requests before the one answered were answered by silence. Returns false if none fits.
+  // The quiet requests before the answered one were answered by silence. Returns false if none fits.
   bool pass_silent(const Response& response, Sink& sink) {
     size_t silent = 0;
     while (requests_[silent].contradicts(response)) {
@@ -373,8 +373,8 @@ class OrderedPairing {
     return true;
   }
 
-  // Removes requests until the one that this response certainly answers is the first. If there is none, reports all
-  // that the server had received as halves.
+  // Removes requests until the one that this response certainly answers is the first. If there is none, reports as
+  // halves all that the server had received.
   Taken resynchronise(const Response& response, Circumstances now, Sink& sink) {
     // The response was sent before any of these requests.
     responses_hidden_ = true;
@@ -399,7 +399,7 @@ class OrderedPairing {
     return chosen == kNone ? Taken::kNothing : Taken::kRequest;
   }
 
-  // See all_answered().
+  // Index of the answered request after all_answered(), if the response fits.
   size_t after_all_answered(size_t last, const Response& response) const {
     if (response.begin != answered_responses_) return kNone;
     for (size_t i = 0; i <= last; ++i) {
@@ -417,7 +417,7 @@ class OrderedPairing {
   struct Counted {
     size_t chosen = kNone;
     bool later = false;   // the next fixed point will still come
-    bool unseen = false;  // the request is certainly none of the pending ones
+    bool unseen = false;  // the request is certainly not among the pending ones
   };
 
   // For a client that waits for all answers before it sends the next requests: finds the request that the first waiting
@@ -456,7 +456,7 @@ class OrderedPairing {
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;
-    // Still being read, or cut short within its packet: nothing further of it was seen either way.
+    // Still being read, or cut short within its packet: nothing more of it was seen either way.
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
@@ -486,7 +486,7 @@ class OrderedPairing {
     return kNone;
   }
 
-  // The client did not send it together with the request before, or an answer that it had received shows that no
+  // The client did not send it together with the previous request, or an answer that it had received shows that no
   // earlier request was outstanding.
   bool begins_batch(const Request& request) const {
     if (request.begins_batch) return true;
@@ -512,7 +512,8 @@ class OrderedPairing {
     }
   }
 
-  // Responses that waited for their requests: paired once those are there, single once they can't come any more.
+  // Settles responses that waited for their requests: paired once these are there, single once they can't come any
+  // more.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
       Response& response = waiting_.front();
@@ -531,32 +532,31 @@ class OrderedPairing {
     }
   }
 
-  bool pipelined_ = false;         // two requests were seen on their way at once
+  bool pipelined_ = false;         // two requests were seen in flight at once
   bool overlapping_ = false;       // others were sent before all of these were answered
-  uint32_t waits_ = 0;             // times since then that it had received all answers before it sent the next request
-  uint32_t turns_ = 0;             // turns of one request and one response, since anything else was seen
+  uint32_t waits_ = 0;             // since then, how often it had received all answers before it sent the next request
+  uint32_t turns_ = 0;             // consecutive turns of one request and one response
   bool answered_turn_ = false;     // the latest response began such a turn
   bool begins_batch_ = false;      // of the current request: see BareRequestHalf
   bool requests_hidden_ = false;   // since the latest request
-  bool response_gap_ = false;      // since the latest response, its tail included
-  bool responses_hidden_ = false;  // among those up to the one in question, since the latest certain one
-  bool current_paired_ = false;    // current_request_ is what current_ answers
+  bool response_gap_ = false;      // since the latest response, including its tail
+  bool responses_hidden_ = false;  // up to the response in question, since the latest certain one
+  bool current_paired_ = false;    // current_ answers current_request_
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
-  size_t hidden_requests_ = 0;   // of requests_, those after_hidden
+  size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // of the requests' stream
-  // It is no longer known which of the requests before this offset the responses answer: those still behind a hole stay
-  // single, too.
+  // Pairing of the requests before this offset was given up: those still behind a hole stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
   uint64_t paired_end_ = 0;                      // of the latest response, if it was paired
-  uint64_t previous_begin_ = 0;                  // of the response before the one in question
-  uint64_t previous_acked_ = 0;                  // and how much of the requests it acknowledged
+  uint64_t previous_begin_ = 0;                  // of the previous response
+  uint64_t previous_acked_ = 0;                  // and the bytes of the requests that it acknowledged
   int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
   int64_t slowest_ns_ = 0;                       // the slowest pair's
-  std::optional<uint64_t> request_peer_offset_;  // how much the client had received when it sent the latest request
+  std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first
   Ring<Response> waiting_;                       // complete; their requests are still to come
   std::optional<Response> current_;              // being read

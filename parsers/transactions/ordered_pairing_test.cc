@@ -12,8 +12,8 @@ namespace tapline {
 namespace {
 
 struct Ask : RequestHalf {
-  uint32_t index = 0;  // its true number; pairing must find it out without looking
-  uint32_t tag = 0;    // what its response repeats, where the protocol has such a thing
+  uint32_t index = 0;  // its true number, which the pairing must determine without reading it
+  uint32_t tag = 0;    // repeated by its response, if the protocol has such a field
   bool quiet = false;
   bool contradicts(const struct Answer& answer) const;
   bool may_be_silent() const { return quiet; }
@@ -75,7 +75,7 @@ class Talk {
     pairing.requests_settled(asked_, sink);
     return *this;
   }
-  // Requests that come only after the server's answers meanwhile: the one before them is waited for.
+  // Requests that arrive only after the server's answers; the pairing waits for the one before them.
   Talk& ask_late(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(asked_, answered_);
     late->push_back([this, index, first] {
@@ -94,7 +94,7 @@ class Talk {
     pairing.hide_responses();
     return *this;
   }
-  // The answer comes, but the stream's reader does not recognise it.
+  // The answer arrives, but the stream's reader does not recognise it.
   Talk& miss_answer() {
     answered_ += 10;
     return *this;
@@ -133,7 +133,7 @@ TEST(OrderedPairing, AGapCostsItsOwnTransaction) {
   EXPECT_EQ(Talk().ask(1).answer(1).lose_ask().answer(2).ask(3).answer(3).told(), (Told{"1:1", "-:2", "3:3"}));
 }
 
-// The hole among the answers lies behind the first that waits, not before it.
+// The hole among the answers lies behind the first waiting one, not before it.
 TEST(OrderedPairing, AGapAmongAnswersThatWaitCountsWhereItWas) {
   std::vector<std::function<void()>> late;
   Talk talk;
@@ -158,7 +158,7 @@ TEST(OrderedPairing, APipelineIsInOrderAgainWithTheNextBatch) {
 TEST(OrderedPairing, WhatHalvesSayOfEachOtherResolvesAPipeline) {
   EXPECT_EQ(Talk().ask(1, 7).ask(2, 8).ask(3, 9).answer(1, 7).lose_answer().answer(3, 9).told(),
             (Told{"1:1", "2:-", "3:3"}));
-  // Two could be meant.
+  // Two requests fit.
   EXPECT_EQ(Talk().ask(1, 7).ask(2, 9).ask(3, 9).answer(1, 7).lose_answer().answer(3, 9).told(),
             (Told{"1:1", "2:-", "3:-", "-:3"}));
 }
@@ -170,7 +170,7 @@ TEST(OrderedPairing, AContradictionIsNeverPaired) {
 TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
   EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 8, true).ask(3, 9).answer(2, 8).answer(3, 9).told(),
             (Told{"1:silent", "2:2", "3:3"}));
-  // In a gap there may have been an answer.
+  // The gap may have removed an answer.
   EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 9).lose_answer().answer(2, 9).told(), (Told{"1:-", "2:2"}));
 }
 
@@ -211,7 +211,7 @@ TEST(OrderedPairing, TextsCountAsMemory) {
   EXPECT_EQ(sink.pairs, 1u);
 }
 
-// A client and a server some distance apart, and the pairing's view through a mirror that loses messages between them.
+// A client and a server some distance apart, seen by the pairing through a mirror that loses messages.
 class Simulation {
  public:
   enum class Client { kWaits, kBatches, kWindow };
@@ -310,7 +310,7 @@ class Simulation {
   uint64_t sent_bytes_ = 0, server_has_ = 0, answered_bytes_ = 0, client_has_ = 0;
 };
 
-// The share of pairs with both heads seen that were reported; none may be wrong.
+// The share of reported pairs among those with both heads seen; none may be wrong.
 double share_of_pairs(Simulation::Client client, double loss) {
   uint32_t right = 0, both = 0, wrong = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {
@@ -332,7 +332,7 @@ TEST(OrderedPairing, WithoutLossAllPairs) {
 
 TEST(OrderedPairing, ALossyMirrorNeverPairsWrong) {
   EXPECT_GT(share_of_pairs(Simulation::Client::kWaits, 0.01), 0.999);
-  // A batch is lost from the gap on; a window until the client pauses, which this one never does for long.
+  // A batch is lost from the gap on; a window is lost until the client pauses, which this one never does for long.
   EXPECT_GT(share_of_pairs(Simulation::Client::kBatches, 0.01), 0.9);
   EXPECT_GT(share_of_pairs(Simulation::Client::kWindow, 0.01), 0);
 }

@@ -6,14 +6,14 @@
 
 namespace tapline {
 
-// A queue that reuses its slots with their contents, so that strings keep their memory: pushing allocates only if the
+// A queue that reuses its slots with their contents, so that strings keep their memory. Pushing allocates only if the
 // queue is longer than at any time since it was last empty, or than the one slot that it keeps. Not thread-safe.
 template <typename T>
 class Ring {
  public:
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  size_t memory_bytes() const { return places_.size() * sizeof(T); }  // without the elements' own memory
+  size_t memory_bytes() const { return places_.size() * sizeof(T); }  // excludes memory owned by the elements
   T& operator[](size_t index) { return places_[(first_ + index) & (places_.size() - 1)]; }
   const T& operator[](size_t index) const { return places_[(first_ + index) & (places_.size() - 1)]; }
   // REQUIRES: !empty()
@@ -22,7 +22,7 @@ class Ring {
   T& back() { return (*this)[size_ - 1]; }
   const T& back() const { return (*this)[size_ - 1]; }
 
-  // Adds a last element, with the contents some earlier one left there.
+  // Adds a last element, which keeps the contents of an earlier one.
   T& push_back() {
     if (size_ == places_.size()) grow();
     return (*this)[size_++];
@@ -36,7 +36,7 @@ class Ring {
   }
   void pop_back() { --size_; }
 
-  // Empties the queue, keeping the memory of few elements.
+  // Empties the queue, keeping the memory of a few elements.
   template <typename Trim>
   void recycle(size_t max_places, Trim trim) {
     first_ = size_ = 0;

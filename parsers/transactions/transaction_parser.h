@@ -27,8 +27,8 @@ inline Field unanswered_field() {
   return {"unanswered", FieldType::kBool, "", "No answer came, and no loss or end of the capture explains that"};
 }
 
-// Duration from a request's first byte to a moment of its response. Absent if one of the two was not seen, or if the
-// answer was captured before its question: then no duration is known.
+// Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the answer was
+// captured before its question: the duration is then unknown.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -56,32 +56,32 @@ inline Value text_if(bool known, std::string_view text) {
 
 enum class ExchangeVerdict : uint8_t {
   kFine,
-  kNotMine,  // the connection is of another protocol
+  kNotMine,  // the connection uses another protocol
   kOver,     // it switched to another protocol, or to encryption
 };
 
 // A parser of transactions. A protocol derives from it, defines how a transaction becomes a tuple, and provides an
 // Exchange, which reads both sides of one connection. Exchanges of ended connections are reused, so that new
-// connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported as it is and given
-// up.
+// connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported unfinished and
+// dropped.
 //
 //   class Exchange {
 //    public:
 //     using Request = …; using Response = …;
 //     void start_in_middle(Side);      // its first bytes were not captured
 //     void set_client(Side);           // optional: the handshake identified the client
-//     void suggest_client(Side, bool by_query);  // optional: it did not; the query's TO did, or a guess
-//     static constexpr bool kAnswersBearNumbers;  // optional: present if numbers pair, not order
+//     void suggest_client(Side, bool by_query);  // optional: the query's TO or a guess did
+//     static constexpr bool kAnswersBearNumbers;  // optional: present if numbers determine pairs, not order
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
-//                                      // anything but kFine: all has been reported
+//                                      // unless kFine is returned, all has been reported
 //     void end(Side, TransactionSink<Request, Response>&);
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
 //     int64_t report_overdue(int64_t before_ns, TransactionSink<Request, Response>&);  // as OrderedPairing's
 //     static constexpr int64_t kPatienceNs;  // optional: a request that waits longer is reported as unanswered
-//     bool hopeless() const;           // so much was read without a sign of the protocol
+//     bool hopeless() const;           // too many bytes were read without a sign of the protocol
 //     size_t memory_bytes() const;     // beyond the object itself
-//     static constexpr size_t kMaxMemoryBytes;  // optional: of all exchanges together
+//     static constexpr size_t kMaxMemoryBytes;  // optional: bound for all exchanges together
 //     void recycle();                  // as new, with little memory
 //     void look_ahead() const;         // optional: touch()es memory outside the object that is needed soon
 //   };
@@ -170,7 +170,7 @@ class TransactionParser : public StreamParser {
   // Emits the tuple of a transaction, one of whose halves may be null. All tuples that it emits carry this header.
   virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                     Emitter& out) = 0;
-  // The same for a request that was answered by silence.
+  // As above for a request that was answered by silence.
   virtual void tell_silence(const TupleHeader& header, const Request& request, const Response& /*later*/,
                             Emitter& out) {
     tell(header, &request, nullptr, Seen::kRequest, out);
@@ -183,7 +183,7 @@ class TransactionParser : public StreamParser {
     return *places_[this->template state_of<State>(connection).slot - 1].exchange;
   }
 
-  // Reports the requests that have waited too long. Must be called once an interval.
+  // Reports the requests that have waited too long. Must be called once per interval.
   void report_overdue(int64_t now_ns, Emitter& out) {
     while (first_due_ != 0 && places_[first_due_ - 1].due_ns <= now_ns) {
       const uint32_t slot = first_due_;
@@ -232,8 +232,8 @@ class TransactionParser : public StreamParser {
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset
   };
-  // How often waiting requests are checked, and so how late after its patience the parser may report one. A connection
-  // that is checked this rarely costs next to nothing, however many requests it has.
+  // The interval of checks for waiting requests, and so the longest time after its patience when the parser may report
+  // one. At this rate, checks cost next to nothing for any number of requests on a connection.
   static constexpr int64_t kLookEveryNs = kPatienceNs / 4;
 
   // Turns transactions into tuples of a connection for some of its queries.
@@ -272,7 +272,7 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // True if the whole request was seen, it will not be answered any more, and everything that both sides sent since was
+  // True if the whole request was seen, it will not be answered any more, and all data that both sides sent since were
   // captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
@@ -326,8 +326,8 @@ class TransactionParser : public StreamParser {
     return place;
   }
 
-  // If a server's SYN/ACK is late or lost, it may have sent data before the first data seen, which matters if order
-  // pairs.
+  // If a server's SYN/ACK is late or lost, it may have sent data before the first data seen. This matters if pairing is
+  // by order.
   static bool begins_here(const Connection& connection, Side side) {
     if (connection.start_known(side)) return true;
     constexpr bool kAnswersBearNumbers = requires { Exchange::kAnswersBearNumbers; };

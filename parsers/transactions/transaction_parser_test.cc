@@ -14,7 +14,7 @@ using testing::Conversation;
 using testing::Harness;
 using LinesOf = std::vector<std::string>;
 
-// The smallest protocol that uses all of the library: lines, "?text" asks and "!text" answers.
+// The smallest protocol that uses the whole library: lines, "?text" asks and "!text" answers.
 class EchoExchange {
  public:
   struct Request : RequestHalf {};
@@ -165,15 +165,16 @@ TEST(TransactionParser, AOneWayMirrorSaysNothingOfAnswers) {
   conversation.handshake().client("?a\n").close();
   std::vector<testing::Frame> frames;
   for (const testing::Frame& frame : conversation.frames()) {
-    constexpr size_t kLastOfSource = 14 + 15;  // of an IPv4 address behind an Ethernet header
+    constexpr size_t kLastOfSource = 14 + 15;  // offset of the last byte of an IPv4 source address behind an Ethernet
+                                               // header
     if (frame.bytes[kLastOfSource] == 1) frames.push_back(frame);
   }
   Harness run = echo();
   EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
 }
 
-// A client that waits in vain is reported while it waits, and a late answer comes with its time and counts no request
-// twice.
+// A client that waits too long is reported while it waits; a late answer is reported with its time and counts no
+// request twice.
 TEST(TransactionParser, PatienceEnds) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();

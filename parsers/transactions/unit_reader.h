@@ -16,27 +16,27 @@ namespace tapline {
 struct Unit {
   enum class Kind : uint8_t { kMore, kTaken, kNot, kOpaque };
   Kind kind = Kind::kNot;
-  uint64_t bytes = 0;  // of kTaken: its length; of kMore: how many bytes are needed before it is worth trying again
-  uint64_t skip = 0;   // bytes that follow and are not examined
+  uint64_t bytes = 0;  // of kTaken: its length; of kMore: the total number of bytes needed to try again
+  uint64_t skip = 0;   // bytes that follow, which are not examined
 
   // Too short to decide. `bytes`: the total needed, 0 = any more.
   static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
   // No unit of this protocol begins like this.
   static Unit none() { return {}; }
-  // From the first byte after it, the stream is of another protocol, or encrypted: nothing more is examined.
+  // From the first byte after it, the stream belongs to another protocol, or is encrypted: nothing more is examined.
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
-// Cuts one side's stream into the units of a protocol (a line, a header, an element), however segments cut it. A unit
-// that lies in one segment is examined in place; others are collected, up to max_unit_bytes. Data that follow a unit
-// and need not be examined (a value, a body) are skipped, including gaps in them. After any other gap the reader is out
+// Splits one side's stream into the units of a protocol (a line, a header, an element), regardless of segment borders.
+// A unit within one segment is examined in place; others are collected, up to max_unit_bytes. Data that follow a unit
+// and need no examination (a value, a body) are skipped, including gaps in them. After any other gap the reader is out
 // of step until a segment begins like a unit.
 //
-// The handler, a class of the protocol's:
+// The protocol provides the handler:
 //   Unit on_unit(Side, std::string_view bytes, const Segment& first)
-//                           At least 1 byte, from the beginning of a unit; `first` is the segment of that byte, with
-//                           its offset. A taken unit extends beyond the bytes of each call that wanted more.
+//                           At least 1 byte from the beginning of a unit; `first` is the segment of its first byte,
+//                           with its offset. A taken unit extends beyond the bytes of each call that wanted more.
 //   void on_skipped(Side, uint64_t end_offset, int64_t time_ns)
 //                           The bytes to skip have passed; called only if there were any.
 //   Unit on_cut(Side, std::string_view bytes, const Segment& first, bool in_packet)
@@ -44,15 +44,16 @@ struct Unit {
 //                           in_packet: the gap is in the same packet, which was captured in part. To use the bytes,
 //                           return kTaken and skip the rest of the unit.
 //   bool may_resume(Side, std::string_view bytes)
-//                           Out of step: true if a segment that begins so begins with a unit. A false start is costly.
+//                           Out of step: true if a segment with this beginning starts with a unit. A false start is
+//                           costly.
 //   size_t resume_within(Side, std::string_view bytes)
 //                           Optional. Out of step, and may_resume() was false: the position in the segment at which a
 //                           unit certainly begins, or npos.
 //   bool is_overtaken(Side, std::string_view bytes)
 //                           Optional. A unit continues, although its sender has received more since it began it: true
-//                           if a segment that begins so certainly begins another unit, since a length was misread.
+//                           if a segment with this beginning certainly starts another unit, so a length was misread.
 //   void on_hidden(Side, uint64_t offset)
-//                           Out of step: the unit being read is cut off here, and units may lie unseen.
+//                           Out of step: the unit being read is cut off here, and unseen units may follow.
 //   void on_too_long(Side)
 class UnitReader {
  public:
@@ -64,7 +65,7 @@ class UnitReader {
 
   // For a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
-  // The rest of the stream is not of the protocol.
+  // The rest of the stream does not belong to the protocol.
   void become_opaque() { mode_ = Mode::kOpaque; }
   bool recognised() const { return recognised_; }
   bool opaque() const { return mode_ == Mode::kOpaque; }
@@ -129,7 +130,7 @@ class UnitReader {
 
   // Offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // The offset behind the last byte seen in the pieces before: a unit that a gap cut off ends here at the earliest.
+  // The offset behind the last byte seen in earlier pieces: a unit that a gap cut off ends here at the earliest.
   uint64_t seen_end() const { return seen_end_; }
   // Time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
@@ -175,7 +176,7 @@ class UnitReader {
     resumed_ = true;
   }
 
-  // Returns false if the stream is not of this protocol.
+  // Returns false if the stream does not belong to this protocol.
   template <typename Handler>
   bool take(std::string_view& text, Handler& handler) {
     if (collecting()) return collect(text, handler);
@@ -254,7 +255,7 @@ class UnitReader {
     handler.on_skipped(side_, offset_, last_byte_ns_);
   }
 
-  // The bytes do not begin a unit. If none was ever seen, the connection is of another protocol.
+  // The bytes do not begin a unit. If none was ever seen, the connection uses another protocol.
   template <typename Handler>
   bool reject(Handler& handler) {
     if (!recognised_ && !resumed_) {
@@ -293,7 +294,7 @@ class UnitReader {
     handler.on_hidden(side_, offset_);
   }
 
-  // The parser did not see the earlier data: it was loaded while the connection was open.
+  // The parser did not see earlier data, as it was loaded while the connection was open.
   template <typename Handler>
   void join(const Segment& segment, Handler& handler) {
     offset_ = segment.offset;
@@ -308,10 +309,10 @@ class UnitReader {
   Side side_;
   Mode mode_ = Mode::kUnit;
   bool recognised_ = false;  // at least one unit was seen
-  bool resumed_ = false;     // the one being read was found by seeking
+  bool resumed_ = false;     // the current unit was found by seeking
   size_t max_unit_bytes_;
   uint64_t skip_ = 0;
-  uint64_t wanted_ = 0;  // collected bytes before the handler is called again
+  uint64_t wanted_ = 0;  // bytes to collect before the handler is called again
   size_t searched_ = 0;  // by line_end()
   uint64_t offset_ = 0;
   uint64_t seen_end_ = 0;

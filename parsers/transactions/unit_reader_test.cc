@@ -10,7 +10,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// Lines; "+n" is followed by n bytes that are not examined, and a line's length may precede it: "=4abcd".
+// A protocol of lines; "+n" precedes n bytes that are not examined, and a line may begin with its length: "=4abcd".
 class Lines {
  public:
   Unit on_unit(Side /*side*/, std::string_view bytes, const Segment& first) {

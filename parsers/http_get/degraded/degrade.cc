@@ -11,7 +11,7 @@
 namespace tapline::http {
 namespace {
 
-// Enough to tell frames apart: IP identification, sequence numbers and timestamps. This is the shortest snap length in
+// Enough to distinguish frames: IP identification, sequence numbers and timestamps. This is the shortest snap length in
 // use.
 constexpr size_t kRecognisedBytes = 96;
 

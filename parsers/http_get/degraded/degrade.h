@@ -8,7 +8,7 @@
 
 namespace tapline::http {
 
-// A degraded capture: the frames of the original that it holds, in its order.
+// A degraded capture: the remaining frames of the original, in the degraded order.
 struct Degraded {
   static constexpr uint32_t kForeign = UINT32_MAX;  // a frame that the original capture does not have
 
@@ -22,7 +22,7 @@ struct Degraded {
   std::vector<testing::Frame> frames;  // of a damaged file; empty: those of the original capture
 };
 
-// The effects of a mirror on a capture, the same for the same seed.
+// The effects of a mirror on a capture, reproducible by seed.
 enum class Degradation : uint8_t {
   kNone,
   kLoss,          // 1 % lost at random
@@ -32,7 +32,7 @@ enum class Degradation : uint8_t {
   kRequestsOnly,  // only packets from clients; seeds other than 0: on about half of the connections, others are whole
   kResponsesOnly,
 };
-// The effects of a mirror on all of a capture at once. Lost and late packets are random shares of all; late ones come 1
+// The combined effects of a mirror on a whole capture. Lost and late packets are random shares of all; late ones come 1
 // to `places` places later than they should.
 struct Mirror {
   double lost = 0;
@@ -42,7 +42,7 @@ struct Mirror {
 };
 Degraded degrade(const std::vector<testing::Frame>& frames, const Mirror& mirror, uint32_t seed);
 
-// The last two degradations need the ports that servers listen on.
+// The last two degradations need the servers' ports.
 struct ServerPorts {
   uint16_t first, last;
 };

@@ -1,5 +1,5 @@
 // Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
-// way only or from the middle on, 20 times each with other random numbers, and the damaged files made of it.
+// way only or from the middle on, 20 times each with different seeds, and its damaged files.
 //
 // TAPLINE_SEEDS sets the number of times. Prints a table of the results.
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr uint32_t kSeeds = 2;
 #else
 constexpr uint32_t kSeeds = 20;
 #endif
-constexpr size_t kDamagedFrames = 12'000;  // the beginning of http_zipf that the damaged files were made of
+constexpr size_t kDamagedFrames = 12'000;  // the first frames of http_zipf, from which the damaged files were made
 
 uint32_t seeds() {
   const char* text = std::getenv("TAPLINE_SEEDS");
@@ -66,7 +66,7 @@ class DegradedCapture : public ::testing::Test {
   static inline std::vector<Transaction> truth_;
 };
 
-// nginx's log: the URL and the status of each request, by client, in the order in which it answered them.
+// nginx's log: the URL and the status of each request, by client, in the order of its answers.
 std::map<std::string, std::vector<std::string>> logged_requests() {
   const auto value_of = [](const std::string& row, const std::string& name) {
     const size_t begin = row.find("\"" + name + "\":") + name.size() + 3;
@@ -103,7 +103,7 @@ TEST_F(DegradedCapture, TheTruthIsWhatNginxLogged) {
   for (const auto& [client, logged] : logged_requests()) {
     requests += logged.size();
     const std::vector<std::string>& ours = seen[client];
-    // A request whose client did not wait may be logged and have no answer.
+    // If the client did not wait, a request may be logged without an answer.
     size_t next = 0;
     for (const std::string& request : ours) {
       while (next < logged.size() && !is_logged_as(request, logged[next])) ++next;
@@ -117,7 +117,7 @@ TEST_F(DegradedCapture, TheTruthIsWhatNginxLogged) {
   EXPECT_LE(requests - compared, requests / 1000);
 }
 
-// Without degradation everything is reported once, as it was.
+// Without degradation each transaction is reported once, unchanged.
 TEST_F(DegradedCapture, None) {
   const Score none = score(frames_, truth_, degrade(frames_, Degradation::kNone, 0));
   print("none", none);
@@ -170,7 +170,7 @@ TEST_F(DegradedCapture, DamagedFiles) {
     ASSERT_NE(path, "");
     const Score damaged = score(beginning, truth, recognise(beginning, testing::read_capture(path)));
     print(name.c_str(), damaged);
-    // A flipped bit in a sequence number or a length can move a whole frame, and with it its surroundings.
+    // A flipped bit in a sequence number or a length can move a whole frame, and affect its neighbours.
     EXPECT_GE(damaged.right, damaged.eligible - damaged.eligible / (name == "flip" ? 100 : 1000)) << name;
     EXPECT_EQ(damaged.wrong, 0u) << name;
     EXPECT_EQ(damaged.again, 0u) << name;

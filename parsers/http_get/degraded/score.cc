@@ -87,7 +87,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   return std::move(store.tuples);
 }
 
-// True if the captured copies together hold each byte of the head.
+// True if the captured copies together cover each byte of the head.
 bool is_whole(const Message& message, const Copies& copies) {
   uint64_t covered = message.begin;
   for (const HeadPiece& piece : message.pieces) {
@@ -193,14 +193,14 @@ class Scorer {
   Score score_;
 };
 
-// Scores the halves of connections with one direction missing, by what is known of them.
+// Scores the halves of connections with one direction missing, by the fields of the captured half.
 void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tuple>& tuples, Degradation degradation,
                    uint32_t seed, Score* score) {
   const bool requests = degradation == Degradation::kRequestsOnly;
   std::unordered_map<std::string, int64_t> left;
   for (const Transaction& each : truth) {
     if (!is_one_way(each.client, degradation, seed) || !(requests ? each.request : each.response).seen) continue;
-    if (!requests && each.status == 0) continue;  // a response without a head carries no information by itself
+    if (!requests && each.status == 0) continue;  // a response without a head carries no information on its own
     ++left[each.client + " " + (requests ? each.method + " " + each.url : std::to_string(each.status))];
     ++score->one_way;
   }

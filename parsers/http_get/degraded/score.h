@@ -11,15 +11,15 @@ namespace tapline::http {
 
 // Compares the output of http_get on a degraded capture with the transactions of the original.
 struct Score {
-  uint64_t eligible = 0;  // pairs whose two heads are wholly in the degraded capture
+  uint64_t eligible = 0;  // pairs whose two heads are complete in the degraded capture
   uint64_t right = 0;     // of these, reported once and correctly
-  uint64_t wrong = 0;     // tuples that join unrelated halves, or contain data that was never sent
+  uint64_t wrong = 0;     // tuples that join unrelated halves, or contain data that were never sent
   uint64_t again = 0;     // further tuples of a pair that was already reported
-  uint64_t resized = 0;   // right pairs with sizes that differ from the wire's
+  uint64_t resized = 0;   // right pairs whose sizes differ from those on the wire
   uint64_t tuples = 0;
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Halves that should exist where one direction is missing, and how many of them were reported.
+  // Halves expected where one direction is missing, and how many of them were reported.
   uint64_t one_way = 0;
   uint64_t one_way_told = 0;
   std::vector<std::string> examples;  // examples of errors
@@ -28,7 +28,7 @@ struct Score {
 };
 
 // Runs the degraded capture through an engine with http_get. Packets get new, unique, ascending times, so that a
-// tuple's times identify the packets that it was made of.
+// tuple's times identify its packets.
 Score score(const std::vector<testing::Frame>& frames, const std::vector<Transaction>& truth, const Degraded& degraded,
             Degradation degradation = Degradation::kNone, uint32_t seed = 0);
 

@@ -152,7 +152,7 @@ bool is_versioned(std::string_view line) {
   return blank != std::string_view::npos && lower(line.substr(blank + 1)).starts_with("http/");
 }
 
-// GET and a path, and nothing else: HTTP/0.9.
+// Accepts only GET and a path: HTTP/0.9.
 bool read_simple_request(const Stream& stream, size_t begin, Transaction* transaction) {
   const std::string_view text(stream.bytes);
   const size_t line_end = text.find('\n', begin);

@@ -22,21 +22,21 @@ struct Message {
   uint64_t begin = 0;
   uint64_t head_end = 0;
   uint64_t end = 0;
-  std::vector<HeadPiece> pieces = {};  // every copy that was captured
+  std::vector<HeadPiece> pieces = {};  // every captured copy
 };
 
-// A request and the final response to it, as they were on the wire.
+// A request and the final response to it, as on the wire.
 struct Transaction {
   std::string client;  // "10.0.0.1:40000"
   std::string method, url, host;
   uint64_t status = 0;
   Message request;
-  Message response;  // not seen if there was none
+  Message response;  // not seen if absent
 };
 
 // Returns the transactions of an original capture, connection by connection, in the order of their requests. A plain
 // evaluator that keeps whole streams in memory and shares no code with the parser. Servers are on port 80. A connection
-// is read as long as it makes sense as HTTP.
+// is read as long as it is valid HTTP.
 std::vector<Transaction> transactions_of(const std::vector<testing::Frame>& frames);
 
 }  // namespace tapline::http

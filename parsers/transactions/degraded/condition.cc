@@ -13,7 +13,7 @@ constexpr Bar kVeryLate = {.right = 0.99, .batched = 0.99, .wrong = kFewWrong};
 constexpr Bar kBoth = {.right = 0.985, .batched = 0.985, .wrong = kFewWrong};
 constexpr Bar kCut = {.right = 0.999, .batched = 0.995, .wrong = kFewWrong};
 
-constexpr uint32_t kPlaces = 10;  // number of positions in the middle to begin at
+constexpr uint32_t kPlaces = 10;  // number of start positions in the middle
 
 }  // namespace
 

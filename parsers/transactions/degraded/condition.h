@@ -10,8 +10,8 @@ namespace tapline::testing {
 
 // Minimum shares of correct results, and the maximum share of wrong ones.
 struct Bar {
-  double right = 0;    // reported, of pairs that don't share their request's frame, including those reported in part
-  double batched = 0;  // the same for the other pairs
+  double right = 0;    // share of pairs reported, at least in part, among those that don't share their request's frame
+  double batched = 0;  // as above for the other pairs
   double wrong = 0;
 };
 
@@ -27,7 +27,7 @@ struct Condition {
 
 const std::vector<Condition>& conditions();
 
-// `frames` as the mirror delivers them. Any `seed` will do.
+// `frames` as the mirror delivers them. Any `seed` works.
 http::Degraded degraded(const std::vector<Frame>& frames, const Condition& condition, uint32_t seed);
 
 }  // namespace tapline::testing

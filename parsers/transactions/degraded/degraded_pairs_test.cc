@@ -1,6 +1,6 @@
-// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, doubled, from the middle
-// on, of one direction only, each with several random numbers (DEGRADED_SEEDS), and the damaged files. Prints the table
-// of README.md.
+// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, doubled, from mid-stream,
+// of one direction only, each with several random seeds (DEGRADED_SEEDS), and the damaged files. Prints the table of
+// README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,9 +28,9 @@ uint32_t seeds() {
 #endif
 }
 
-constexpr uint32_t kLeastPlaces = 10;      // to begin in the middle at
+constexpr uint32_t kLeastPlaces = 10;      // start positions in the middle
 constexpr uint64_t kLeastBatched = 1000;   // the minimum for a meaningful share
-constexpr size_t kDamagedFrames = 12'000;  // the beginning of a capture that its damaged files were made of
+constexpr size_t kDamagedFrames = 12'000;  // the first frames of a capture, from which its damaged files were made
 // A row of README.md.
 void print(const std::string& name, const PairScore& score) {
   const auto of = [](uint64_t part, uint64_t all) {
@@ -87,7 +87,7 @@ class DegradedPairs : public ::testing::TestWithParam<Subject> {
 
   PairScore all_seeds(const Condition& condition) const {
     PairScore sum;
-    // One place each.
+    // One start position each.
     const uint32_t least = condition.from_middle ? kLeastPlaces : 0;
     for (uint32_t seed = 0; seed < std::max(seeds(), least); ++seed) {
       sum += judge_->judge(degraded(judge_->frames(), condition, seed), condition.capture);
@@ -126,7 +126,7 @@ TEST_P(DegradedPairs, UnderEachCondition) {
     const Bar& bar = own == subject.bars.end() ? condition.bar : own->second;
     const uint64_t pairs = score.eligible + score.batched;
     EXPECT_LE(static_cast<double>(score.wrong), bar.wrong * static_cast<double>(pairs)) << condition.name;
-    // Takes two losses at once: in 5 % lost there are as many as one in 4,000.
+    // Takes two losses at once: at 5 % loss there are up to one in 4,000.
     EXPECT_LE(score.unknowable, pairs / 4'000) << condition.name;
     expect_at_least(bar.right, score.right + score.partly, score.eligible, condition.name);
     if (score.batched < kLeastBatched) continue;
@@ -152,7 +152,8 @@ TEST_P(DegradedPairs, DamagedFiles) {
   }
 }
 
-// README.md explains why HTTP/2 is reported in part, and what each protocol can't report from one direction alone.
+// README.md explains why HTTP/2 is reported in part, and which transactions each protocol can't report from one
+// direction alone.
 INSTANTIATE_TEST_SUITE_P(Parsers, DegradedPairs, ::testing::ValuesIn(read_subjects()),
                          [](const auto& subject) { return subject.param.name; });
 

@@ -61,7 +61,7 @@ PairJudge::PairJudge(JudgedTuple judged, std::vector<Frame> frames)
   note_copies();
 }
 
-// Segments with the sequence number and length of an earlier one.
+// Records segments with the sequence number and length of an earlier one.
 void PairJudge::note_copies() {
   const FlowHasher hasher(kTestKey);
   std::map<std::tuple<uint64_t, uint16_t, uint32_t, uint32_t>, uint32_t> seen;
@@ -75,7 +75,7 @@ void PairJudge::note_copies() {
   }
 }
 
-// If a frame that was sent again was lost, or came behind its copy, the copy counts as captured first.
+// If a retransmitted frame was lost, or came behind its copy, the copy counts as captured first.
 PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
@@ -178,7 +178,7 @@ void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// `readable`: no bytes of its frames were changed.
+// `readable`: the bytes of its frames are unaltered.
 bool PairJudge::is_of(const Pair& pair, const Details& told, bool readable) const {
   const auto truth = truth_.find(pair);
   if (truth == truth_.end()) return false;
@@ -187,8 +187,8 @@ bool PairJudge::is_of(const Pair& pair, const Details& told, bool readable) cons
   });
 }
 
-// The right halves, but the first frame of the request, or of the response, was lost or came too late, and the tuple
-// says so.
+// The halves are correct, but the first frame of the request, or of the response, was lost or late, and the tuple is
+// marked accordingly.
 bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
   if (!told.cut) return false;
   const auto [begin, end] = asked_.equal_range(pair.second);
@@ -203,8 +203,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
-  // True if all counter-evidence is lost: the request's own answer, and the answer's own request or the proof that it
-  // is an answer.
+  // True if all counter-evidence is lost: the request's answer, and the answer's request or the proof that it is an
+  // answer.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole.contains(truth->first.second)) return false;

@@ -20,20 +20,20 @@ struct PairScore {
   uint64_t eligible = 0;
   uint64_t right = 0;   // of these, reported again
   uint64_t partly = 0;  // of these, reported with fields left empty (JudgedTuple::may_forget)
-  // The same for pairs that shared the frame of their request with others: if a gap removes one of several answers in a
-  // row, no later data restore it.
+  // As above for pairs whose request shared its frame with others: if a gap removes one of several answers in a row, no
+  // later data restore it.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
   uint64_t wrong = 0;       // whole transactions that are not in the whole capture
-  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::asked_again)
+  uint64_t unknowable = 0;  // as above, but no captured data contradict them (JudgedTuple::asked_again)
   uint64_t again = 0;       // reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Requests reported without response, and the other way round, of the transactions reported for the whole capture.
+  // Among the transactions reported for the whole capture: requests reported without response, and vice versa.
   uint64_t alone = 0;
   std::vector<std::string> examples;  // examples of wrong ones
-  std::vector<std::string> missed;    // eligible, and not right
+  std::vector<std::string> missed;    // eligible, but not right
 
   PairScore& operator+=(const PairScore& other);
 };
@@ -42,27 +42,27 @@ struct PairScore {
 struct JudgedTuple {
   std::string parser;
   std::vector<std::string> fields;      // must be equal in a right pair
-  std::string since = "first_byte_ns";  // from the first byte of the request to that of the response
+  std::string since = "first_byte_ns";  // duration from the first byte of the request to that of the response
   // Fields that refer to lost bytes stay empty, or 0, and if the tuple is marked as `cut`, texts may end early and
   // requests begin late: such a pair counts as reported in part, not as wrong.
   bool may_forget = false;
   // A field that counts how often a question was asked before the answer came: if the answer was lost, a later
-  // identical question looks the same.
+  // identical question can't be distinguished.
   std::string asked_again = {};
-  // The monitor drops copies of datagrams (--duplicates drop); if set, the judge does so here.
+  // The monitor drops copies of datagrams (--duplicates drop); if set, so does the judge.
   bool drop_copies = false;
 };
 
-// A degraded capture, besides its frames.
+// A degraded capture, apart from its frames.
 struct JudgedCapture {
   Wrapping wrapping = Wrapping::kNone;
-  // The first so many requests of each connection in the degraded capture are not counted: a parser that joins in the
-  // middle may need them to identify what it sees.
+  // Ignores this many first requests of each connection in the degraded capture: a parser that joins in the middle may
+  // need them to identify the protocol.
   uint32_t joining = 0;
 };
 
 // Compares a parser's output for degraded captures with its output for the whole one, which other tests compare with
-// logs. Frames get times that make all pairwise distances different, so the time from request to response identifies
+// logs. Frames get times whose pairwise distances are all different, so the time from request to response identifies
 // the frames in which both began.
 class PairJudge {
  public:
@@ -106,7 +106,7 @@ class PairJudge {
   Told truth_;
   Connections connections_;
   std::multimap<uint32_t, uint32_t> asked_;  // the truth's pairs: the request's frame by the response's
-  std::map<uint32_t, uint32_t> first_copy_;  // for frames that were sent again: the first copy
+  std::map<uint32_t, uint32_t> first_copy_;  // the first copy of each retransmitted frame
 };
 
 }  // namespace tapline::testing

@@ -1,5 +1,5 @@
-// Whatever happened earlier on its connection, a parser pairs right again after a bounded number of clean exchanges: no
-// state of any parser stays for ever. Each connection is simulated, then its first part is damaged at random.
+// After any damage on a connection, a parser pairs correctly again after a bounded number of clean exchanges: no parser
+// keeps wrong state forever. Each connection is simulated, then its first part is damaged at random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace tapline::testing {
 namespace {
 
-// After so many clean exchanges all must be right. The reassembler waits up to 32 packets for one that was lost, and a
-// client that seemed not to wait is believed after 32 turns.
-// The clean ones have numbers that none of the others can have been changed to.
+// After this many clean exchanges all must be right. The reassembler waits up to 32 packets for a lost one, and a
+// client that seemed not to wait is trusted after 32 turns. The numbers of clean exchanges differ from any that damage
+// can produce.
 constexpr int kOtherNumbers = 100'000;
 constexpr int kCleanExchanges = 50, kJudgedExchanges = 10, kDamagedRounds = 60;
 #ifdef __SANITIZE_ADDRESS__
@@ -34,7 +34,7 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 std::string name_of(int exchange) { return "k" + std::to_string(100'000 + exchange); }
-// Answers of many lengths: where one ends no other does.
+// Answers of many lengths, so that their ends differ.
 std::string value_of(int exchange) { return std::string(1 + static_cast<size_t>(exchange * 37 % 90), 'v'); }
 
 struct Protocol {
@@ -42,7 +42,7 @@ struct Protocol {
   uint16_t port;
   Dialogue hello;  // before the first exchange
   std::function<std::string(int exchange)> ask, answer;
-  std::string field;                               // of the tuple, which names the exchange
+  std::string field;                               // the tuple's field that identifies the exchange
   std::function<std::string(int exchange)> named;  // what it says
   bool pipelines = true;
   std::string since = "first_byte_ns";
@@ -166,7 +166,7 @@ Protocol redis() {
           .named = name_of};
 }
 
-// One connection, its first part of exchanges of all kinds, the rest one after the other.
+// One connection: the first part has exchanges of all kinds, the rest come one after the other.
 class Talk {
  public:
   Talk(const Protocol& protocol, uint32_t seed)
@@ -197,7 +197,8 @@ class Talk {
  private:
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
-  // One exchange; or several at once, each side's in one segment or in one each; or the next asked meanwhile.
+  // One exchange; or several at once, with each side's messages in one segment or in one each; or another request
+  // before the answer.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
     const int count = kind == 0 ? 1 : 2 + static_cast<int>(random_() % 4);
@@ -256,7 +257,7 @@ class Talk {
   int next_ = 1;
   int first_clean_ = 0;
   size_t clean_frame_ = 0;
-  size_t hello_end_ = 0;  // frames; the bytes that identify a protocol are not changed
+  size_t hello_end_ = 0;  // frames; the bytes that identify a protocol stay unchanged
 };
 
 class Recovery : public ::testing::TestWithParam<Protocol> {};

@@ -10,7 +10,7 @@
 namespace tapline::testing {
 namespace {
 
-// Copies of a small capture alternate in blocks of so many frames: a late frame stays among its own connection's
+// Copies of a small capture alternate in blocks of this many frames: a late frame stays among its own connection's
 // frames, and a capture that begins in the middle begins in the middle of all of them.
 constexpr size_t kBlockFrames = 8;
 
@@ -41,7 +41,7 @@ class Keys {
   std::vector<std::string> known_;
 };
 
-// Values that a bar leaves out are those of the condition.
+// A value missing from a bar defaults to the condition's.
 std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::string& where) {
   std::map<std::string, Bar> bars;
   for (const Condition& condition : conditions()) {

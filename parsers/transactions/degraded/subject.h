@@ -20,8 +20,8 @@ struct Subject {
   http::ServerPorts servers = {};
   size_t copies = 1;                     // with other addresses
   size_t skip = 0;                       // frames to skip
-  size_t frames = SIZE_MAX;              // frames to use after these
-  std::map<std::string, Bar> bars = {};  // replace a condition's own, by its name
+  size_t frames = SIZE_MAX;              // number of frames to use after these
+  std::map<std::string, Bar> bars = {};  // replace a condition's bar, by its name
   bool has_damaged = false;
   bool tells_requests_alone = false, tells_responses_alone = false;
 };
