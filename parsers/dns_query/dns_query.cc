@@ -12,7 +12,7 @@ using dns::Request;
 using dns::Response;
 
 constexpr uint16_t kDnsPort = 53;
-// Questions to a group, which other hosts answer: multicast DNS, LLMNR. NetBIOS only looks alike.
+// Questions to a group, which other hosts answer: multicast DNS, LLMNR. NetBIOS shares only the message format.
 constexpr uint16_t kMulticastDnsPort = 5353, kLlmnrPort = 5355, kNetBiosPort = 137;
 
 template <typename Ends>
@@ -85,7 +85,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
     if (!known && !dns::is_plain_question(packet.payload(), message)) return;
-    // An unreadable name is reported only where nothing but DNS is expected.
+    // An unreadable name is reported only on the port of DNS.
     if (!message.has_question_name && !has_port(packet, kDnsPort)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
       exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
@@ -105,7 +105,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     exchange.place = 0;
   }
 
-  // Accepts a question on another port only if it has one question and nothing else but an OPT record.
+  // Accepts a question on another port only if it has one question and no other record but OPT.
   static bool may_be_elsewhere(const Packet& packet) {
     const std::span<const uint8_t> bytes = packet.payload();
     if (bytes.size() < 17 || bytes.size() > 512 || bytes[4] != 0 || bytes[5] != 1 || (bytes[2] & 0xfe) != 0)

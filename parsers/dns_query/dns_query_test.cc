@@ -142,7 +142,7 @@ TEST(DnsQuery, ASecondAnswerThatNobodyAskedFor) {
 TEST(DnsQuery, Halves) {
   EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
   EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
-  // Questions that wait for longer than resolvers do are reported while the flow continues.
+  // Questions older than resolvers' patience are reported while the flow continues.
   const Lines lines = seen({up(question(1), kStart), up(question(2), kStart + 20 * kSecond),
                             up(question(3), kStart + 40 * kSecond), down(answer(3), kStart + 41 * kSecond)},
                            {"answer_time_ns", "partial"});
@@ -205,7 +205,7 @@ TEST(DnsQuery, CompressionThatDoesNotEnd) {
       << "to its own beginning";
   EXPECT_EQ(flaw(pointer(14) + pointer(12)), Lines{"TYPE0 pointer-loop"}) << "to each other";
   EXPECT_EQ(flaw(pointer(200)), Lines{"TYPE0 bad-name"}) << "beyond the end";
-  // Many pointers, each before the last: followed, and bounded by the length of a name.
+  // A long chain of pointers, each backwards: followed, and bounded by the length of a name.
   std::string chain = kHeader + name("a") + kEnds;
   for (int i = 0; i < 2000; ++i) chain += "\x3f" + std::string(63, 'x') + pointer(i == 0 ? 12 : 12 + 7 + 66 * (i - 1));
   const std::string last = record(pointer(12 + 7 + 66 * 200), kCname, 1, pointer(12 + 7 + 66 * 150));
@@ -213,13 +213,13 @@ TEST(DnsQuery, CompressionThatDoesNotEnd) {
 }
 
 TEST(DnsQuery, ForwardPointersAreFollowedAndReported) {
-  // The question's name leads behind the question, to the owner of the answer.
+  // The question's name points past the question, to the owner of the answer.
   const std::string record_at = pointer(12 + 2 + 4);
   EXPECT_EQ(
       seen({down(kHeader + record_at + kEnds + record(name("www.example.test"), kA, 300, "\x0a\x01\x02\x03"), kStart)},
            {"qname", "qtype", "answers", "malformed"}),
       Lines{"www.example.test A 10.1.2.3 forward-pointer"});
-  // As an answer's name does, to what it is followed by.
+  // An answer's name points forward in the same way, to a later record.
   const std::string answers = record(pointer(12 + 18 + 4 + 2 + 10), kCname, 9, name("web.test"));
   EXPECT_EQ(
       seen({down(kHeader + name("www.example.test") + kEnds + answers, kStart)}, {"qname", "answers", "malformed"}),
@@ -268,7 +268,7 @@ TEST(DnsQuery, EveryOpcodeIsReportedAndIsATransactionOfItsOwn) {
 TEST(DnsQuery, EveryMessageCutShort) {
   const std::string whole = message({.flags = kAnswer, .answers = {kAddress, kAddress}});
   for (size_t length = 0; length < whole.size(); ++length) {
-    // As a datagram that ends there, and as one that was captured only so far.
+    // As a datagram of this length, and as one captured only up to here.
     Frame cut = down(whole, kStart);
     cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
     cut.bytes.resize(cut.bytes.size() - whole.size() + length);

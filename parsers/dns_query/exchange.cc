@@ -18,7 +18,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Checks a header before the rest of the message is there.
+// Checks a header before the rest of the message arrives.
 bool may_be_message(std::string_view bytes, bool strict) {
   const uint8_t* header = bytes_of(bytes).data() + kLengthBytes;
   const size_t length = big_endian_16(header - kLengthBytes);
@@ -44,7 +44,7 @@ struct Exchange::Units {
         !may_be_message(bytes, exchange.strict_ && !exchange.recognised_)) {
       return false;
     }
-    // A header alone proves too little: the message has to fill the segment, or be followed by another one.
+    // A header alone proves too little: the message must fill the segment, or be followed by another one.
     const size_t length = kLengthBytes + big_endian_16(bytes_of(bytes).data());
     if (bytes.size() < length) return false;
     Message message;

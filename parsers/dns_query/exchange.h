@@ -11,7 +11,7 @@
 
 namespace tapline::dns {
 
-// Tells the transactions of one flow apart. Some answers don't repeat the question; then the number has to suffice.
+// Identifies a transaction of one flow. Some answers don't repeat the question; the number must then suffice.
 struct TransactionId {
   uint16_t id = 0;
   uint8_t opcode = 0;
@@ -49,29 +49,29 @@ struct Response : ResponseHalf {
 // Pairs the questions and answers of one UDP flow or TCP connection.
 //
 // A question that is repeated before its answer is a retransmission: it is counted, and as many further answers are
-// attributed to it. An answer over UDP may be captured before its question, and waits a little for it. Answers to a
-// zone transfer may fill many messages; the first one ends the transaction.
+// attributed to it. An answer over UDP may be captured before its question, so it waits a short time. Answers to a zone
+// transfer may fill many messages; the first one ends the transaction.
 class Exchange {
  public:
   using Request = dns::Request;
   using Response = dns::Response;
   using Sink = TransactionSink<Request, Response>;
-  // A client that has waited this long has turned to another server.
+  // A client that has waited this long has switched to another server.
   static constexpr int64_t kTimeoutNs = 30'000'000'000;
-  // Three tries of five seconds, as resolvers make by default (resolv.conf).
+  // Three tries of five seconds, the default of resolvers (resolv.conf).
   static constexpr int64_t kPatienceNs = 15'000'000'000;
   // The longest delay with which a mirror may deliver a question.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
-  // For ports other than that of DNS: a plain question has to show that it is DNS.
+  // For ports other than that of DNS: a plain question must prove that it is DNS.
   void be_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  // Handles a message that has a datagram to itself. Ignores anything that is not a message.
+  // Handles a message that fills a datagram. Ignores anything that is not a message.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
-  // Settles the answers that came before this time: they have waited long enough for their questions.
+  // Settles the answers that arrived before this time: they have waited long enough for their questions.
   void settle_answers(int64_t time_ns, Sink& sink) { pairing_.settle_answers(time_ns, kMaxHeld, sink); }
   bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);
@@ -81,7 +81,7 @@ class Exchange {
   size_t memory_bytes() const;
   void recycle();
 
-  uint32_t place = 0;  // position in the parser's list of flows that hold answers, from 1
+  uint32_t place = 0;  // position in the parser's list of flows with waiting answers, from 1
 
  private:
   struct Units;

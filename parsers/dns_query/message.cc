@@ -37,7 +37,7 @@ bool append_escaped(uint8_t c, Text<kMaxBytes>* text) {
   return text->append({escaped, sizeof escaped});
 }
 
-// FNV-1a: tells the questions of one flow apart, after the ID has done most of that.
+// FNV-1a: distinguishes the questions of one flow that share an ID.
 class Hash {
  public:
   void add(uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
@@ -52,8 +52,8 @@ class Hash {
 };
 
 // Reads a name at *at, moves *at behind it, and appends the name to `text` (null: skips it). A name has at most 255
-// bytes, and at most as many pointers as labels are followed, so this ends after few steps. Returns false if there is
-// no valid name.
+// bytes, and the pointers followed are bounded by the number of labels, so this ends after few steps. Returns false if
+// there is no valid name.
 template <size_t kMaxBytes>
 bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
   size_t position = *at, part = *at, name_bytes = 0, labels = 0, pointers = 0;
@@ -76,7 +76,7 @@ bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Fla
     name_bytes += 1u + length;
     ++position;
     if (name_bytes > kMaxNameBytes || position + length > message.size()) {
-      // With backward pointers alone, a name can't pass the same place twice.
+      // With backward pointers alone, a name can't pass the same offset twice.
       if (name_bytes > kMaxNameBytes && *flaw == Flaw::kForwardPointer) note(Flaw::kPointerLoop);
       return false;
     }
@@ -174,7 +174,7 @@ void note_answer(Bytes bytes, const Record& record, bool first, Message* message
   if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(before);
 }
 
-// Reads the records as far as they go.
+// Reads the records up to the first unreadable one.
 void read_records(Bytes bytes, size_t at, Message* message) {
   const size_t records = size_t{message->answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   Record record;
@@ -215,14 +215,15 @@ bool skip_questions(Bytes bytes, uint16_t questions, size_t* at, Flaw* flaw) {
   return true;
 }
 
-// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490); errors,
-// too, may come without the question.
+// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490). Errors may
+// omit the question, too.
 bool may_be_empty(size_t message_bytes, const Message& message) {
   if (message.is_response && message.rcode != 0) return true;
   return (message.opcode == opcode::kStatus && message_bytes == kHeaderBytes) || message.opcode == opcode::kStateful;
 }
 
-// Checks that the records the header counts fit into that many bytes, and that a message without any may be empty.
+// Checks that the records counted in the header fit into `message_bytes`, and that a message without records may be
+// empty.
 bool is_plausible(Bytes bytes, size_t message_bytes, const Message& message) {
   const size_t records = size_t{message.answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   if (message.questions + records == 0 && !may_be_empty(message_bytes, message)) return false;

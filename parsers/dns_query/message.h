@@ -9,7 +9,7 @@ namespace tapline::dns {
 
 constexpr size_t kHeaderBytes = 12;  // length of a message header (RFC 1035, 4.1.1)
 
-// Text of bounded size, without allocation. The part that does not fit is left out.
+// Text of bounded size, without allocation. Drops the part that does not fit.
 template <size_t kMaxBytes>
 class Text {
  public:
@@ -45,7 +45,7 @@ enum class Flaw : uint8_t {
   kNone,
   kForwardPointer,  // a compressed name points forward (RFC 1035 section 4.1.4: only to a prior one)
   kPointerLoop,     // a compressed name never ends
-  kBadName,         // the question's name is too long, has no such labels, or leads beyond the message
+  kBadName,         // the question's name is too long, has an invalid label, or points beyond the message
 };
 std::string_view name_of(Flaw flaw);  // "", "forward-pointer", "pointer-loop", "bad-name"
 
@@ -73,12 +73,11 @@ struct Message {
 };
 
 // Returns false if this is not a DNS message. `message_bytes` is its length and `bytes` the captured part: records
-// behind the question may be missing or broken. Reads each byte a bounded number of times, whatever the compression
-// does.
+// behind the question may be missing or malformed. Reads each byte a bounded number of times, whatever the compression
+// pointers are.
 bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
 
-// True for a client's message that asks one question and has nothing unusual, which is enough to recognise DNS on any
-// port.
+// True for a client's message with one question and no unusual field, which is enough to recognise DNS on any port.
 bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
 
 // "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". The numbered ones are

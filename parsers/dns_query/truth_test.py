@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares dns_query with tshark's reading of every reference capture, transaction by transaction.
 
-Each question with its answer is compared by client, server, name, type, answer code and answer time. What differs must be a row of
-docs/reference/dns-differences.md; captures without DNS are silence_test.py's matter.
+Compares each question with its answer by client, server, name, type, answer code and answer time. Each difference must
+be a row of docs/reference/dns-differences.md; silence_test.py covers captures without DNS.
 
 usage: truth_test.py [MONITOR]
 """
@@ -17,9 +17,9 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "dns-differences.md"
-# Answers to what is asked of a group come from somebody else: left alone.
+# Other hosts answer a question to a group, so these ports are not compared.
 GROUP_PORTS = {"5353", "5355"}
-# There tshark shows messages of DNS that HTTP carries.
+# On these ports tshark shows DNS messages carried by HTTP.
 HTTP_PORTS = {"80", "443", "8080", "8443", "9444"}
 TYPES = {1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 13: "HINFO", 15: "MX", 16: "TXT", 24: "SIG", 25: "KEY", 28: "AAAA", 29: "LOC",
          33: "SRV", 35: "NAPTR", 39: "DNAME", 43: "DS", 44: "SSHFP", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY", 50: "NSEC3",
@@ -47,8 +47,8 @@ def ns(seconds):
 
 
 def expected(records):
-    """(client, server, name, type, code, time) of each transaction: tshark's messages, paired as it says. A question that comes again
-    before its answer is the same question, and its answer that comes again the same answer."""
+    """(client, server, name, type, code, time) of each transaction: tshark's messages, as tshark pairs them. A question
+    repeated before its answer counts once, and so does its repeated answer."""
     first, again, of_frame = {}, {}, {}
     for r in (r for r in records if r["kind"] == "dns" and "src" in r and is_compared(ports(r))):
         question = (r["src"], r["dst"], r.get("id"), (r.get("qname") or "").lower(), r.get("qtype"))
@@ -72,7 +72,7 @@ def expected(records):
 
 def item(client, server, question, code, time):
     name = "".join(c for c in (question.get("qname") or "").lower() if c.isascii() and c.isprintable())
-    # Of EDNS' extended codes tshark's record has the lower four bits alone.
+    # tshark's record has only the lower four bits of EDNS' extended codes.
     return client, server, "." if name == "<root>" else name, type_name(question.get("qtype")), code, time
 
 
@@ -82,7 +82,7 @@ def code_number(name):
 
 
 def seen(tuples):
-    """Without what tshark does not escape."""
+    """Removes the characters that tshark does not escape."""
     plain = lambda name: re.sub(r"\\\d{3}", "", name).replace("\\.", ".").replace("\\\\", "\\")
     return [(f"{t['src_ip']}:{t['src_port']}", f"{t['dst_ip']}:{t['dst_port']}", plain(t["qname"]), t["qtype"], code_number(t["rcode"]),
              t["answer_time_ns"]) for t in tuples if is_compared({str(t["src_port"]), str(t["dst_port"])})]

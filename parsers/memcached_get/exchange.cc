@@ -76,7 +76,7 @@ std::string_view trimmed(std::string_view keys) {
   return keys;
 }
 
-// UDP: request number, sequence number, datagrams in all, reserved; 16 bits each.
+// UDP: request number, sequence number, total number of datagrams, reserved; 16 bits each.
 struct DatagramHead {
   uint16_t id, number, total, reserved;
 };
@@ -110,8 +110,8 @@ bool Request::contradicts(const Response& response) const {
   return !named;
 }
 
-// The response is behind a gap, and is the end of a get's answer, or a value that is not that of its first key. It is
-// taken for the answer's beginning if it stands where the client had received everything before.
+// The response is behind a gap, and is the end of a get's answer, or a value of another key than its first. It counts
+// as the answer's beginning if it is where the client had received everything before.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// Leaves open an answer with a gap that may continue behind it. Returns false if it is another kind of answer.
+// Keeps open an answer with a gap that may continue behind it. Returns false if it is another kind of answer.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -238,8 +238,8 @@ bool Exchange::tear(Side side) {
   return true;
 }
 
-// True if a line belongs to the torn answer, and no message is hidden: it has a key that was requested, or is the end,
-// and was sent when the server had received this request and nothing behind it.
+// True if a line belongs to the torn answer, and no message is hidden: it has a requested key, or is the end, and was
+// sent when the server had received this request and nothing behind it.
 bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
@@ -321,7 +321,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
 }
 
-// Finds where a torn answer continues: the head of a requested value whose value ends as values do.
+// Finds where a torn answer continues: the head of a requested value that ends like a value.
 size_t Exchange::resume_within(Side side, std::string_view bytes) const {
   constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
   if (!torn_ || side == client_) return std::string_view::npos;

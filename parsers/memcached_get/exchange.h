@@ -28,7 +28,7 @@ struct Request : RequestHalf {
   uint64_t value_bytes = 0;  // bytes of value sent with it
 
   bool contradicts(const Response& response) const;
-  // True if the response may lack values before it.
+  // True if values may be missing before the response.
   bool may_lack_head(const Response& response) const;
   bool may_be_silent() const { return quiet; }
 };
@@ -50,12 +50,12 @@ struct Response : ResponseHalf {
   uint32_t key_hash = 0;          // hash of the first key that it names, 0 = none
   uint32_t first_bytes = 0;       // length of that key's value
   uint64_t value_bytes = 0;       // length of all values
-  std::string key = {};           // the first one, if no request is known
+  std::string key = {};           // its first key, if no request is known
   std::vector<Found> found = {};  // those behind the first
-  // The rest of a datagram's answer that is still to come.
+  // The part of a datagram's answer that is still to come.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;
-  std::string line = {};  // begun in the datagram before
+  std::string line = {};  // begun in the previous datagram
 };
 
 uint32_t hash_of(std::string_view key);
@@ -79,7 +79,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   // REQUIRES: may_be_datagram(payload), now or for an earlier one of the flow.
   void datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink);
 
-  // For the UnitReader.
+  // Called by UnitReader.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   bool may_resume(Side side, std::string_view bytes) const;

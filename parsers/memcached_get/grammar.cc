@@ -111,7 +111,7 @@ constexpr BinaryCommand kBinaryCommands[] = {
     {{"gatkq", Group::kRead, kPlain, 0}, true, 4},
 };
 
-// The line without its end, cut into words: the first ones, and the rest of the line.
+// The line without its end, split into words: the first ones, and the rest of the line.
 struct Words {
   std::string_view word[kMaxTokens];
   size_t count = 0;          // number of words; only the first kMaxTokens are kept

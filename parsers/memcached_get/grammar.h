@@ -57,7 +57,7 @@ struct Command {
   std::string_view name;
   Group group;
   Form form;
-  uint32_t answers;  // bits of the answers that it may get, apart from errors
+  uint32_t answers;  // bits of its possible answers, apart from errors
 };
 
 // A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
@@ -71,9 +71,9 @@ struct TextRequest {
   std::string_view opaque = {};  // meta flag O
 };
 
-// `line` includes its end. Strict: a line that is not well-formed is of another protocol, or out of step.
+// `line` includes its end. Strict: a line that is not well-formed belongs to another protocol, or is out of step.
 TextRequest parse_request(std::string_view line);
-// True if a line that begins like this might still become a request.
+// True if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);
 
 // A line of an answer. Views point into the line.
@@ -104,7 +104,7 @@ void for_each_key(std::string_view keys, Visit visit) {
 //   │ magic │ opcode │ key length │ extra length │ data type │ vbucket, status │ body bytes │ opaque │ cas │
 //   │ 1     │ 1      │ 2          │ 1            │ 1         │ 2               │ 4          │ 4      │ 8   │
 //   └───────┴────────┴────────────┴──────────────┴───────────┴─────────────────┴────────────┴────────┴─────┘
-//   then extras, key and value, body bytes in all
+//   then extras, key and value, body bytes in total
 struct BinaryHead {
   static constexpr size_t kBytes = 24;
   static constexpr uint8_t kRequestMagic = 0x80, kAnswerMagic = 0x81;
@@ -131,7 +131,7 @@ struct BinaryCommand {
 
 // True if the available bytes begin like a message of the binary protocol.
 bool may_be_binary(std::string_view bytes);
-// REQUIRES: may_be_binary(bytes), and 24 of them. Returns false if the lengths contradict each other.
+// REQUIRES: may_be_binary(bytes), and 24 of them. Returns false if the lengths are contradictory.
 bool parse_head(std::string_view bytes, BinaryHead* head);
 // Null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);

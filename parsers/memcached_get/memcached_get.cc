@@ -15,8 +15,8 @@ using memcached::Response;
 enum class Says : uint8_t { kHit, kMiss, kNothing };
 
 // Finds the outcome of each key of a request in the answer, in the request's order. Values come in that order, so a key
-// that is passed over was missed, unless there is a gap. If values come in another order (a proxy stands between), each
-// key is searched in all of them, and a gap anywhere may hide it.
+// that is passed over was missed, unless there is a gap. If values come in another order (through a proxy), each key is
+// searched in all of them, and a gap anywhere may hide it.
 class Finder {
  public:
   Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
@@ -86,7 +86,7 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   void tell_silence(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
 
  private:
-  // A tuple's own values, in the order of the schema.
+  // A tuple's values, in the order of the schema.
   struct Row {
     std::string_view command = {};
     std::string_view key = {};

@@ -54,7 +54,7 @@ TEST(MemcachedGet, EachKeyOfAMultiGet) {
   expect_at_every_cut(
       "get a b  c d\r\nget e f\r\n", "VALUE b 0 2\r\nbb\r\nVALUE d 0 3\r\nEND\r\nEND\r\nEND\r\n",
       {"get a 0 miss 0 ", "get b 1 hit 2 ", "get c 0 miss 0 ", "get d 1 hit 3 ", "get e 0 miss 0 ", "get f 0 miss 0 "});
-  // A proxy may answer in another order, and a key may be asked for twice.
+  // A proxy may answer in another order, and a key may be requested twice.
   EXPECT_EQ(
       parse(one_connection("get a b a\r\n", "VALUE b 0 1\r\nb\r\nVALUE a 0 2\r\naa\r\nVALUE a 0 2\r\naa\r\nEND\r\n")),
       (Lines{"get a 1 hit 2 ", "get b 1 hit 1 ", "get a 1 hit 2 "}));
@@ -183,8 +183,8 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
       EXPECT_EQ(last, 1u) << lost << " and " << again << " lost";
-      // Without its head an answer can't be attributed. A segment holds the heads of two values at most, between which
-      // one was missed.
+      // Without its head an answer can't be attributed. A segment contains the heads of two values at most, between
+      // which one was missed.
       if (lost == first_answer) continue;
       EXPECT_LE(unknown, lost == again ? 3u : 6u) << lost << " and " << again << " lost";
     }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares memcached_get with the client's own log of a capture, and with tshark's reading of the others.
+"""Compares memcached_get with the client's log of a capture, and with tshark's reading of the others.
 
-Client's log: every command, its key, and whether it was a hit, connection by connection in the order in which they were sent; no
-answer takes longer than the client saw. Other captures: commands and keys of every request that tshark lists.
+Client's log: every command, its key, and whether it was a hit, connection by connection in the order in which they were
+sent; no answer takes longer than the client measured. Other captures: commands and keys of every request that tshark
+lists.
 
 usage: truth_test.py [MONITOR]
 """
@@ -21,7 +22,8 @@ READS = {"get", "gets", "getkq"}
 
 
 def logged(op, missed):
-    """The commands of one entry of the log: (command, key). `missed`: an incr of this key was, so it is set."""
+    """The commands of one entry of the log: (command, key). `missed`: an incr of this key was missed, so the client
+    sets it."""
     name, keys = op["op"], op["keys"]
     if name == "getkq*+noop":
         return [("getkq", key) for key in keys] + [("noop", "")]
@@ -33,7 +35,7 @@ def logged(op, missed):
 
 
 def hits_of(op):
-    """How many of the entry's keys the server had; None: the log does not say."""
+    """The number of the entry's keys that the server had; None: not logged."""
     if op["op"] == "get" and op["proto"] == "text":
         return op["hit"]
     if op["op"] == "get" and op["proto"] == "binary":
@@ -47,7 +49,8 @@ def compare_log(folder, monitor, faults):
     for t in oracle.tuples(monitor, "memcached_get", capture):
         if t["command"] != "quit":
             ours["udp" if t["dst_port"] == 11211 and t["flow_id"].endswith("-00000000") else t["src_port"]].append(t)
-    # Answers come in the order of the requests, but a noreply is told at once and a quiet command later: by request time.
+    # Answers come in the order of the requests, but a noreply is reported at once and a quiet command later, so sorts
+    # by request time.
     for tuples in ours.values():
         tuples.sort(key=lambda t: t["time_ns"] - t["response_time_ns"])
     missed, position, gets, slower = {}, collections.Counter(), 0, 0
@@ -69,7 +72,7 @@ def compare_log(folder, monitor, faults):
         if hits is not None and hits != sum(t["hit"] for t in seen):
             faults.append(f"port {port}: {op}: {[(t['key'], t['hit']) for t in seen]}")
         gets += sum(t["command"] in READS for t in seen)
-        # Its UDP client takes whatever datagram comes next for the answer.
+        # Its UDP client takes any next datagram for the answer.
         slower += port != "udp" and any(t["response_time_ns"] > op.get("lat", 1e9) * 1e9 for t in seen)
     for port, count in position.items():
         if len(ours[port]) != count:

@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 0x22> kKinds = {"",
 constexpr uint32_t kKeptOfOthers = 36;  // a login up to its filler
 constexpr uint32_t kTlsRequestBytes = 32;
 constexpr size_t kMaxAttributes = 1024;
-constexpr size_t kLeastSegmentBytes = 500;  // a segment that ends within a command is not shorter
+constexpr size_t kLeastSegmentBytes = 500;  // the shortest segment that may end within a command
 constexpr std::string_view kQuotes = "'\"";
 
 bool is_internal(uint8_t command) {

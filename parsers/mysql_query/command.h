@@ -17,7 +17,7 @@ inline constexpr uint8_t kNone = 0x00, kQuit = 0x01, kInitDb = 0x02, kQuery = 0x
                          kFetch = 0x1c, kBinlogDumpGtid = 0x1e, kResetConnection = 0x1f, kBulkExecute = 0xfa;
 }  // namespace code
 
-// Capability bits of client and server, those that affect how packets are read.
+// Capability bits of client and server that affect how packets are read.
 namespace capability {
 inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 11, kZstd = 1 << 26,
                           kQueryAttributes = 1 << 27, kDeprecateEof = 1 << 24;
@@ -25,7 +25,7 @@ inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 
 
 // Longer texts are cut to the limit of a tuple's string.
 inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
-// Denotes the last statement prepared, for servers that accept an execute before they have answered the prepare.
+// Denotes the last statement prepared, for servers that accept an execute before they answer the prepare.
 inline constexpr uint32_t kLatestStatement = 0xffffffff;
 
 // The value of the field `kind`; empty if this is not a command.
@@ -34,7 +34,7 @@ bool has_text(uint8_t command);         // its payload is the statement, or a na
 bool is_answered(uint8_t command);      // by the server
 bool names_statement(uint8_t command);  // by its id
 bool runs_statement(uint8_t command);   // or continues it
-// How much of a client's packet is kept, by its first byte.
+// The number of bytes of a client's packet to keep, by its first byte.
 uint32_t kept_of_command(uint8_t first);
 
 // A client's request.
@@ -46,7 +46,7 @@ struct Command : RequestHalf {
   uint8_t parts = 1;     // packets, 255: or more
   bool cut = false;      // the text was longer
   uint32_t statement_id = 0;
-  uint64_t more_bytes = 0;  // bytes that the client sent for it later: a file, or its proof of a password
+  uint64_t more_bytes = 0;  // bytes that the client sent for it later: a file, or password data
 
   uint64_t bytes() const { return end - begin + more_bytes; }
   // Sequence numbers continue from the command to the response.
@@ -55,19 +55,20 @@ struct Command : RequestHalf {
   }
 };
 
-// Fills in the command's own fields, and sets *text to the statement without anything that may be a password. Query
-// attributes precede the text if the capabilities say so, or if these are unknown and the text begins like attributes.
+// Fills in the command's fields, and sets *text to the statement without anything that may be a password. Query
+// attributes precede the text if the capabilities include them, or if the capabilities are unknown and the text begins
+// like attributes.
 void read_command(const Packet& packet, uint32_t capabilities, bool capabilities_known, Command* command,
                   std::string* text);
 
 // Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else: a
 // name and a password follow.
 bool read_login(const Packet& packet, uint32_t* capabilities);
-// True if the packet is only the beginning of a login, whose rest comes encrypted.
+// True if the packet is only the beginning of a login, whose rest is encrypted.
 bool is_tls_request(const Packet& packet);
 
 // True if the bytes begin with a command that ends with them, extends beyond them, or is followed by another. `strong`:
-// nothing else looks like it.
+// it can be nothing else.
 bool looks_like_command(Bytes bytes, bool* strong);
 
 }  // namespace tapline::mysql

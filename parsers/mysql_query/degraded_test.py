@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What mysql_query makes of captures as mirrors deliver them: the damaged files made of the beginning of mysql_mix.
+"""Checks mysql_query on captures as mirrors deliver them: the damaged files made of the beginning of mysql_mix.
 
-The truth is told by a plain evaluator that has whole streams in memory and knows nothing of result sets: a command is a client's packet
-with sequence number 0, and its response begins with the server's first segment that acknowledges all of it. A pair that the monitor tells
-is right if such a pair has its statement, its two times and its client; its heads are present if the frames with the first bytes of both
-are in the damaged file (under a snap length: with their first bytes).
+A plain evaluator gives the truth. It has whole streams in memory and ignores result sets: a command is a client's
+packet with sequence number 0, and its response begins with the server's first segment that acknowledges all of it. A
+pair that the monitor reports is right if such a pair has its statement, its two times and its client; its heads are
+present if the frames with the first bytes of both are in the damaged file (under a snap length: with their first
+bytes).
 
 usage: degraded_test.py [MONITOR]
 """
@@ -33,7 +34,7 @@ Pair = collections.namedtuple("Pair", "client kind statement request response pr
 
 
 def frames_of(capture, limit):
-    """TCP over IPv4 frames of a classic capture, as far as they can be read."""
+    """The readable TCP over IPv4 frames of a classic capture."""
     data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
     at, number, frames = 24, 0, []
     while at + 16 <= len(data) and number < limit:
@@ -63,7 +64,7 @@ def packets(stream):
 
 
 def pairs_of(frames):
-    """The pairs of one connection, the response None where nobody answers."""
+    """The pairs of one connection; the response is None if there is no answer."""
     base = {f.to_server: f.seq + 1 for f in frames if f.syn}
     stream, first_frame = bytearray(), {}
     for frame in frames:
@@ -101,7 +102,7 @@ def truth_of(frames):
 
 
 def times_in(damage, notes, frames):
-    """Of each original frame: its time in the damaged file, in microseconds; None: it is not there."""
+    """For each original frame: its time in the damaged file, in microseconds; None: it is missing."""
     times = [f.time_us for f in frames]
     if damage == "drop":
         for note in notes:
@@ -163,7 +164,7 @@ def check(damage, monitor, folder, frames, truth):
     if damage == "snap96":  # and with it texts
         present, possible, told = map(without_texts, (present, possible, told))
     wrong, missing = told - possible, present - told
-    if damage == "flip":  # a text that was changed is told as it is
+    if damage == "flip":  # a changed text is reported as captured
         wrong = without_texts(told) - without_texts(possible)
     eligible, lost = sum(present.values()), sum(missing.values())
     print(f"{damage:<10} {eligible:>6} pairs, {eligible - lost:>6} right, {sum(wrong.values())} wrong; {dict(halves)}")

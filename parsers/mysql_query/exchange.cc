@@ -9,7 +9,7 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream joined in the middle that shows none of the protocol within this much belongs to another one.
+// A stream joined in the middle that shows none of the protocol within this many bytes belongs to another one.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
       on_packet(side, packet, teller);
       break;
     case PacketReader::Gap::kOutOfStep:
-      // If a command is cut off, its head still tells where it ends.
+      // If a command is cut off, its head still gives its end.
       if (is_client(side) && early_ == 0 && stream.reader.begun(&packet)) on_packet(side, packet, teller);
       lose_step(side);
       break;
@@ -135,7 +135,7 @@ void Exchange::recycle() {
   *this = std::move(fresh);
 }
 
-// The parser did not see the earlier data: it was loaded while the connection was open.
+// The parser did not see earlier data, as it was loaded while the connection was open.
 void Exchange::join(Side side, const Segment& segment, Sink& /*sink*/) {
   sides_[side].offset = segment.offset;
   lose_step(side);
@@ -147,7 +147,7 @@ void Exchange::lose_step(Side side) {
   hide(side);
 }
 
-// Messages of this side may lie unseen from here on. While the client is unknown, they may be of either kind.
+// Unseen messages of this side may follow. While the client is unknown, they may be of either kind.
 void Exchange::hide(Side side) {
   if (!is_client(side)) {
     pairing_.hide_responses();
@@ -266,7 +266,7 @@ bool Exchange::answers_latest(const Segment& segment) {
   return latest != nullptr && latest->complete && segment.peer_offset_known && segment.peer_offset == latest->end;
 }
 
-// The first packet of a stream can take long to complete, but shows early what it is not.
+// The first packet of a stream can take long to complete, but its beginning may rule out the protocol.
 void Exchange::check_first(Side side) {
   Packet packet;
   if (!sides_[side].reader.begun(&packet)) return;
@@ -416,7 +416,7 @@ bool Exchange::swallow_eof(const Packet& packet) {
   return belongs;
 }
 
-// Sequence numbers continue from the command; a server that closes a connection unasked begins at 0.
+// Sequence numbers continue from the command; a server that closes a connection on its own begins at 0.
 bool Exchange::may_begin_response(const Packet& packet) const {
   if (packet.sequence == 1 || logging_in_) return true;
   if (packet.sequence == 0) return !packet.payload.empty() && packet.payload[0] == 0xff;

@@ -19,6 +19,7 @@ namespace tapline::mysql {
 //
 //   server: greeting ─▶ client: login ─▶ both: authentication ─▶ OK ─▶ client: command ─▶ server: response ─▶ …
 //
+//
 // Commands begin with sequence number 0, which servers never send again after the greeting, so a client's packets with
 // other numbers (passwords, files) are skipped. If packets are lost, a side is out of step until a segment begins like
 // a command or, on the server's side, like a response to a command that was sent since.
@@ -48,7 +49,7 @@ class Exchange {
     kInStep,  // a packet begins where the last one ended
     kSeek,    // out of step
   };
-  // A message that nothing else looks like proves the protocol, and so do this many others.
+  // An unmistakable message proves the protocol, and so do this many others.
   static constexpr uint8_t kProof = 3;
 
   struct Stream {
@@ -59,8 +60,8 @@ class Exchange {
     uint64_t seek_bytes = 0;
   };
 
-  // Sees the pairing's output first: keeps the texts of statements, and suppresses transactions until the connection is
-  // known to be of this protocol.
+  // Receives the pairing's output first: keeps the texts of statements, and suppresses transactions until the
+  // connection is known to use this protocol.
   class Teller;
 
   bool is_client(Side side) const { return client_ == side; }
@@ -118,7 +119,7 @@ class Exchange {
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;
   bool commands_known_ = false;  // all since the login
-  uint8_t next_sequence_ = 0;    // of the response being read, or of what may follow the last one
+  uint8_t next_sequence_ = 0;    // of the response being read, or of a packet that may follow the last one
   uint32_t server_capabilities_ = 0;
   uint32_t capabilities_ = 0;           // common to both sides
   uint32_t early_ = 0;                  // number of a command that was begun before it was complete

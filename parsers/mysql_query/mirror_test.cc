@@ -8,7 +8,7 @@
 namespace tapline::mysql_test {
 namespace {
 
-// Statements that each name themselves in both directions: as many rows as their number says.
+// Statements that each identify themselves in both directions: the number of rows equals the statement's number.
 Dialogue told_apart() {
   return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
                                 {false, prepared(1, 1, 2)},
@@ -28,7 +28,7 @@ bool is_right(const testing::Tuple& tuple) {
   if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
   const std::string& statement = tuple["statement"];
   if (statement == "-") return tuple["rows"] == "2" || tuple["rows"] == "-";  // its PREPARE was not seen
-  // If rows were lost, the tuple does not say how many there were.
+  // If rows were lost, the tuple does not give their number.
   const std::string rows = statement.substr(7, 1);
   return tuple["rows"] == rows || (tuple["cut"] == "true" && tuple["rows"] == "-");
 }

@@ -79,7 +79,7 @@ TEST(MysqlQuery, ExecuteBeforeThePreparedStatementHasAnId) {
 }
 
 TEST(MysqlQuery, NoStatementIsTakenForAnother) {
-  // It is unknown which of the two is called 1.
+  // It is unknown which of the two has the id 1.
   const std::vector<Frame> frames =
       spoken(logged_in() + Dialogue{{true, prepare("SELECT 1")}, {true, prepare("SELECT 2")}, {true, execute(1)}})
           .frames();
@@ -172,7 +172,7 @@ TEST(MysqlQuery, RefusedBeforeAllOfItWasSent) {
 }
 
 TEST(MysqlQuery, ConnectionPhase) {
-  // The server asks for another way to authenticate, and the client answers.
+  // The server requests another authentication method, and the client answers.
   const std::string other = packet(2, std::string("\xfe"
                                                   "caching_sha2_password\0scramble",
                                                   31));
@@ -227,7 +227,7 @@ TEST(MysqlQuery, QueryAttributesAreNotPartOfTheStatement) {
   const Dialogue asked = {{true, query(none)}, {false, result_set(1)}, {true, query(two)}, {false, result_set(1)}};
   expect_at_every_cut(logged_in(server, client) + asked,
                       {kConnected, "query SELECT 1 ok 0 1 1 ", "query SELECT 2 ok 0 1 1 "});
-  // Joined in mid-stream, bytes that look like attributes are taken for them.
+  // Joined in mid-stream, bytes that look like attributes are taken for attributes.
   EXPECT_EQ(
       parse(
           spoken(Dialogue{{true, query("SELECT 0")}, {false, result_set(1)}} + asked, SIZE_MAX, false, false).frames()),
@@ -243,7 +243,7 @@ TEST(MysqlQuery, PasswordsNeverLeave) {
   const Lines expected = {kConnected, "query CREATE USER '***' REQUIRE NONE ok 0 0 1 ",
                           "prepare SET PASSWORD = '***' ok 0 0 0 ", "execute SET PASSWORD = '***' ok 0 0 1 "};
   expect_at_every_cut(dialogue, expected);
-  // Whatever is lost, no tuple holds any part of a secret.
+  // With any bytes lost, no tuple contains any part of a secret.
   for (size_t cut : {1000u, 30u, 9u}) {
     const std::vector<Frame> frames = spoken(dialogue, cut, true).close().frames();
     for (size_t lost = 0; lost < frames.size(); ++lost) {
@@ -304,7 +304,7 @@ TEST(MysqlQuery, OtherProtocolsGiveNothing) {
 TEST(MysqlQuery, ClientIsToldByWhatItSays) {
   Conversation::Options options;
   options.client_port = 3306;
-  options.server_port = 40000;  // by the ports alone it would be the client
+  options.server_port = 40000;  // by port alone it would be the client
   Conversation conversation(options);
   conversation.client(query("SELECT 1")).server(result_set(1));
   Harness run({"mysql_query"});

@@ -25,7 +25,7 @@ struct Piece {
 //
 //   | length (3) | sequence (1) | payload (length) |     all little-endian; 0xffffff: continues in the next packet
 struct Packet {
-  Bytes payload;     // its first bytes, as many as are kept
+  Bytes payload;     // its first bytes, up to the kept number
   uint64_t length;   // of the payload
   uint8_t sequence;  // of its first part
   uint8_t parts;     // 255: or more
@@ -35,7 +35,7 @@ struct Packet {
   int64_t last_ns;   // time of its last byte
 };
 
-// Cuts one direction into packets. Keeps only the first bytes of each; a packet that lies in one piece is not copied.
+// Splits one direction into packets. Keeps only the first bytes of each; a packet that lies in one piece is not copied.
 class PacketReader {
  public:
   static constexpr uint32_t kMaxPartBytes = 0xffffff;
@@ -58,7 +58,7 @@ class PacketReader {
   // The first segment of the packet that has begun. REQUIRES: !between_packets()
   const Segment& first() const { return first_; }
   bool between_packets() const { return header_bytes_ == 0 && parts_ == 0; }
-  // Gets the packet that has begun, as far as it has come, if its first byte of payload is there.
+  // Gets the begun packet with the bytes received so far, if these include its first byte of payload.
   bool begun(Packet* packet) const;
   size_t memory_bytes() const { return kept_.capacity(); }
   void recycle();

@@ -1,4 +1,4 @@
-// Nothing that a mirror does to a connection keeps it from being paired right afterwards.
+// After any effect of a mirror on a connection, pairing recovers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using testing::disordered;
 constexpr uint32_t kSeeds = 40;
 constexpr int kQueries = 120, kClean = 4;
 
-// As many rows as the statement's number modulo 7 says: a pair that is shifted by one shows.
+// The number of rows is the statement's number modulo 7, which exposes a pair that is shifted by one.
 int rows_of(int number) { return number % 7; }
 std::string statement_of(int number) { return "SELECT " + std::to_string(number); }
 
@@ -48,7 +48,7 @@ Score score_of(const std::vector<Frame>& frames) {
     const int number = std::stoi(tuple["statement"].substr(7));
     const bool right = tuple["rows"] == std::to_string(rows_of(number));
     if (right) score.right.insert(number);
-    // Rows that were lost are said to be.
+    // Tuples with lost rows are marked as cut.
     if (!right && tuple["cut"] != "true") ++score.wrong;
   }
   return score;
@@ -74,7 +74,7 @@ TEST(MysqlQuery, NothingIsShiftedHoweverLate) {
   }
 }
 
-// The handshake's packets in each order that the first packets may come in.
+// The handshake's packets in each possible order of the first packets.
 TEST(MysqlQuery, TheLoginComesInAnyOrder) {
   Conversation conversation({.server_port = 3306});
   say_greeting(conversation);

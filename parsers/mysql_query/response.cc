@@ -11,7 +11,7 @@ namespace {
 constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, kEofHeader = 0xfe, kErrorHeader = 0xff;
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
 constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
-constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is none
+constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is not one
 constexpr size_t kLeastOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
 constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag whether they follow
@@ -47,7 +47,7 @@ bool is_ok_shape(Bytes payload) {
   return cursor.ok() && server_status < 0x8000 && warnings < 0x1000;
 }
 
-// True if packet follows packet, with consecutive numbers, as far as the bytes go.
+// True if the bytes are packets with consecutive numbers, up to their end.
 bool is_chain(Bytes bytes) {
   for (uint8_t sequence = bytes[3]; bytes.size() >= kHeaderBytes; ++sequence) {
     if (bytes[3] != sequence) return false;
@@ -178,7 +178,7 @@ ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* re
   }
 }
 
-// Requests to authenticate in another way, or to continue: the client answers, and then the server.
+// Requests to authenticate with another method, or to continue: the client answers, and then the server.
 ResponseReader::Progress ResponseReader::login(const Packet& packet, Response* response) {
   switch (header_of(packet)) {
     case kOkHeader:
@@ -228,7 +228,8 @@ ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Res
   return Progress::kMore;
 }
 
-// The count, and from some servers a flag whether columns follow at all: | [follow] | count | or | count | [follow] |.
+// The count, and from some servers a flag that says whether columns follow: | [follow] | count | or | count | [follow]
+// |.
 ResponseReader::Progress ResponseReader::column_count(const Packet& packet) {
   Cursor cursor(packet.payload);
   uint64_t count = cursor.length_encoded();

@@ -25,7 +25,7 @@ struct Response : ResponseHalf {
   int64_t last_row_ns = 0;
 };
 
-// Lists of columns, and rows, end with an EOF packet (as they all once did) or without one (DEPRECATE_EOF).
+// Lists of columns, and rows, end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
 // How to read the answer to a command.
@@ -36,7 +36,7 @@ enum class Expected : uint8_t {
   kRows,    // without a head: fetched rows, a replica's events
   kFields,  // columns without a head
   kText,    // one packet
-  kLogin,   // both sides' messages until the server agrees or refuses
+  kLogin,   // both sides' messages until the server accepts or refuses
 };
 Expected expected_of(uint8_t command);
 
@@ -51,14 +51,14 @@ class ResponseReader {
     kMore,
     kDone,
     kMaybeDone,  // an EOF packet that belongs to it may follow
-    kNot,        // not a server's packet here
+    kNot,        // no server sends such a packet here
   };
 
   void begin(Expected expected);
   Progress read(const Packet& packet, Response* response);
 
   bool in_rows() const { return step_ == Step::kRows; }
-  // The client has to send data before the server continues: sequence numbers jump.
+  // The client must send data before the server continues: sequence numbers jump.
   bool client_speaks() const { return client_speaks_; }
   bool takes_file() const { return takes_file_; }
 
@@ -96,7 +96,7 @@ class ResponseReader {
 bool is_eof_packet(const Packet& packet);
 
 // True if a server's stream can be read from here on after a loss: the bytes begin with the first packet of a response,
-// which has this sequence number. `strong`: nothing else looks like it.
+// which has this sequence number. `strong`: it can be nothing else.
 bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
 
 // Reads a server's first packet. Returns false if this is not one; otherwise sets its capabilities, 0 if it refuses the

@@ -7,9 +7,9 @@
 
 namespace tapline::mysql {
 
-// The texts of a connection's prepared statements, by the ids that the server gave them. Servers count ids up, so the
-// slot of an id's lowest bits is nearly always free; if it isn't, the table doubles until it has kMaxPlaces slots, and
-// then the newer statement takes the slot. Not thread-safe.
+// The texts of a connection's prepared statements, by the ids that the server assigned. Servers increment ids, so the
+// slot of an id's lowest bits is nearly always free. If it isn't, the table doubles until it has kMaxPlaces slots; from
+// then on the newer statement takes the slot. Not thread-safe.
 class StatementTable {
  public:
   static constexpr size_t kMaxPlaces = 1024;

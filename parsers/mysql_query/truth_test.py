@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Compares mysql_query with what servers, clients and tshark say of the reference captures, and looks for it where there is no MySQL.
+"""Compares mysql_query with the logs of servers and clients and with tshark, and checks that it reports nothing where
+there is no MySQL.
 
-1. mysql_mix: each statement and command of the server's general log, text by text; what clients logged of rows and errors; the
-   times that tshark measured. 2. mysql/ and three_tier: each command that tshark sees. What differs must be a row of
-   docs/reference/mysql-differences.md with its reason, and every row there must still differ. 3. What tshark takes for MySQL elsewhere: silence.
+1. mysql_mix: each statement and command of the server's general log, text by text; rows and errors that clients logged;
+   the times that tshark measured. 2. mysql/ and three_tier: each command that tshark sees. Each difference must be a
+   row of docs/reference/mysql-differences.md with its reason, and every row there must still differ. 3. Other protocols
+   that tshark takes for MySQL: silence.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
 """
@@ -24,7 +26,7 @@ LOGGED = {"query": "Query", "prepare": "Prepare", "execute": "Execute", "close":
           "connect": "Connect"}
 COMMANDS = {1: "quit", 2: "init_db", 3: "query", 4: "field_list", 9: "statistics", 10: "process_info", 14: "ping", 17: "change_user",
             22: "prepare", 23: "execute", 24: "long_data", 25: "close", 26: "reset_statement", 27: "set_option", 28: "fetch"}
-# Captures in which somebody speaks MySQL, outside of mysql/.
+# Captures that contain MySQL, outside of mysql/.
 WITH_MYSQL = {"evasion/arkime__no-syn-ack.pcap", "generated/mysql_mix.pcap.zst", "generated/three_tier.pcap.zst",
               "tcp/pcpp__one_tcp_stream_fin_rst_close_packet.pcap"}
 
@@ -36,13 +38,13 @@ def zst_text(path):
 
 
 def cell(value):
-    """One cell of the table: long values are shortened, what Markdown would read is escaped."""
+    """One cell of the table: long values are shortened, Markdown's special characters are escaped."""
     text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def differences(capture, other, theirs, ours):
-    """What one has more often than the other, of (kind, statement)."""
+    """The (kind, statement) that one has more often than the other."""
     result = []
     for who, more, fewer in ((other, theirs, ours), ("ours", ours, theirs)):
         shown = collections.Counter()
@@ -76,7 +78,7 @@ def without_literals(text):
 def comparable(command, text):
     if command == "Execute":
         return command, without_literals(text)
-    # A text that is cut shows U+FFFD where the cut goes through a character.
+    # A cut text has U+FFFD where the cut goes through a character.
     return command, text.encode()[:KEPT_TEXT_BYTES].decode(errors="ignore") if command in ("Query", "Prepare") else ""
 
 
@@ -95,7 +97,7 @@ def log_total(counter, command):
 # The clients' log
 
 def compare_with_clients(folder, tuples):
-    """How many operations of clients were told with another result than theirs."""
+    """The number of clients' operations that were reported with another result than the client's."""
     ours = collections.defaultdict(list)
     for t in tuples:
         if t["src_ip"] == "10.2.0.11" and t["kind"] in ("query", "ping") and not t["statement"].startswith("SET AUTOCOMMIT"):
@@ -121,7 +123,7 @@ def compare_with_clients(folder, tuples):
 def same_operation(operation, seen):
     text = operation["sql"] or ""
     same_text = seen["statement"].startswith(text[:80]) if "...(" in text else seen["statement"] == text
-    # The client counts rows of the first result only, and its latency holds its own time too.
+    # The client counts rows of the first result only, and its latency includes its own time.
     rows = seen["rows"] if seen["rows"] else seen["affected_rows"]
     same_rows = operation["err"] is not None or seen["results"] > 1 or operation["sql"] is None or rows == operation["rows"]
     same_error = seen["error_code"] == (operation["err"] or 0)
@@ -131,7 +133,8 @@ def same_operation(operation, seen):
 # tshark
 
 def compare_times(records, tuples):
-    """How many times to the first byte of a response differ from tshark's by more than the capture's clock."""
+    """The number of times to the first byte of a response that differ from tshark's by more than the capture's clock
+    resolution."""
     commands = {}
     for record in records:
         if record["kind"] == "mysql_cmd":
@@ -204,7 +207,7 @@ def check_table(found):
 
 
 def check_silence(folder, monitor):
-    """Where tshark takes something else for it; the captures in which it sees none are silence_test.py's matter."""
+    """Checks captures that tshark takes for MySQL wrongly; silence_test.py covers those in which it sees none."""
     noisy, captures = 0, 0
     for name, capture, _ in oracle.captures_to_compare(folder, "mysql_query"):
         if name.startswith("mysql/") or name in WITH_MYSQL:

@@ -7,7 +7,7 @@
 namespace tapline::postgres {
 namespace {
 
-// A stream joined in the middle that shows none of the protocol within this much belongs to another one.
+// A stream joined in the middle that shows none of the protocol within this many bytes belongs to another one.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 // Limit for the server's bytes that precede all of the client's.
 constexpr size_t kMaxAheadBytes = 8 << 10;
@@ -39,7 +39,7 @@ bool Request::contradicts(const Response& response) const {
   }
 }
 
-// Suppresses transactions until the connection is known to be of this protocol.
+// Suppresses transactions until the connection is known to use this protocol.
 class Exchange::Filter final : public Exchange::Sink {
  public:
   Filter(Exchange& exchange, Sink& out) : exchange_(exchange), out_(out) {}
@@ -215,7 +215,7 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   if (bytes.size() < answers + kAuthenticationBytes)
     return is_in(bytes[0], "RSGN") ? Unit::more(answers + kAuthenticationBytes) : Unit::none();
   const bool encrypted = bytes[0] == 'S' && bytes[1] == kTlsHandshake;
-  if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // the client's request may come late
+  if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // the client's request may be late
   const std::string_view message = bytes.substr(answers);
   Head head;
   if (message[0] != 'R' || !read_server_head(message, &head) || head.total > kMaxNameBytes) return Unit::none();

@@ -23,7 +23,7 @@ struct Response : ResponseHalf {
   bool cut = false;        // some of it was not captured
   bool after_gap = false;  // it may lack its beginning
   char sqlstate[6] = {};
-  uint32_t results = 0;  // statements that were run
+  uint32_t results = 0;  // executed statements
   uint64_t rows = 0;
   uint64_t affected_rows = 0;
   int64_t first_row_ns = 0;  // 0: no row
@@ -48,7 +48,7 @@ struct Request : RequestHalf {
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;
   bool may_be_silent() const { return skipped; }
-  // True if the response's beginning was lost: a client copies only when asked to.
+  // True if the response's beginning was lost: a client copies only when requested.
   bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
 };
 
@@ -80,7 +80,7 @@ class Exchange {
   size_t memory_bytes() const;
   void recycle();
 
-  // For the UnitReader.
+  // Called by UnitReader.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
@@ -91,7 +91,7 @@ class Exchange {
  private:
   class Filter;
   static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
-  // A message that nothing else looks like proves the protocol, and so do this many others.
+  // An unmistakable message proves the protocol, and so do this many others.
   static constexpr uint8_t kProof = 3;
   static constexpr char kTlsHandshake = 0x16;  // the first byte of its record
 
@@ -150,7 +150,7 @@ class Exchange {
   bool answering_ = true;          // the server has sent no message, except perhaps answers of one byte
   bool described_ = false;         // a prepared statement's description comes next, and belongs to no request
   bool failed_known_ = false;      // requests of failed_batch_ that are still to come will be skipped
-  bool executed_ = false;          // the latest portal was, although its Execute is still to come, late
+  bool executed_ = false;          // the latest portal was executed, although its Execute is late
   bool in_row_ = false;
   char response_type_ = 0;  // of the first message of the response being read
   bool acked_known_ = false;

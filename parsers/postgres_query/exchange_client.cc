@@ -37,7 +37,7 @@ Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& fi
   return Unit::taken(kStartupHeadBytes, total - kStartupHeadBytes);
 }
 
-// This is the same connection, whether encryption was requested before or not.
+// This is the same connection, regardless of an earlier encryption request.
 void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
   encryption_asked_ = starting_;
@@ -75,7 +75,7 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
     default:
       break;
   }
-  // Everything behind a request up to Sync belongs to it: copied data, a password.
+  // All data behind a request up to Sync belong to it: copied data, a password.
   pairing_.end_request(first.offset + head.total);
   if (is_in(head.type, "QFS")) ++batch_;
 }

@@ -26,8 +26,8 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// One byte: whether the client may continue encrypted. It, or the client's request, may come so late that the client
-// has continued meanwhile.
+// One byte: whether the client may continue encrypted. This byte, or the client's request, may be so late that the
+// client has already continued.
 Unit Exchange::encryption_answer(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
@@ -92,7 +92,7 @@ Response& Exchange::answer(char type, const Segment& first) {
 
 void Exchange::end_answer(uint64_t end) { pairing_.end_response(end, segment_.time_ns, *sink_); }
 
-// If no request is known, the response's first message tells which protocol it belongs to.
+// If no request is known, the response's first message reveals its protocol.
 bool Exchange::ends_at_ready() const {
   if (const Request* request = pairing_.answered()) return !request->is_extended();
   return !is_in(response_type_, "12");

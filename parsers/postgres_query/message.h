@@ -8,12 +8,12 @@ namespace tapline::postgres {
 
 // Longer texts are cut to the limit of a tuple's string.
 inline constexpr uint64_t kMaxStatementBytes = 32 << 10;
-// Longer names of statements and portals are not distinguished; the server itself cuts most names at 63.
+// Longer names of statements and portals are not distinguished; the server itself truncates most names to 63.
 inline constexpr uint64_t kMaxNameBytes = 256;
 
 inline bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
 
-// Every message but the client's first:   | type (1) | length (4), its own 4 bytes too, not the type's | … |
+// Every message but the client's first:   | type (1) | length (4), including itself, not the type | … |
 inline constexpr uint64_t kHeadBytes = 5;
 
 struct Head {
@@ -34,13 +34,13 @@ enum class Startup : uint8_t { kNot, kConnect, kTls, kGss, kCancel };
 inline constexpr uint64_t kStartupHeadBytes = 8;
 Startup read_startup(std::string_view bytes, uint64_t* total);
 
-// The number of consecutive whole messages from the first byte on, as far as the bytes go. 0 if any is invalid.
+// The number of consecutive whole messages from the first byte to the end of the bytes. 0 if any is invalid.
 int count_messages(std::string_view bytes, bool from_client);
-// True if a client's (server's) stream can be read from here on after a loss. `strong`: nothing else looks like it.
+// True if a client's (server's) stream can be read from here on after a loss. `strong`: it can be nothing else.
 bool looks_like_requests(std::string_view bytes, bool* strong);
 bool looks_like_responses(std::string_view bytes, bool* strong);
 
-// Takes the text up to the first NUL, and removes both from *rest; without a NUL, takes all of it.
+// Returns the text up to the first NUL, and removes both from *rest; without a NUL, takes all of it.
 std::string_view take_name(std::string_view* rest);
 
 // "INSERT 0 5": 5. Returned rows do not count as affected.
@@ -48,7 +48,7 @@ uint64_t affected_rows(std::string_view tag);
 // The five characters of an error's code; empty if it was cut off.
 std::string_view sqlstate(std::string_view error_fields);
 
-// The characters that begin a string in the statement: dollar quotes only if there are any, since $1 is a parameter.
+// The characters that begin a string in the statement: dollar quotes only if it has any, since $1 is a parameter.
 std::string_view quotes_in(std::string_view statement);
 
 }  // namespace tapline::postgres

@@ -216,7 +216,7 @@ TEST(PostgresQuery, Times) {
             "52000000 73000000 79000000 83000000");
 }
 
-// Statements that each name themselves in both directions: as many rows as their number says.
+// Statements that each identify themselves in both directions: the number of rows equals the statement's number.
 Dialogue told_apart() {
   Dialogue dialogue = logged_in() + Dialogue{{true, parse("SELECT 2 $1", "s") + kSync}, {false, kParsed + kReady}};
   for (const int number : {1, 2, 3, 4, 5}) {
@@ -304,7 +304,7 @@ TEST(PostgresQuery, ALostSegmentCostsItsOwnBatchOnly) {
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 1u + 4 * 7);
-  // By the second round the client was seen to wait for all answers often enough.
+  // By the second round the client was seen often enough to wait for all answers.
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];
@@ -341,7 +341,7 @@ TEST(PostgresQuery, ALoginWhoseFirstAnswerWasLostHasNoTimeToFirstByte) {
   EXPECT_EQ(parsed(frames, {"first_byte_ns"}), Lines{"-"});
 }
 
-// Each frame up to three places late, or again.
+// Each frame up to three places late, or repeated.
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
   std::sort(expected.begin(), expected.end());

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compares postgres_query with a server's own log, with tshark, and with itself on degraded captures, and looks for it where there is none.
+"""Compares postgres_query with a server's log, with tshark, and with itself on degraded captures, and checks silence
+elsewhere.
 
-1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, in which connection, with
-which error, and never in less time than the server took. 2. The same with 2 % of the packets lost, or up to 3 places late: no pair that
-is not there undegraded, and those whose two first packets are there. 3. The reference captures of postgres/: each statement that tshark sees. What differs must be a row of
-docs/reference/postgres-differences.md with its reason, and every row must still differ. 4. What tshark takes for PostgreSQL elsewhere: silence.
+1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, with its
+   connection and error, and never in less time than the server took. 2. The same with 2 % of the packets lost, or up to
+   3 places late: no pair that the whole capture lacks, and all pairs whose two first packets are left. 3. The
+   reference captures of postgres/: each statement that tshark sees. Each difference must be a row of
+   docs/reference/postgres-differences.md with its reason, and every row must still differ.
+4. Other protocols that tshark takes for PostgreSQL: silence.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
 """
@@ -25,8 +28,8 @@ import oracle  # noqa: E402
 TABLE = oracle.ROOT / "docs" / "reference" / "postgres-differences.md"
 SEEDS = 10
 PRIME = 262_147
-NANOSECONDS = 0xA1B23C4D  # how a capture with such times begins
-# Captures in which somebody speaks PostgreSQL, outside of postgres/.
+NANOSECONDS = 0xA1B23C4D  # the magic number of a capture with nanosecond times
+# Captures that contain PostgreSQL, outside of postgres/.
 WITH_POSTGRES = {"http/packetbeat__http_10_connection_close.pcap", "malformed/ndpi__ossfuzz_seed_fake_traces_2.pcapng"}
 LOGGED = {"query": "statement", "execute": "execute"}
 
@@ -34,7 +37,7 @@ Difference = collections.namedtuple("Difference", "capture who statement times")
 
 
 def compare_with_log(monitor):
-    """Faults: statements that were logged and not told, or the other way round, or told as quicker than the server was."""
+    """Faults: statements logged but not reported, or vice versa, or reported as faster than the server was."""
     entries = [json.loads(line) for line in (HERE / "captures" / "mixed.log.jsonl").read_text().splitlines()]
     theirs = collections.Counter((e["port"], e["kind"], e["statement"], e.get("sqlstate", "")) for e in entries if e["statement"])
     durations = collections.defaultdict(list)
@@ -67,7 +70,7 @@ def records(capture):
 
 
 def time_ns_of(number):
-    """Any two packets have another distance in time, which so names both."""
+    """Any two packets have a different distance in time, which identifies both."""
     return 1_000_000_000_000_000 + number * (1 << 22) + number * number % PRIME
 
 
@@ -76,7 +79,7 @@ def lost(numbers, random_numbers):
 
 
 def late(numbers, random_numbers):
-    """Places move; with each packet goes its time."""
+    """Packets move to other places, with their times."""
     return sorted(numbers, key=lambda i: i + (random_numbers.randint(1, 3) + 0.5 if random_numbers.random() < 0.02 else 0))
 
 
@@ -88,7 +91,7 @@ def write_capture(path, head, packets, numbers):
 
 
 def pairs_of(monitor, capture, packets_of):
-    """Pairs by the packets that their heads are in: what is told of them, and whether all of the response was seen."""
+    """Pairs by the packets of their heads: the reported fields, and whether all of the response was seen."""
     pairs = collections.defaultdict(list)
     for t in oracle.tuples(monitor, "postgres_query", capture):
         if not t["partial"] and t["kind"] in ("query", "execute", "prepare") and t["status"] != "skipped":
@@ -97,19 +100,19 @@ def pairs_of(monitor, capture, packets_of):
 
 
 def is_same(told, true):
-    """The text of a prepared statement may have been lost, and what is cut has fewer rows."""
+    """The text of a prepared statement may have been lost, and a cut response has fewer rows."""
     text_fits = told[1] == true[1] or (told[1] == "" and told[0] == "execute")
     return told[0] == true[0] and text_fits and (told[2] == true[2] or (told[3] and told[2] < true[2]))
 
 
 def is_rest_of(heads, told, whole):
-    """A response that says that it is cut, its first packet lost: the request is right, and the response its own."""
+    """A response marked as cut, its first packet lost: the request is right, and the response belongs to it."""
     return heads and told[3] and any(request == heads[0] and response < heads[1] and is_same(told, true)
                                      for (request, response), pairs in whole.items() for true in pairs)
 
 
 def judge(told, whole, numbers):
-    """(pairs whose heads are there, right ones; the same where one packet asks several things; wrong ones)."""
+    """(pairs whose heads are present, right ones; the same if one packet has several requests; wrong ones)."""
     there, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():
@@ -194,7 +197,7 @@ def check_table(found):
 
 
 def check_silence(folder, monitor):
-    """Where tshark takes something else for it; the captures in which it sees none are silence_test.py's matter."""
+    """Checks captures that tshark takes for PostgreSQL wrongly; silence_test.py covers those in which it sees none."""
     noisy, captures = 0, 0
     for name, capture, _ in oracle.captures_to_compare(folder, "postgres_query"):
         if name.startswith("postgres/") or name in WITH_POSTGRES:

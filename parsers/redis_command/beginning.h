@@ -12,7 +12,7 @@ struct Beginning {
     kOther,    // not a message, or too little of it
     kCommand,  // a command of Redis, with a valid number of arguments
     kArray,    // of bulk strings: an answer, or an unknown command
-    kAnswer,   // no command looks like it
+    kAnswer,   // cannot be a command
   };
   Kind kind = Kind::kOther;
   char type = 0;             // of the value

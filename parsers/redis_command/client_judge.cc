@@ -10,7 +10,7 @@
 namespace tapline::redis {
 namespace {
 
-// Commands whose answers are unknown here may be answered by anything.
+// Commands whose answer types are not listed may have any answer.
 bool may_answer(char type, std::string_view command) {
   const std::string_view types = answers_of(command);
   return types.empty() || types.find(type) != std::string_view::npos;
@@ -48,7 +48,7 @@ bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   return own.acked_known && segment.peer_offset_known && own.acked < segment.peer_offset;
 }
 
-// Evidence towards side 0. `begins`: the side begins to speak with it.
+// Evidence that side 0 is the client. `begins`: the bytes begin the side's turn.
 int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
   using Kind = Beginning::Kind;
   Beginning beginning = beginning_of(bytes);
@@ -74,7 +74,7 @@ void ClientJudge::decide() {
   const int lead = strong_ + weak_ + suggested_;
   if (std::abs(lead) < kCertain) return;
   const Side client = lead > 0 ? 0 : 1;
-  // If only one side is seen, stored commands that are read look like commands.
+  // If only one side is seen, stored commands in answers look like commands.
   const bool both = seen_[0].any && seen_[1].any;
   if (seen_[client].asked && (both || guess_ == client)) client_ = client;
 }

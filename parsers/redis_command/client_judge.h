@@ -11,16 +11,16 @@ namespace tapline::redis {
 
 // Identifies the client of a connection that was joined in the middle, by the beginnings of its segments. An answer
 // that is an array of bulk strings may look like any command, so one segment proves nothing. The evidence is commands
-// that Redis has, answers that no command looks like, and answers that the command before can't have. Segments count in
-// full where the sides take turns, according to their acknowledgements; elsewhere a segment may come from the middle of
-// a value.
+// that Redis has, answers that can't be commands, and answers that the previous command can't have. Segments count in
+// full if the sides take turns, according to their acknowledgements; otherwise a segment may come from the middle of a
+// value.
 //
-// It is never so certain that further evidence could not change its mind.
+// It is never so certain that further evidence could not change the verdict.
 class ClientJudge {
  public:
-  // The side that the query, or an earlier guess, takes for the client. `weight`: of as many commands.
+  // The side that the query, or an earlier guess, takes for the client. `weight`: counts as this many commands.
   void suggest(Side client, bool by_query);
-  // Examines the next segment of this side. Returns true if the side begins to speak with it.
+  // Examines the next segment of this side. Returns true if it begins the side's turn.
   bool see(Side side, std::string_view bytes, const Segment& segment);
   // -1 if uncertain.
   int client() const { return client_; }
@@ -32,10 +32,10 @@ class ClientJudge {
 
   struct Seen {
     bool any = false;
-    bool asked = false;        // it sent something that may be a command
+    bool asked = false;        // it sent bytes that may be a command
     bool acked_known = false;  // of the latest segment
     uint64_t acked = 0;
-    std::string command = {};  // the one that its turn began with
+    std::string command = {};  // the command that began its turn
   };
 
   bool begins_turn(Side side, const Segment& segment) const;

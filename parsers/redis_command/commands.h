@@ -12,22 +12,22 @@ bool is_common(std::string_view name);
 // CONFIG GET, CLIENT REPLY: the command is the first two words.
 bool has_subcommands(std::string_view name);
 
-// True if the first argument (behind the subcommand, if the name has one) is a key or a channel, and not a password, a
-// script, or some other word.
+// True if the first argument (behind the subcommand, if the name has one) is a key or a channel, rather than a
+// password, a script, or some other word.
 bool has_key(std::string_view name);
 
 // SUBSCRIBE and similar commands, which are answered by pushes.
 bool is_subscription(std::string_view name);
-// True for the first element of the pushes that answer them.
+// True for the first element of the pushes that answer subscriptions.
 bool is_confirmation(std::string_view word);
 
 // After the answer to such a command, the server's output is no longer an answer: MONITOR, SYNC.
 bool ends_answers(std::string_view name);
 
-// Types of the values that may answer the command, errors and QUEUED aside; empty: any.
+// Types of the values that may answer the command, except errors and QUEUED; empty: any.
 std::string_view answers_of(std::string_view name);
 
-// True if Redis, or one of its modules, has a command of this name with that many words, including the name.
+// True if Redis, or one of its modules, has a command of this name with this many words, including the name.
 bool is_command(std::string_view name, uint64_t words);
 
 }  // namespace tapline::redis

@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::read_held(Sink& sink) {
   return ExchangeVerdict::kFine;
 }
 
-// Client and server were confused: everything read so far is wrong.
+// Client and server were confused: discards everything read so far.
 void Exchange::begin_again() {
   ClientJudge judge = std::move(judge_);
   HeldPieces held = std::move(held_);
@@ -99,7 +99,7 @@ void Exchange::recycle() {
   *this = std::move(fresh);
 }
 
-// A command whose name is still to come does not count yet.
+// A command whose name is incomplete does not count yet.
 uint64_t Exchange::settled_offset() const {
   const bool unnamed = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
   return unnamed ? request_first_.offset : OrderedExchange::settled_offset();
@@ -203,7 +203,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// The command's name is known, and so is whether it will be answered.
+// The command's name is known, which also decides whether it will be answered.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);
@@ -339,8 +339,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// The inside of a value may look like anything: reading resumes with a command where the client asks anew, and with an
-// answer where one has to begin.
+// The inside of a value may look like anything: reading resumes with a command at the start of a client's turn, and
+// with an answer where one must begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;
@@ -348,7 +348,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;
-  // The client's own bytes may come later than their answers.
+  // The client's bytes may come later than their answers.
   const bool late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || late || boundary_ == 0 || is_boundary(segment_.offset);
 }

@@ -41,10 +41,10 @@ struct Response : ResponseHalf {
 
 // Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Answers come in the order of the
 // commands, except pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
-// answer nothing. SUBSCRIBE and similar commands are answered once for each channel; the first answer counts.
+// answer nothing. SUBSCRIBE and similar commands are answered once per channel; the first answer counts.
 //
-// Nothing is read until the client is known: from the handshake, or from ClientJudge, which may change its mind;
-// everything read in the wrong roles is then forgotten. Nothing is reported until the bytes are recognised for certain:
+// Nothing is read until the client is known: from the handshake, or from ClientJudge, whose verdict may change;
+// everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain:
 // an array of bulk strings, or both sides.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
@@ -61,7 +61,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   size_t memory_bytes() const { return OrderedExchange::memory_bytes() + held_.memory_bytes(); }
   void recycle();
 
-  // For the UnitReader, and OrderedExchange.
+  // Called by UnitReader and OrderedExchange.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   bool may_resume(Side side, std::string_view bytes) const;

@@ -11,14 +11,14 @@
 
 namespace tapline::redis {
 
-// Holds the latest pieces of a connection while its client is unknown, to be read once it is known.
+// Stores the latest pieces of a connection while its client is unknown, to be read once it is known.
 class HeldPieces {
  public:
   struct Piece {
     Side side = 0;
     Segment segment = {};
-    bool begins = false;   // the side begins to speak
-    uint64_t missing = 0;  // that many bytes were lost, in place of data
+    bool begins = false;   // it begins the side's turn
+    uint64_t missing = 0;  // number of bytes lost, in place of data
     std::string bytes = {};
   };
   static constexpr size_t kMaxBytes = 16 << 10, kMaxPieces = 64;
@@ -27,7 +27,7 @@ class HeldPieces {
     make_room(bytes.size());
     if (bytes.size() > kMaxBytes) return;
     bytes_ += bytes.size();
-    // The very first piece was all that its side said.
+    // The first piece was all that its side sent.
     if (pieces_.size() == 1 && from_first_ && pieces_[0].side != side) pieces_[0].begins = true;
     pieces_.push_back({side, segment, begins, 0, std::string(bytes.begin(), bytes.end())});
   }

@@ -1,5 +1,4 @@
-// Connections joined anywhere, and degraded by mirrors: the client is identified, and nothing keeps a connection from
-// being paired right afterwards.
+// Connections joined anywhere, and degraded by mirrors: the parser identifies the client, and pairing always recovers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ using Words = std::vector<std::string>;
 
 constexpr uint32_t kSeeds = 40;
 
-// A command, or an answer that is an array of bulk strings: they look the same.
+// A command, or an answer that is an array of bulk strings: they are identical on the wire.
 std::string array(const Words& words) {
   std::string text = "*" + std::to_string(words.size()) + "\r\n";
   for (const std::string& word : words) text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
@@ -32,7 +31,7 @@ std::string array(const Words& words) {
 }
 std::string bulk(const std::string& value) { return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n"; }
 
-// Every requested key is called key:NUMBER; stored values are never called so.
+// Every requested key is named key:NUMBER; stored values never are.
 std::string key(int number) { return "key:" + std::to_string(number); }
 
 struct Exchanged {
@@ -104,8 +103,8 @@ TEST(RedisCommand, ArraysAreAnswersWhereverItJoins) {
   }
 }
 
-// The same answers over and over, each kind of them separately. If either side's arrays could answer the other's, only
-// the query decides.
+// The same answers repeatedly, each kind separately. If either side's arrays could answer the other's, only the query
+// decides.
 TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
   for (int kind = 0; kind < 9; ++kind) {
     for (const bool low_client : {false, true}) {
@@ -129,7 +128,7 @@ TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
   }
 }
 
-// A value that holds commands, in segments that begin where these do.
+// A value that contains commands, in segments that begin where these do.
 TEST(RedisCommand, CommandsWithinValuesAreNone) {
   std::string value;
   for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
@@ -156,7 +155,7 @@ TEST(RedisCommand, CommandsWithinValuesAreNone) {
   }
 }
 
-// With one direction alone, nothing distinguishes stored commands from sent ones, but the ports may.
+// With one direction alone, only the ports may distinguish stored commands from sent ones.
 TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotTold) {
   const std::vector<Frame> frames = arrays_of(18, false);
   std::vector<Frame> answers;
@@ -240,7 +239,7 @@ Segment turn(uint64_t offset, uint64_t peer_offset) {
 
 TEST(RedisCommand, TheJudgeChangesItsMind) {
   redis::ClientJudge judge;
-  // Side 1 answers with what looks like commands, and side 0 with what looks like values.
+  // Side 1 answers with bytes that look like commands, and side 0 with bytes that look like values.
   for (uint64_t i = 1; i <= 3; ++i) {
     judge.see(1, array({"GET", "a"}), turn(i, i));
     judge.see(0, "$1\r\nx\r\n", turn(i, i + 1));

@@ -164,7 +164,7 @@ TEST(RedisCommand, JoinsInMidStream) {
   for (int i = 0; i < 3; ++i) conversation.client(command("GET a")).server("$1\r\nx\r\n");
   std::vector<Frame> frames = conversation.frames();
   frames.erase(frames.begin(), frames.begin() + 4);
-  // The first answer alone could be of any protocol.
+  // The first answer alone could belong to any protocol.
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 
@@ -199,7 +199,7 @@ TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
           if (!tuple["partial"].empty()) continue;
           ++pairs;
           if (tuple["response_bytes"] == "-") continue;  // its end was lost
-          // More is the answer to a later one.
+          // A longer answer belongs to a later one.
           EXPECT_LE(std::stoi(tuple["response_bytes"]), std::stoi(tuple["key"].substr(1)) + 7)
               << first << " and " << second << " lost, batches of " << batch;
         }
@@ -211,7 +211,7 @@ TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
   }
 }
 
-// Inline commands, whichever frame is lost, and with answers that are seen before their commands.
+// Inline commands, with any frame lost, and with answers that are seen before their commands.
 TEST(RedisCommand, InlineCommandsAfterAGap) {
   Conversation conversation;
   conversation.handshake();

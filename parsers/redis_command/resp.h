@@ -19,14 +19,14 @@ bool is_collection(char type);  // a count, then that many values
 
 // Reads the number behind the type in "*3\r\n" or "$-1\r\n". Returns false if there is none.
 bool parse_count(std::string_view line, int64_t* count);
-// True for a line that holds a value, or its length, which *count is set to.
+// True for a line that is a value, or the length of one, which *count is set to.
 bool is_value_line(std::string_view line, int64_t* count);
 
 // True if a command may have this name.
 bool is_name(std::string_view name);
 void append_upper(std::string* text, std::string_view word);
 std::string_view first_word(std::string_view text);
-// True for a line that is hardly anything but a command.
+// True for a line that is almost certainly a command.
 bool is_inline_command(std::string_view line);
 
 }  // namespace tapline::redis

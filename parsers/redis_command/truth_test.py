@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares redis_command with a plain evaluator of RESP over whole streams, and that with tshark's reading of the captures.
+"""Compares redis_command with a plain evaluator of RESP over whole streams, and the evaluator with tshark's reading of
+the captures.
 
-Commands, keys, states, error codes, sizes and both times of every command of every capture under redis/ and of redis_mix; what remains
-different is a row of docs/reference/redis-differences.md.
+Compares commands, keys, states, error codes, sizes and both times of every command of every capture under redis/ and of
+redis_mix. Each remaining difference is a row of docs/reference/redis-differences.md.
 
 usage: truth_test.py [MONITOR]
 """
@@ -41,7 +42,7 @@ def line_at(stream, at):
 
 
 def value_at(stream, at):
-    """(value, where it ends): bytes, a list, or (type, text) of a line."""
+    """(value, its end): bytes, a list, or (type, text) of a line."""
     line, at = line_at(stream, at)
     kind, rest = line[:1], line[1:]
     if kind in b"$=!":
@@ -95,7 +96,7 @@ def answers_of(stream):
 
 
 def first_word(value):
-    """Of an array or a push, if it begins with a text."""
+    """The first element of an array or a push, if it is a text."""
     values = value[1] if isinstance(value, tuple) and value[0] == b">" else value
     return values[0] if isinstance(values, list) and len(values) >= 3 and isinstance(values[0], bytes) else b""
 
@@ -129,7 +130,7 @@ def state_of(value):
 
 
 def unanswered(commands):
-    """Those that CLIENT REPLY leaves without an answer, by offset."""
+    """The commands that CLIENT REPLY leaves without an answer, by offset."""
     silent, skip, result = False, False, set()
     for command in commands:
         mode = command.words[2].upper() if name_of(command) == "CLIENT REPLY" and len(command.words) > 2 else b""
@@ -175,7 +176,7 @@ def told(tuples):
 
 
 def check_tshark(name, connections, records, faults):
-    """Every word that tshark lists of a frame towards a server is one of the evaluator's, and the other way around."""
+    """Every word that tshark lists for a frame towards a server is one of the evaluator's, and vice versa."""
     theirs, ours, cut = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter), set()
     for record in (r for r in records if r["kind"] == "redis" and "items" in r):
         client, server = record["src"], int(record["dst"].rsplit(":", 1)[1])
