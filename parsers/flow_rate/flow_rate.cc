@@ -23,8 +23,8 @@ using rates::SequenceTracker;
 // Estimates the rate of each direction of each flow from the copies that an oversubscribed mirror port did not drop
 // (Planck section 3.2.2): one tuple for each interval in which the direction has packets.
 //
-// Where several taps show a flow, the one that shows it first in an interval is its tap: what others show of it counts
-// for their ports alone. A connection's entry holds counts; a flow takes a place in the table of flows with its first
+// If several taps show a flow, the one that shows it first in an interval is its tap; copies at the others count for
+// their ports alone. A connection's entry has the counts; a flow takes a slot in the table of flows with its first
 // payload, so floods of SYNs take none. Flows with something to report are chained through a vector, so an interval's
 // end costs only as much as was active in it.
 class FlowRate final : public Parser {
@@ -99,8 +99,8 @@ class FlowRate final : public Parser {
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr int64_t kShareAges = 16;  // in an interval
 
-  using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share is of share_ns_
-  // By Connection's sides: the directions lie together, since each acknowledges what the other one sent.
+  using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share was computed at share_ns_
+  // By Connection's sides: both directions share an entry, since each acknowledges the other one's data.
   struct Followed {
     SequenceTracker trackers[2];
     BurstWindows windows[2];
@@ -122,9 +122,9 @@ class FlowRate final : public Parser {
   struct State {
     Direction sides[2];
     int64_t begin_ns;   // when these counts began, if within the interval
-    uint64_t queries;   // those that wanted the packets counted here
+    uint64_t queries;   // queries that wanted the packets counted here
     uint32_t position;  // in active_, from 1; 0 = nothing counted
-    uint8_t tap;        // that shows the flow in this interval
+    uint8_t tap;        // the tap that shows the flow in this interval
   };
 
   int64_t interval_ns() const { return taps_.arguments().interval_ns(); }
@@ -139,7 +139,7 @@ class FlowRate final : public Parser {
     } else if (state.tap != packet.tap) {
       return;
     } else if (state.queries != packet.queries) [[unlikely]] {
-      // Queries were added or removed within the interval: each is given just the packets that it wanted.
+      // Queries were added or removed within the interval: each receives just the packets that it wanted.
       out.header_of(packet);  // moves the clock
       refresh_shares(out.now_ns());
       report(flow, state.queries, out.now_ns(), out);
@@ -201,7 +201,7 @@ class FlowRate final : public Parser {
     evicted_ = 0;
   }
 
-  // The share of the flows' payload that each tap has shown in the interval.
+  // Sums up the share of the flows' payload that each tap has shown in the interval.
   void sum_shares(int64_t now_ns) {
     for (Tap& tap : taps_) tap.own = {};
     share_ns_ = now_ns;
@@ -214,7 +214,7 @@ class FlowRate final : public Parser {
     }
   }
 
-  // The same unless the shares are recent, so that a flood of flows that end costs little.
+  // Does the same unless the shares are recent, so that a flood of flows that end costs little.
   void refresh_shares(int64_t now_ns) {
     if (now_ns - share_ns_ > interval_ns() / kShareAges) sum_shares(now_ns);
   }
@@ -228,8 +228,8 @@ class FlowRate final : public Parser {
     return mirror;
   }
 
-  // Emits the rates in the interval that ends, or is cut, at this time. Queries that were watched for the same time and
-  // give the same speed of the links get the same tuples.
+  // Emits the rates of the interval that ends, or is cut, at this time. Queries that observed the same time and give
+  // the same link speed get the same tuples.
   void report(Connection& flow, uint64_t queries, int64_t now_ns, Emitter& out) {
     const State& state = state_of<State>(flow);
     const Tap& tap = taps_.of(state.tap);
@@ -255,7 +255,7 @@ class FlowRate final : public Parser {
   uint64_t evicted_ = 0;  // in this interval
   rates::FlowTable<Followed, Forget> flows_;
   std::vector<Connection*> active_;
-  int64_t begin_ns_ = kNever;  // of the interval, or of what was observed of it
+  int64_t begin_ns_ = kNever;  // start of the interval, or of its observed part
   int64_t share_ns_ = 0;       // when the taps' shares were summed up
 };
 

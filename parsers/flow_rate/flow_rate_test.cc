@@ -25,7 +25,7 @@ using Lines = std::vector<std::string>;
 constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000, kStart = 1000 * kSecond;
 constexpr uint64_t kSlow = 50'000'000;
 
-// The parser, whose query 0 gives the speeds.
+// The parser, with the speeds as arguments of query 0.
 std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint32_t max_flows = 1 << 10,
                                             int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
@@ -76,8 +76,8 @@ struct Judged {
   double errors = 0;
 };
 
-// Compares each tuple of a flow with what its sender sent in the same second. The first second, in which flows begin
-// and the queue fills, and what follows the last are not judged.
+// Compares each tuple of a flow with the bytes that its sender sent in the same second. Ignores the first second, in
+// which flows begin and the queue fills, and the time after the last.
 Judged judge(const Harness& run, const MirrorRun& model, int seconds, const std::string& method) {
   Judged judged;
   for (const Tuple& tuple : run.tuples()) {
@@ -125,7 +125,7 @@ TEST(FlowRate, UdpIsScaledByTheShareOfTcpBesideIt) {
   EXPECT_LE(judged.errors / judged.tuples, 0.3);
 }
 
-// Copies are missing, and no sequence number tells how many.
+// Copies are missing, and no sequence number reveals how many.
 TEST(FlowRate, UdpAloneHasALowerBoundOnly) {
   std::vector<FlowSpec> flows = rates::testing::slow_flows(3, 2.0, 3);
   for (FlowSpec& flow : flows) flow.udp = true;
@@ -189,14 +189,14 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
     for (const Tuple& tuple : run.tuples()) {
       const bool last = &tuple == &run.tuples().back();
       EXPECT_EQ(tuple["interval_ns"], std::to_string(last ? every_ns - 10'000 : every_ns));
-      // The last packet ends the capture, and has no time of its own.
+      // The last packet ends the capture, so it adds bytes but no time.
       EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, last ? 100e6 : 1) << every_ns;
       EXPECT_EQ(tuple["method"], "count");
     }
   }
 }
 
-// In each millisecond by sequence numbers, whose windows are shorter than that on a link of 10 Gb/s.
+// Compares each millisecond by sequence numbers, whose windows are shorter than that on a link of 10 Gb/s.
 TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});
@@ -218,7 +218,7 @@ TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   EXPECT_LE(errors / tuples, 0.05);
 }
 
-// A query that is added cuts the interval of each flow: both parts have the rate of their own time.
+// A query that is added cuts the interval of each flow: each part has the rate of its time.
 TEST(FlowRate, AnIntervalThatIsCutHasTheRateOfItsParts) {
   Harness run(parser(0, 10'000'000'000));
   run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);

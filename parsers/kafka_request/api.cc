@@ -250,7 +250,7 @@ constexpr std::string_view kErrors[] = {
     "SHARE_SESSION_LIMIT_REACHED",
 };
 
-// Takes bytes off the front of a body. Once a field did not fit, no later one does.
+// Takes bytes off the front of a body. Once a field did not fit, all later ones fail.
 class Body {
  public:
   Body(std::string_view bytes, bool flexible) : bytes_(bytes), flexible_(flexible) {}
@@ -284,7 +284,7 @@ class Body {
  private:
   static const uint8_t* unsigned_of(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-  // Flexible versions write the length plus one, and 0 for null; others write -1 for null.
+  // Flexible versions encode the length plus one, and 0 for null; others encode -1 for null.
   uint32_t length(uint64_t bytes) {
     if (flexible_) {
       const uint32_t more = varint();
@@ -409,7 +409,7 @@ class Walk {
     ended_ = count == 0;
   }
 
-  // Skips the path's steps up to ')', as often as there are elements.
+  // Skips the path's steps up to ')', once per element.
   void step_over(std::string_view& path) {
     const size_t end = path.find(')');
     const std::string_view element = path.substr(0, end);

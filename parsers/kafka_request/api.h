@@ -7,16 +7,16 @@ namespace tapline::kafka {
 
 // A kind of request, by its key. `latest` is the last version whose bodies are read: for later ones only the header is.
 //
-// A path of steps tells where a body names its topic and its error; the steps are done one after the other while there
-// are bytes:
+// A path of steps locates a body's topic and error. The steps are executed in order while bytes remain:
 //
 //   1 2 4 8   an integer of that many bytes        s   a string, null or not          u   a UUID
-//   A         the int16 of who must confirm a Produce: 0 = it is never answered
+//   A         the acks of a Produce, an int16: 0 = it is never answered
 //   T  U      the topic's name, or its UUID        E   an error code; the first that is not 0 counts
 //   [         an array, whose first element is entered; its length counts as the number of topics if T or U
 //             comes next
 //   ( )       an array, whose elements are all skipped
 //   @a  @a-b  behind a step: only in versions from a (to b)
+//
 //
 // From version `flexible` on, lengths are varints, and structures end with tagged fields.
 struct Api {
@@ -50,7 +50,7 @@ struct Findings {
   bool whole = false;  // there were enough bytes, and none contradicted the path
 };
 
-// Reads a body of this version as far as the bytes go.
+// Reads a body of this version up to the end of the bytes.
 Findings follow(std::string_view path, std::string_view body, int16_t version, bool flexible);
 
 }  // namespace tapline::kafka

@@ -25,7 +25,7 @@ void fill(Request& request, const RequestHead& head, const Findings& found) {
   request.never_answered = head.key == kProduceKey && found.acks_known && found.acks == 0;
 }
 
-// Skips the bytes of a message that is not examined, and the rest of it that is still to come.
+// Skips the bytes of a message that is not examined, and its remaining bytes.
 Unit stepped_over(std::string_view bytes, uint64_t message) {
   const uint64_t seen = std::min<uint64_t>(bytes.size(), message);
   return Unit::taken(seen, message - seen);
@@ -43,7 +43,7 @@ bool is_topic(std::string_view name) {
   });
 }
 
-// True if these bytes, on a connection of which nothing is known, are certainly a request.
+// True if these bytes, on an unknown connection, are certainly a request.
 bool is_certain(const RequestHead& head, std::string_view bytes) {
   if (head.version > head.api->latest) return false;
   const std::string_view message = message_of(bytes, head.bytes);
@@ -56,7 +56,7 @@ bool is_certain(const RequestHead& head, std::string_view bytes) {
 
 }  // namespace
 
-// Forwards transactions that are known to be of this protocol.
+// Forwards only transactions that are certain to be of this protocol.
 class Exchange::Filter final : public Sink {
  public:
   Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
@@ -133,8 +133,7 @@ void Exchange::recycle() {
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   if (may_ask(side)) return request(side, bytes, first);
-  // The handshake identified the client, though there was no request yet: the first answers may have come before their
-  // requests.
+  // The handshake identified the client, but no request was seen yet: the first answers may precede their requests.
   const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
   return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
 }
@@ -185,7 +184,7 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   sink_->on_transaction(&request, nullptr);
 }
 
-// Two open requests have the same number, so it is unclear which of them is answered, until the client has counted up
+// Two open requests have the same number, so it is unclear which of them is answered until the client has counted up
 // for a while.
 void Exchange::note_id(int32_t id) {
   if (distrust_ > 0) distrust_ = int64_t{id} == int64_t{latest_id_} + 1 ? distrust_ - 1 : kDistrusted;
@@ -234,7 +233,7 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   response.error = found.error;
 }
 
-// Skips the rest of the message behind the bytes that were seen.
+// Skips the rest of the message behind the seen bytes.
 Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
   if (seen < message) return Unit::taken(seen, message - seen);
   close(side, first.offset + message, readers_[side].time_ns());
@@ -259,7 +258,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   return stepped_over(bytes, message);
 }
 
-// Tokens are answered one by one, and are not reported: they hold passwords.
+// Tokens are answered one by one, and are not reported: they contain passwords.
 bool Exchange::is_token(std::string_view bytes) const {
   if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
   return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;
@@ -273,7 +272,7 @@ Unit Exchange::token(Side side, std::string_view bytes) {
 
 void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
 
-// A message carries its length, so its end is known even if it was cut off.
+// A message begins with its length, so its end is known even if it was cut off.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   RequestHead head;
   size_t wanted = 0;

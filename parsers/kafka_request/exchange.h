@@ -38,10 +38,10 @@ struct Response : ResponseHalf {
 
 // Reads both sides of one connection to a Kafka broker.
 //
-// A connection is Kafka's once a request was read that is plausible in everything we read of it and carries a text, or
-// a response that carries the number of a request. Requests without any text (an empty client id, no topic) are
-// reported once they are answered. The handshake identifies the client; otherwise responses must not be taken for
-// requests, and the first 17 of a connection look like the head of a Produce.
+// A connection is Kafka's once a request was read whose examined fields are all plausible and include a text, or a
+// response with the number of a request. Requests without any text (an empty client id, no topic) are reported once
+// they are answered. The handshake identifies the client; otherwise responses must not be taken for requests, and the
+// first 17 of a connection look like the head of a Produce.
 class Exchange {
  public:
   using Request = kafka::Request;
@@ -63,7 +63,7 @@ class Exchange {
   size_t memory_bytes() const;
   void recycle();
 
-  // For the UnitReader.
+  // Called by UnitReader.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
@@ -103,7 +103,7 @@ class Exchange {
   int expected_ = -1;  // the side that opened the connection
   int client_ = -1;    // the side, once a request was seen
   bool confirmed_ = false;
-  uint32_t distrust_ = 0;  // requests to come before numbers prove anything again, since they repeated
+  uint32_t distrust_ = 0;  // requests until numbers are evidence again, since they repeated
   int32_t latest_id_ = 0;
   bool middle_[2] = {};  // not all of the side was captured
   bool ended_[2] = {};

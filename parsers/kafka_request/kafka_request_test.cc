@@ -291,7 +291,7 @@ TEST(KafkaRequest, TellsWhatTheClientsLogged) {
     ASSERT_NE(found, seen.end()) << line;
     const testing::Tuple& tuple = *found->second;
     EXPECT_EQ(tuple["partial"], "") << line;
-    // Other requests without an answer in the log were answered when the client had already closed.
+    // Other requests without an answer in the log were answered after the client had closed.
     const bool never = !row["answered"].get<bool>() && row["api"] == "Produce";
     EXPECT_EQ(tuple["error"] == "unanswered", never) << line;
     unanswered += never;
@@ -300,8 +300,7 @@ TEST(KafkaRequest, TellsWhatTheClientsLogged) {
       ++sizes;
       EXPECT_EQ(tuple["request_bytes"], row["request_bytes"].dump());
       EXPECT_EQ(std::stoull(tuple["response_bytes"]), row["response_bytes"].get<uint64_t>() + 8);
-      // The client counts the time that a request waits to be sent, too, and may look at its clock a while after
-      // sending.
+      // The client includes the time that a request waits to be sent, and may read its clock a while after sending.
       EXPECT_LE(std::stod(tuple["response_time_ns"]), row["rtt_ms"].get<double>() * 1e6 + 10e6) << line;
     }
     seen.erase(found);

@@ -7,13 +7,13 @@
 
 namespace tapline::kafka {
 
-// Both directions: length (int32, of what follows it), then for requests api key (int16), version (int16), correlation
-// id (int32), client id (int16 and text, or -1), tagged fields in flexible versions; for responses correlation id, and
+// Both directions: length (int32, excludes itself), then for requests api key (int16), version (int16), correlation id
+// (int32), client id (int16 and text, or -1), tagged fields in flexible versions; for responses correlation id, and
 // tagged fields in flexible versions of all but ApiVersions.
 inline constexpr size_t kLengthBytes = 4, kResponseHeadBytes = 8;
 // Messages are examined up to here: header, acks, the first topic, the first errors.
 inline constexpr size_t kLookedAtBytes = 1024;
-// The broker's default limit for a request (socket.request.max.bytes). Responses may be as long as a client asks for.
+// The broker's default limit for a request (socket.request.max.bytes). Responses may be as long as the client requests.
 inline constexpr uint32_t kMaxRequestBytes = 100 << 20;
 inline constexpr uint32_t kMaxResponseBytes = 1 << 30;
 

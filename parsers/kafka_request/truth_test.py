@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares kafka_request with tshark's reading of the reference captures with Kafka. All others are silence_test.py's matter.
+"""Compares kafka_request with tshark's reading of the reference captures with Kafka. silence_test.py covers all others.
 
-Each request, with whether its response was seen, is compared by client, server, kind, version and number. What differs must be a row of
-docs/reference/kafka-differences.md.
+Compares each request, and whether its response was seen, by client, server, kind, version and number. Each difference
+must be a row of docs/reference/kafka-differences.md.
 
 usage: truth_test.py [MONITOR]
 """

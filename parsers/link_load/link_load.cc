@@ -18,11 +18,11 @@ using rates::LinkSum;
 using rates::MirrorInterval;
 using rates::SequenceTracker;
 
-// Sums up what each tap shows, from the copies that an oversubscribed mirror port did not drop: one tuple per tap and
-// interval (Planck section 3.2.2). A tap without samples says whether it was idle or is unseen.
+// Sums up the traffic that each tap shows, from the copies that an oversubscribed mirror port did not drop: one tuple
+// per tap and interval (Planck section 3.2.2). A tap without samples reports whether it was idle or unseen.
 //
-// There is a sum for each tap and each set of queries that want its packets. The table of flows is the parser's own: a
-// flow that several taps show is followed at each of them, which a connection has no room for.
+// There is a sum for each tap and each set of queries that want its packets. This parser has a separate table of flows:
+// a flow that several taps show is followed at each of them, for which a connection has no room.
 class LinkLoad final : public Parser {
  public:
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }
@@ -56,7 +56,7 @@ class LinkLoad final : public Parser {
     report(out.now_ns(), queries, out);
     for (Sum& each : sums_) {
       each.queries &= ~queries;
-      // Flows still have parts in the sum. Two intervals later these count no more.
+      // Flows still contribute to the sum. Two intervals later these contributions no longer count.
       if (each.queries == 0) each.sum.next(), each.sum.next();
     }
   }
@@ -67,7 +67,7 @@ class LinkLoad final : public Parser {
   static constexpr uint32_t kMaxStep = 1 << 30;  // between two acknowledgements: RFC 7323 section 2.3
 
   struct OfTap {
-    int64_t begin_ns = kNever;  // of the interval, or of what was observed of it
+    int64_t begin_ns = kNever;  // start of the interval, or of its observed part
     rates::QueueDelay earlier_delay;
     uint32_t latest_sum = 0;  // in sums_, from 1; 0: none
   };
@@ -77,11 +77,11 @@ class LinkLoad final : public Parser {
     uint64_t queries = 0;  // 0: not in use
     LinkSum sum;
   };
-  // By side: the flow's two directions lie together, since each acknowledges what the other one sent.
+  // By side: the flow's two directions share an entry, since each acknowledges the other one's data.
   struct Followed {
     SequenceTracker trackers[2];
     LinkShare shares[2];
-    uint32_t acknowledged[2] = {};  // of a side that sent nothing so far, ...
+    uint32_t acknowledged[2] = {};  // of a side that has sent nothing, ...
     bool acknowledges[2] = {};      // ... if the other one has acknowledged something
     uint32_t sum = 0;               // in sums_, from 1
   };
@@ -132,7 +132,7 @@ class LinkLoad final : public Parser {
     sum.add_hole(progress, &followed->shares[side]);
   }
 
-  // A flow is followed from its first payload on: floods of SYNs take no place.
+  // A flow is followed from its first payload on, so floods of SYNs take no slot.
   Followed* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
     Followed* followed = flows_.find(key);
@@ -147,7 +147,7 @@ class LinkLoad final : public Parser {
     return followed;
   }
 
-  // In sums_, from 1; 0 if there is no room for another one.
+  // Index in sums_, from 1; 0 if there is no room for another one.
   uint32_t sum_of(const Packet& packet, OfTap* tap, Emitter& out) {
     const uint32_t latest = tap->latest_sum;
     if (latest != 0 && sums_[latest - 1].queries == packet.queries && sums_[latest - 1].tap == packet.tap) [[likely]]
@@ -186,7 +186,7 @@ class LinkLoad final : public Parser {
     return mirror;
   }
 
-  // Emits the load of every tap that has shown a packet, for those of the queries that have any.
+  // Emits the load of every tap that has shown a packet, to those of the queries that want any.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& each : sums_) all |= each.queries;
@@ -196,7 +196,7 @@ class LinkLoad final : public Parser {
     }
   }
 
-  // Queries that want the same packets of the same time and give the same speed of the links get the same tuple.
+  // Queries that want the same packets, observed the same time and give the same link speed get the same tuple.
   void report(uint8_t at, int64_t now_ns, uint64_t queries, Emitter& out) {
     const Tap& tap = taps_.of(at);
     const int64_t begin_ns = std::max((now_ns - 1) / interval_ns() * interval_ns(), tap.own.begin_ns);

@@ -31,7 +31,7 @@ constexpr uint64_t kSlow = 50'000'000;
 
 const std::vector<TapNames> kTwoTaps = {{"edge-0-0", "eth2", "departures"}, {"edge-0-1", "", ""}};
 
-// The parser with these taps, whose query 0 gives the speeds.
+// The parser with these taps, and with the speeds as arguments of query 0.
 Harness harness(const std::vector<TapNames>& taps, uint64_t link = 4 * kSlow, uint64_t mirror = kSlow,
                 int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
@@ -126,7 +126,7 @@ TEST(LinkLoad, AgreesWithTheSenders) {
   }
 }
 
-// Two mirror ports show the same flows, and each drops others of their packets.
+// Two mirror ports show the same flows, and drop different packets of them.
 TEST(LinkLoad, EachTapFollowsItsOwnCopies) {
   constexpr int kSeconds = 5;
   const std::vector<FlowSpec> flows = slow_flows(6, 2.0, kSeconds);
@@ -198,7 +198,7 @@ TEST(LinkLoad, EachQueryHasTheShareOfTheSpeedThatItGives) {
   EXPECT_NEAR(shares[0b10], shares[0b01] / 4, 1e-5);
 }
 
-// A query that ends gets what is pending, and leaves nothing to a later one with its bit.
+// A query that ends receives pending tuples, and leaves nothing to a later one with its bit.
 TEST(LinkLoad, AQueryThatEndsGetsWhatIsPending) {
   const Frames frames = Conversation().handshake().client("x").client("y").frames();
   Harness run({"link_load"});
@@ -270,7 +270,7 @@ TEST(LinkLoad, AgreesWithTheSendersInEachMillisecond) {
   EXPECT_LE(errors / tuples, 0.02);
 }
 
-// A query that comes in the middle of an interval is given the mean of what it saw.
+// A query added in the middle of an interval receives the mean of the observed part.
 TEST(LinkLoad, AQueryThatIsAddedHasSeenAPartOfTheInterval) {
   Harness run = harness(kTwoTaps, 0, 10'000'000'000);
   run.engine().set_arguments(

@@ -1,7 +1,7 @@
 // Marks the plug-in that is being called, so that a supervisor knows in which plug-in a lane crashed or hangs.
 //
 // There is one writer, the lane's thread; any process that maps the mark may read it. All stores are relaxed: a reader
-// either waits for long (the watchdog) or reads the memory of a dead process, and those stores have all happened.
+// either waits for long (the watchdog) or reads the memory of a dead process, whose stores have all happened.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace tapline {
 
 struct CallMark {
-  // 1 + the plug-in's index while its code runs; 0 otherwise, and also while it is in a callback into Tapline.
+  // 1 + the plug-in's index while its code runs; 0 otherwise, and also during a callback into Tapline.
   std::atomic<uint32_t> plugin{0};
   // The number of calls begun, which distinguishes one long call from many short ones.
   std::atomic<uint64_t> calls{0};

@@ -12,7 +12,7 @@ constexpr size_t kLongestName = 63;
 constexpr size_t kLongestText = 1000;
 constexpr uint32_t kMostFields = 64;
 constexpr uint32_t kMostStateBytes = 4096;
-// The size that plug-ins use that were built before fields could be optional.
+// The field size of plug-ins built before fields could be optional.
 constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
 constexpr uint32_t kKnownNeeds = TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS |
                                  TAPLINE_NEEDS_INTERVALS | TAPLINE_NEEDS_ALL_VIEWS;

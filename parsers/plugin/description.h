@@ -12,7 +12,7 @@ namespace tapline {
 struct ParserDescription {
   Schema schema;
   Needs needs;
-  tapline_parser callbacks;  // those that the plug-in knows; all others are zero
+  tapline_parser callbacks;  // the callbacks that the plug-in knows; all others are zero
 };
 
 // Returns nullopt and a reason in *error if a part is missing, too long, contradictory or of a newer version.

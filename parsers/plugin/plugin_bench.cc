@@ -1,5 +1,5 @@
 // Measures the cost of passing a packet to a parser: a built-in one, one behind the C interface in the same process,
-// and one in a separate process over a ring in shared memory (the paper's way). The parser itself does next to nothing.
+// and one in a separate process over a ring in shared memory (the paper's way). The parser itself does almost no work.
 // Reports TSC cycles per packet, the minimum of many short runs, to reduce the effect of a busy machine.
 //
 // usage: plugin_bench
@@ -38,7 +38,7 @@ class NoSink final : public TupleSink {
 
 uint64_t looked_at = 0;
 
-// Frames in `memory` as a receive burst leaves them.
+// Frames in `memory`, laid out as by a receive burst.
 std::vector<Packet> packets_in(uint8_t* memory) {
   std::vector<Packet> packets(kBurst);
   for (size_t i = 0; i < kBurst; ++i) {
@@ -84,8 +84,8 @@ tapline_parser make_description() {
   return parser;
 }
 
-// One producer, one consumer; each polls. The packets' bytes lie in memory that both map: only the metadata of a packet
-// is copied, in the layout of the C structure.
+// One producer, one consumer; each polls. The packets' bytes are in shared memory: only a packet's metadata is copied,
+// in the layout of the C structure.
 struct Ring {
   static constexpr uint64_t kPlaces = 1024;
   alignas(64) std::atomic<uint64_t> head{0};

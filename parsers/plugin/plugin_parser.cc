@@ -18,12 +18,12 @@ constexpr size_t kLongestText = 32'768;  // the limit of a batch
 
 }  // namespace
 
-// One instance's window on Tapline. The first kMostPackets connections belong to the packets, the last one to a
+// One instance's access to Tapline. The first kMostPackets connections belong to the packets, the last one to a
 // stream's callback.
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
   tapline::Emitter* emitter = nullptr;
-  uint64_t queries = ~0ull;  // those that a tuple may be for
+  uint64_t queries = ~0ull;  // the queries that a tuple may be for
   const tapline::Packet* packets = nullptr;
   size_t packet_count = 0;
   std::array<tapline_packet, kMostPackets> packet_views = {};
@@ -41,7 +41,7 @@ thread_local tapline_out* current_out = nullptr;
 
 bool usable(const tapline_out* out) { return out != nullptr && out == current_out && out->emitter != nullptr; }
 
-// Index of the element that a foreign pointer points to exactly, or `count`.
+// Index of the element that an untrusted pointer points to exactly, or `count`.
 template <typename T>
 size_t index_in(const T* first, size_t count, const T* element) {
   const auto begin = reinterpret_cast<uintptr_t>(first), at = reinterpret_cast<uintptr_t>(element);
@@ -205,7 +205,7 @@ void host_lose(tapline_out* out, const tapline_connection* view, tapline_loss re
   out->emitter->lose(kReasons[index], count, connection->queries & out->queries);
 }
 
-// Gives access to the shared rule of claiming.
+// Gives access to StreamParser's claim_client().
 struct Claim : StreamParser {
   using StreamParser::claim_client;
 };

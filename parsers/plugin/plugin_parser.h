@@ -9,12 +9,12 @@
 namespace tapline {
 
 // Creates an instance whose calls into the plug-in are marked with its index (call_mark.h). Its tuples are checked and
-// copied while the call is still marked, so that the plug-in is blamed for a wrong pointer. If create() returns no
-// instance, the result is a left_out_parser().
+// copied while the call is still marked, so that an invalid pointer is attributed to the plug-in. If create() returns
+// no instance, the result is a left_out_parser().
 std::unique_ptr<Parser> make_plugin_parser(const ParserDescription& description, uint32_t plugin_index);
 
-// Stands in for a parser that is no longer called: the same schema, no tuples. Each flow that it would have seen is
-// counted as plugin_left_out, once per query.
+// Stands in for a disabled parser: the same schema, no tuples. Each flow that it would have seen is counted as
+// plugin_left_out, once per query.
 std::unique_ptr<Parser> left_out_parser(Schema schema);
 
 }  // namespace tapline

@@ -1,5 +1,4 @@
-// Converts a schema to text and back: a restarted process learns the schema of a parser that it must not load from
-// this.
+// Converts a schema to text and back, so that a restarted process knows the schema of a parser that it must not load.
 #pragma once
 
 #include <optional>

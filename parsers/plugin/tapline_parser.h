@@ -4,23 +4,25 @@
  *
  *     const tapline_plugin* tapline_plugin_entry(void);
  *
- * What it returns, and all that this points to, is constant and lives as long as the object is loaded. Build with
- * `cc -shared -fPIC -fvisibility=hidden` and mark the entry TAPLINE_EXPORT; `tapline-monitor --plugin FILE` loads it.
+ * The structure that it returns, and all memory that this points to, is constant and lives as long as the object is
+ * loaded. Build with `cc -shared -fPIC -fvisibility=hidden` and mark the entry TAPLINE_EXPORT;
+ * `tapline-monitor --plugin FILE` loads it.
  *
- * Versions. TAPLINE_PARSER_ABI changes when something here changes its meaning; a plug-in made for another number is
- * refused. Structures only grow at their end: each side fills in how large the other may take its own to be
- * (`struct_bytes`, `field_bytes`), and structures that Tapline hands over may be larger than a plug-in knows.
+ * Versions. TAPLINE_PARSER_ABI changes when the meaning of a declaration here changes; a plug-in built for another
+ * number is refused. Structures only grow at their end: each side declares the size of its structures (`struct_bytes`,
+ * `field_bytes`), and structures that Tapline passes may be larger than those that a plug-in knows.
  *
- * Instances and threads. Each lane (polling thread) has an instance of its own from create(); an instance is called by
- * one thread at a time, and different instances run at the same time.
+ * Instances and threads. Each lane (polling thread) has a separate instance from create(). An instance is called by one
+ * thread at a time; different instances run concurrently.
  *
- * Lifetimes. What a callback is given (`out`, packets, bytes, connections, segments) is good until the callback
- * returns, but for a connection's `state`: those bytes are the parser's own from the connection's first packet until
- * on_release(), zero at first, aligned to 8. What a plug-in hands over (values and their texts, headers) is copied
- * before the function that takes it returns. A header may be kept until the end of the interval in which it was made.
+ * Lifetimes. The arguments of a callback (`out`, packets, bytes, connections, segments) are valid until it returns,
+ * except for a connection's `state`: those bytes belong to the parser from the connection's first packet until
+ * on_release(); they are initially zero and aligned to 8. Values, their texts and headers that a plug-in passes are
+ * copied before the function that takes them returns. A header may be kept until the end of the interval in which it
+ * was made.
  *
- * Blame. A callback that crashes, or does not return within the watchdog's time, costs the monitor a restart; the
- * second time the plug-in is left out. Exceptions must not leave a callback.
+ * Faults. If a callback crashes, or does not return within the watchdog's time, the monitor restarts; the second time
+ * it disables the plug-in. Exceptions must not leave a callback.
  */
 #ifndef TAPLINE_PARSER_H_
 #define TAPLINE_PARSER_H_
@@ -42,7 +44,7 @@ typedef enum tapline_type {
   TAPLINE_F64,
   TAPLINE_BOOL,
   TAPLINE_STRING,
-  TAPLINE_ABSENT /* of a value alone: the parser could not see it. Only for fields that are optional */
+  TAPLINE_ABSENT /* as a value's type only: the parser could not determine it. For optional fields only */
 } tapline_type;
 
 typedef struct tapline_value {
@@ -52,7 +54,7 @@ typedef struct tapline_value {
     uint64_t u64; /* and 0 or 1 for TAPLINE_BOOL */
     int64_t i64;
     double f64;
-    const char* text; /* any bytes, no end mark needed; may be null if text_bytes is 0 */
+    const char* text; /* any bytes, not NUL-terminated; may be null if text_bytes is 0 */
   } as;
 } tapline_value;
 
@@ -92,7 +94,7 @@ static inline tapline_value tapline_string(const char* text, uint32_t bytes) {
   return value;
 }
 
-/* No value: aggregates leave it out, comparisons with it are false. Zero is for a measured zero. */
+/* No value: aggregates leave it out, comparisons with it are false. Zero means a measured zero. */
 static inline tapline_value tapline_absent(void) {
   tapline_value value;
   value.type = TAPLINE_ABSENT;
@@ -101,11 +103,11 @@ static inline tapline_value tapline_absent(void) {
   return value;
 }
 
-/* ---- What parsers see ---------------------------------------------------------------------------------------- */
+/* ---- Input of parsers ---------------------------------------------------------------------------------------- */
 
 enum { TAPLINE_CLIENT_BY_HANDSHAKE, TAPLINE_CLIENT_BY_QUERY, TAPLINE_CLIENT_BY_PROTOCOL, TAPLINE_CLIENT_BY_PORT };
 enum { TAPLINE_FROM_CLIENT, TAPLINE_FROM_SERVER };
-/* Bits of tapline_packet.tcp_events: what became of the connection with this packet. */
+/* Bits of tapline_packet.tcp_events: the packet's effect on its connection. */
 enum { TAPLINE_TCP_SYN = 1, TAPLINE_TCP_ESTABLISHED = 2, TAPLINE_TCP_CLOSED = 4, TAPLINE_TCP_RESET = 8 };
 
 /* A TCP connection. Its endpoints are 0 and 1; which of them is the client may become known later. */
@@ -117,14 +119,14 @@ typedef struct tapline_connection {
   uint8_t client_side;  /* 0 or 1 */
   uint8_t client_known_by;
   uint8_t reserved[6];
-  void* state; /* the parser's own connection_state_bytes; null if it asked for none */
+  void* state; /* the parser's connection_state_bytes; null if it requested none */
 } tapline_connection;
 
 typedef struct tapline_packet {
   const uint8_t* data; /* the captured frame */
   uint32_t captured_bytes;
   uint32_t wire_bytes;
-  int64_t time_ns; /* since the epoch; may go back from one packet to the next, now_ns() does not */
+  int64_t time_ns; /* since the epoch; may run backwards between packets, unlike now_ns() */
   uint64_t flow_hash;
   uint8_t src_ip[16]; /* as in tapline_connection */
   uint8_t dst_ip[16];
@@ -138,31 +140,31 @@ typedef struct tapline_packet {
   uint32_t tcp_ack;
   uint16_t tcp_window;
   uint8_t vlan_tags;   /* how many */
-  uint8_t direction;   /* while connection is set */
+  uint8_t direction;   /* valid while connection is set */
   uint16_t vlan[2];    /* the first two, outermost first */
   uint32_t network_id; /* of a tunnel; 0: none */
   uint32_t ip_offset;  /* into data */
   uint32_t transport_offset;
   uint32_t payload_offset;
   uint32_t payload_captured_bytes; /* readable at data + payload_offset */
-  uint32_t payload_bytes;          /* by the IP header: more than was captured under a snaplen */
-  uint8_t tap;                     /* number of the tap that shows it, from 0 */
-  uint8_t repeated_view;           /* 1: another tap has shown it before */
+  uint32_t payload_bytes;          /* by the IP header: exceeds the captured bytes under a snaplen */
+  uint8_t tap;                     /* number of its tap, from 0 */
+  uint8_t repeated_view;           /* 1: another tap has shown the packet before */
   uint16_t reserved;
-  tapline_connection* connection; /* null without TAPLINE_NEEDS_CONNECTIONS, and for what is not TCP */
+  tapline_connection* connection; /* null without TAPLINE_NEEDS_CONNECTIONS, and for packets other than TCP */
 } tapline_packet;
 
-/* Where a piece of a stream came from. */
+/* The origin of a piece of a stream. */
 typedef struct tapline_segment {
   int64_t time_ns;
   uint64_t offset;      /* of its first byte in this side's stream */
-  uint64_t peer_offset; /* how much of the other side's stream it acknowledges */
+  uint64_t peer_offset; /* bytes of the other side's stream that it acknowledges */
   uint32_t peer_offset_known;
   uint32_t reserved;
 } tapline_segment;
 
-/* The common columns of a tuple: source is the client. Made by the functions below; `queries` is not the parser's to
- * change. */
+/* The common columns of a tuple: source is the client. Made by the functions below; the parser must not change
+ * `queries`. */
 typedef struct tapline_header {
   uint64_t queries;
   uint64_t flow_hash;
@@ -175,63 +177,64 @@ typedef struct tapline_header {
   uint8_t reserved[7];
 } tapline_header;
 
-/* ---- What parsers call --------------------------------------------------------------------------------------- */
+/* ---- Functions for parsers ----------------------------------------------------------------------------------- */
 
 typedef struct tapline_out tapline_out;
 
 typedef enum tapline_loss {
-  TAPLINE_LOST_HEAD_TOO_LONG,    /* flows: a message head beyond the parser's bound */
-  TAPLINE_LOST_TOO_MANY_PENDING, /* flows: more open transactions in one than are kept */
+  TAPLINE_LOST_HEAD_TOO_LONG,    /* flows: a message head exceeds the parser's bound */
+  TAPLINE_LOST_TOO_MANY_PENDING, /* flows: too many open transactions in one flow */
   TAPLINE_LOST_MEMORY_FULL       /* flows: the parser's own memory is full */
 } tapline_loss;
 
-/* All of them take the `out` of the callback under way, and do nothing with another one. Those that emit return 1, or
- * 0 for a tuple that is not as the schema says (number and types of values, texts that are null): it is not emitted and
- * counted as invalid_tuple. */
+/* All functions take the `out` of the current callback, and ignore calls with another one. Those that emit return 1,
+ * or 0 for a tuple that violates the schema (number and types of values, null texts): it is not emitted, and counted as
+ * invalid_tuple. */
 typedef struct tapline_host {
   uint32_t abi;          /* TAPLINE_PARSER_ABI */
   uint32_t struct_bytes; /* sizeof(tapline_host) as Tapline knows it */
-  /* Packet time so far: what the tuple's time_ns will be. */
+  /* Packet time so far, which becomes the tuple's time_ns. */
   int64_t (*now_ns)(tapline_out* out);
-  /* A tuple that this packet made certain; packet is one that process() was given just now. */
+  /* Emits a tuple that this packet completes. `packet` is one of the current process() call. */
   int (*emit_packet)(tapline_out* out, const tapline_packet* packet, const tapline_value* values, uint32_t count);
-  /* A tuple of a connection that the callback was given. */
+  /* Emits a tuple of a connection that is an argument of the current callback. */
   int (*emit_connection)(tapline_out* out, const tapline_connection* connection, const tapline_value* values,
                          uint32_t count);
-  /* For tuples that are emitted later, for example of an interval. Return 0 if the packet or connection is not one that
-   * the callback was given. */
+  /* For tuples that are emitted later, for example per interval. Return 0 unless the packet or connection is an
+   * argument of the current callback. */
   int (*header_of_packet)(tapline_out* out, const tapline_packet* packet, tapline_header* header);
   int (*header_of_connection)(tapline_out* out, const tapline_connection* connection, tapline_header* header);
   int (*emit)(tapline_out* out, const tapline_header* header, const tapline_value* values, uint32_t count);
-  /* Counts something that was given up, against the queries of a connection that the callback was given. */
+  /* Counts a loss, for the queries of a connection that is an argument of the current callback. */
   void (*lose)(tapline_out* out, const tapline_connection* connection, tapline_loss reason, uint64_t count);
-  /* The payload shows that `side` is the client: takes effect only over a guess by port. */
+  /* The payload shows that `side` is the client: overrides only a guess by port. */
   void (*claim_client)(tapline_out* out, tapline_connection* connection, uint32_t side);
 } tapline_host;
 
-/* ---- What parsers are ---------------------------------------------------------------------------------------- */
+/* ---- Description of parsers ---------------------------------------------------------------------------------- */
 
-/* Names are lower case letters, digits and '_', at most 63, a letter first. Other texts are printable ASCII. */
+/* Names consist of lower case letters, digits and '_', at most 63, and begin with a letter. Other texts are printable
+ * ASCII. */
 typedef struct tapline_field {
   const char* name;
   const char* unit;        /* "ns", "bytes", "packets"; null: none */
   const char* description; /* null: none */
   uint32_t type;           /* tapline_type */
-  uint32_t additive;       /* 1: sums mean something */
+  uint32_t additive;       /* 1: sums are meaningful */
   uint32_t optional;       /* 1: a tuple may have TAPLINE_ABSENT here */
   uint32_t reserved;
 } tapline_field;
 
 typedef enum tapline_layer { TAPLINE_NETWORK, TAPLINE_TRANSPORT, TAPLINE_APPLICATION } tapline_layer;
 
-/* What is not asked for is not done. */
+/* Tapline does no work that no parser requests. */
 enum {
   TAPLINE_NEEDS_PACKETS = 1,     /* process() is called */
   TAPLINE_NEEDS_CONNECTIONS = 2, /* packets come with their connection; on_end() and on_release() are called */
   TAPLINE_NEEDS_STREAMS = 4,     /* on_data(), on_gap(), on_stream_end() are called (implies connections) */
   TAPLINE_NEEDS_INTERVALS = 8,   /* on_interval() is called at the end of each interval of packet time */
-  /* Where several taps show a packet, process() gets each view, in the order of time; those after the first have no
-   * connection. Else it gets the first one only. */
+  /* If several taps show a packet, process() gets each view, in order of time; views after the first have no
+   * connection. Otherwise it gets the first view only. */
   TAPLINE_NEEDS_ALL_VIEWS = 16
 };
 
@@ -241,29 +244,29 @@ enum { TAPLINE_END_BY_FIN, TAPLINE_END_BY_RESET, TAPLINE_END_GIVEN_UP }; /* of o
 typedef struct tapline_parser {
   uint32_t struct_bytes; /* sizeof(tapline_parser) */
   uint32_t field_bytes;  /* sizeof(tapline_field) */
-  const char* name;      /* that of no other parser */
+  const char* name;      /* differs from all other parsers' names */
   const char* description;
   uint32_t layer; /* tapline_layer */
   uint32_t needs;
   uint32_t connection_state_bytes; /* at most 4096 */
   uint32_t field_count;            /* 1 to 64 */
-  const tapline_field* fields;     /* its own: time, addresses and ports are added to each tuple */
-  const char* const* main_fields;  /* what top-k ranks, own or common ones */
+  const tapline_field* fields;     /* without the common ones: time, addresses and ports are added to each tuple */
+  const char* const* main_fields;  /* fields that top-k ranks, the parser's or common ones */
   uint32_t main_field_count;
   uint32_t interval_us;       /* length of an interval, 100 or more; 0: a second */
   const char* value_field;    /* a numeric field, the default of by=; null: none */
-  const char* duration_field; /* a numeric field in ns, what diff takes; null: none */
+  const char* duration_field; /* a numeric field in ns, for diff; null: none */
 
-  /* An instance, null if there can be none. `host` lives as long as the plug-in is loaded. */
+  /* Returns an instance, or null on failure. `host` lives as long as the plug-in is loaded. */
   void* (*create)(const tapline_host* host);
   void (*destroy)(void* self);
 
-  /* Those that it does not need may be null, and so may on_end and on_release. */
+  /* Callbacks that the parser does not need may be null; on_end and on_release always may. */
   void (*process)(void* self, const tapline_packet* const* packets, uint32_t count, tapline_out* out);
-  /* The bytes of each direction in order and once, cut anywhere. */
+  /* The bytes of each direction, in order and once each, split anywhere. */
   int (*on_data)(void* self, tapline_connection* connection, uint32_t side, const uint8_t* bytes, uint64_t count,
                  const tapline_segment* segment, tapline_out* out);
-  /* `bytes` that were never captured lie between what came before and what comes next. */
+  /* `bytes` bytes between the previous data and the next were never captured. */
   int (*on_gap)(void* self, tapline_connection* connection, uint32_t side, uint64_t bytes,
                 const tapline_segment* segment, tapline_out* out);
   /* This side sends no more. */
@@ -271,10 +274,10 @@ typedef struct tapline_parser {
                         tapline_out* out);
   /* An interval of packet time is over: end_ns is the first nanosecond of the next, a multiple of its length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
-  /* Some queries see no more of the connection: what is emitted here goes to just these. Others may go on: leave the
-   * state as it is. */
+  /* Some queries see no more of the connection: tuples emitted here go to these only. Others may continue, so leave the
+   * state unchanged. */
   void (*on_end)(void* self, tapline_connection* connection, tapline_out* out);
-  /* The connection is forgotten: free what its state holds. */
+  /* The connection is forgotten: free the memory that its state owns. */
   void (*on_release)(void* self, tapline_connection* connection);
 } tapline_parser;
 

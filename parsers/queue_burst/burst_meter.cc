@@ -16,7 +16,7 @@ void BurstMeter::pass(const queues::Passage& passage) {
   latest_[flow] = header;
 }
 
-// Culprits that found no room of their own have no names.
+// Culprits without a separate entry have no names.
 void BurstMeter::burst(const queues::Burst& burst) {
   if (ended_.size() == kMostEnded) {
     ++without_room_;
@@ -61,7 +61,7 @@ void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& e
                           Value::u64(bytes.direct / burst.victims),
                           Value::u64(bytes.indirect / burst.victims),
                           Value::u64(bytes.original / burst.victims)};
-  // Events of a burst: with the flows that its victims found most of.
+  // Only the flows that make up most of the victims' queue become events.
   rank < kMostEvents ? out.emit_event(header, values) : out.emit(header, values);
 }
 

@@ -18,7 +18,7 @@ namespace tapline {
 class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
  public:
   struct Settings : queues::QueueSettings {
-    int64_t delay_ns = 0;  // a packet that waits so long is a victim
+    int64_t delay_ns = 0;  // a packet that waits this long is a victim
 
     bool operator==(const Settings&) const = default;
     static Settings of(std::span<const Value> arguments) {
@@ -44,7 +44,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
 
  private:
-  // A burst that waits for its tuples, with the headers of its culprits.
+  // A finished burst whose tuples are pending, with the headers of its culprits.
   struct Ended {
     queues::Burst burst;
     std::vector<queues::DepartureHeader> culprits;

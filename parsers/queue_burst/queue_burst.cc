@@ -4,7 +4,7 @@
 namespace tapline {
 namespace {
 
-// Emits the bursts that filled the queues of ports, with the flows that caused them, from what taps on both sides show.
+// Emits the bursts that filled port queues, with the flows that caused them, from the packets at taps on both sides.
 class QueueBurst final : public queues::QueueParser<BurstMeter> {
  public:
   const Schema& schema() const override {

@@ -1,7 +1,7 @@
 #include "parsers/registry.h"
 #include "parsers/testing/fuzz_packets.h"
 
-// Every third packet is seen at no side of a queue.
+// Every third packet appears on neither side of a queue.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto parser = tapline::make_parser("queue_burst");
   const tapline::TapNames taps[] = {{"s1", "1", "arrivals"}, {"s1", "1", "departures"}, {}};

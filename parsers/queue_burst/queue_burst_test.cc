@@ -33,7 +33,7 @@ TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
   EXPECT_EQ(first.endpoints(), "10.0.0.1:2002>10.0.0.2:53");
   EXPECT_EQ(first["begin_ns"], std::to_string(kStart));
   const auto number = [](const Tuple& tuple, const char* field) { return std::stoull(tuple[field]); };
-  // All that left before a victim is a direct or an indirect culprit.
+  // All packets that left before a victim are direct or indirect culprits.
   const uint64_t before = 4 * 8000 + (0 + 1 + 2 + 3) * 1000;
   EXPECT_EQ(number(first, "direct_bytes") + number(second, "direct_bytes") + number(first, "indirect_bytes") +
                 number(second, "indirect_bytes"),
@@ -49,7 +49,7 @@ TEST(QueueBurst, PeriodsWithoutVictimsAreNotReported) {
   EXPECT_TRUE(harness.tuples().empty());
 }
 
-// The first burst comes from port 40002; the second one mostly from 40003, and is longer than the queue.
+// The first burst comes from port 40002; the second one mostly from 40003, and exceeds the queue's capacity.
 TEST(QueueBurst, NamesTheFlowsOfARealQueue) {
   Harness harness = harness_of(3 * kNsPerMs);
   harness.all(queues::testing::captured_queue());

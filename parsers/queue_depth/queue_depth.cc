@@ -4,7 +4,7 @@
 namespace tapline {
 namespace {
 
-// Emits how full the queues of ports are, from what taps on both sides show (ConQuest section 6).
+// Emits how full port queues are, from the packets at taps on both sides (ConQuest section 6).
 class QueueDepth final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override {

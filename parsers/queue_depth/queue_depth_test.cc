@@ -56,7 +56,7 @@ TEST(QueueDepth, CountsWhatEitherTapDidNotShow) {
   EXPECT_EQ(sum(harness, "never_came"), 9u);
 }
 
-// 152 packets came to a real queue, which dropped 18.
+// 152 packets arrived at a real queue, which dropped 18.
 TEST(QueueDepth, CountsTheDropsOfARealQueue) {
   Harness harness = harness_of(kNsPerMs);
   harness.all(queues::testing::captured_queue());
@@ -68,7 +68,7 @@ TEST(QueueDepth, CountsTheDropsOfARealQueue) {
     if (tuple["queue_bytes"] == "-") continue;  // only losses
     most_bytes = std::max<uint64_t>(most_bytes, std::stoull(tuple["queue_bytes"]));
   }
-  // The queue has room for 30,000 bytes; the token bucket holds another packet, and one is being sent.
+  // The queue has room for 30,000 bytes; the token bucket has room for another packet, and one is being sent.
   EXPECT_GT(most_bytes, 25'000u);
   EXPECT_LE(most_bytes, 33'000u);
 }

@@ -28,7 +28,7 @@ void FlowMeter::pass(const queues::Passage& passage) {
   flow.finding = found;
 }
 
-// An arrival names its flow by the key alone. Of a flow of which nothing leaves, nothing is known but its losses, which
+// An arrival identifies its flow by the key alone. If no packet of a flow leaves, only its losses are known, which
 // queue_depth counts.
 void FlowMeter::never_left(const queues::View& arrival) {
   const uint32_t number = contents_.flows().find(arrival.flow_key);

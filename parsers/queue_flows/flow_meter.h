@@ -14,12 +14,11 @@
 
 namespace tapline {
 
-// Measures one queue: adds up by flow what each interval brings, and emits the flows that filled the queue. Not
-// thread-safe.
+// Measures one queue: sums up each interval by flow, and emits the flows that filled the queue. Not thread-safe.
 class FlowMeter final : private queues::MatchSink {
  public:
   struct Settings : queues::QueueSettings {
-    int64_t delay_ns = 0;  // a flow is emitted if one of its packets waited so long,
+    int64_t delay_ns = 0;  // a flow is emitted if one of its packets waited this long,
     double share = 0;      // and its flow then had this share of the queue's bytes
 
     bool operator==(const Settings&) const = default;
@@ -43,14 +42,14 @@ class FlowMeter final : private queues::MatchSink {
  private:
   struct Flow {
     queues::DepartureHeader latest;
-    queues::Finding finding;  // of the packet that waited longest
+    queues::Finding finding;  // the finding of the packet that waited longest
     int64_t delay_ns = 0;
     uint64_t packets = 0, bytes = 0;
     uint64_t lost = 0;  // packets that never left
     uint64_t error_bytes = 0;
     bool cut = false;
     bool active = false;  // in this interval
-    // Sums since the flow has its number: what earlier intervals reported is subtracted.
+    // Sums since the flow received its number: subtracts the part that earlier intervals reported.
     uint64_t waited_before_ns = 0, blamed_before_ns = 0;
   };
 
@@ -65,7 +64,7 @@ class FlowMeter final : private queues::MatchSink {
   queues::DepartureHeaders headers_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> active_;
-  uint64_t without_room_ = 0;  // packets of flows that found no room
+  uint64_t without_room_ = 0;  // packets of flows without a separate entry
 };
 
 }  // namespace tapline

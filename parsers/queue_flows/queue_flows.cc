@@ -4,7 +4,7 @@
 namespace tapline {
 namespace {
 
-// Emits the flows that filled a queue, from what taps on both its sides show (ConQuest sections 3.1 and 6).
+// Emits the flows that filled a queue, from the packets at taps on both its sides (ConQuest sections 3.1 and 6).
 class QueueFlows final : public queues::QueueParser<FlowMeter> {
  public:
   const Schema& schema() const override {

@@ -45,8 +45,8 @@ std::vector<Tuple> tuples_of(const Harness& harness) {
 TEST(QueueFlows, ReportsWhatEachFlowHadInTheQueue) {
   Harness harness = harness_of({});
   harness.all(two_flows(12));
-  // Packet 11 comes at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; of its flow 5, 7, 8, 10.
-  // Packet 9 comes at 180 µs, to packets 4 (which leaves at 200 µs) to 8: of its flow 6.
+  // Packet 11 arrives at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; of its flow 5, 7, 8,
+  // 10. Packet 9 arrives at 180 µs, and finds packets 4 (which leaves at 200 µs) to 8: of its flow 6.
   const std::vector<Tuple> tuples = tuples_of(harness);
   ASSERT_EQ(tuples.size(), 2u);
   const auto line = [](const Tuple& tuple) {
@@ -120,10 +120,10 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
       packets += std::stoull(tuple["packets"]);
     }
     for (uint64_t i = 0; i < 300; ++i) expected_ns += 40'000 * (i + 1) - i * 20'000;
-    EXPECT_EQ(packets, 301u);  // with the probe, which does not wait
+    EXPECT_EQ(packets, 301u);  // including the probe, which does not wait
     EXPECT_EQ(waited_ns, expected_ns);
     EXPECT_GE(harness.tuples().size(), 12u);
-    // Blame that a flow gets after its last packet has no tuple.
+    // Blame assigned to a flow after its last packet has no tuple.
     EXPECT_LE(blamed_ns, expected_ns);
     EXPECT_GE(blamed_ns, unit == "destination" ? expected_ns : expected_ns - expected_ns / 100);
   }
@@ -152,7 +152,7 @@ TEST(QueueFlows, DestinationsShowIncast) {
   EXPECT_EQ(tuples[0]["share"].substr(0, 1), "1");
 }
 
-// Only its first tap shows a reassembled datagram, so the time at which it left is unknown.
+// Only its first tap shows a reassembled datagram, so its departure time is unknown.
 TEST(QueueFlows, FragmentsMakeTheContentsUncertain) {
   std::vector<Frame> frames = two_flows(12);
   for (const uint8_t part : {0, 1}) {
@@ -187,7 +187,7 @@ TEST(QueueFlows, WithoutBothTapsThereIsNothingToReport) {
   }
 }
 
-// 152 packets came, 134 left; the third burst was longer than the queue.
+// 152 packets arrived, 134 left; the third burst exceeded the queue's capacity.
 TEST(QueueFlows, NamesTheBurstsOfARealQueue) {
   Harness harness = harness_of({.delay_ns = 5 * kNsPerMs, .share = 0.5});
   harness.all(queues::testing::captured_queue());
@@ -197,8 +197,8 @@ TEST(QueueFlows, NamesTheBurstsOfARealQueue) {
   EXPECT_EQ(tuple["error_bytes"], "0");
 }
 
-// A real capture is sent through a queue that is drained at a rate of our choice; both sides are tapped. Each tuple is
-// compared with the definition (ConQuest, definition 3.1), evaluated over all packets.
+// A real capture is sent through a queue drained at a chosen rate, with taps on both sides. Each tuple is compared with
+// the definition (ConQuest, definition 3.1), evaluated over all packets.
 class RealTraffic : public ::testing::TestWithParam<const char*> {};
 
 struct Crossing {
@@ -207,7 +207,7 @@ struct Crossing {
   uint32_t bytes = 0;
 };
 
-// The switch tags what it sends.
+// The switch tags the packets that it sends.
 Frame tagged(const Frame& frame, int64_t time_ns) {
   Frame copy = frame;
   const uint8_t tag[4] = {0x81, 0, 0, 102};
@@ -218,7 +218,7 @@ Frame tagged(const Frame& frame, int64_t time_ns) {
   return copy;
 }
 
-// The capture's packets at both taps, at 60 % load, and the truth about them.
+// The capture's packets at both taps, at 60 % load, with their true times.
 struct Tapped {
   std::vector<Frame> frames;
   std::vector<Crossing> crossings;
@@ -230,7 +230,7 @@ Tapped tap(std::vector<Frame> capture) {
   for (const Frame& frame : capture) total_bytes += frame.raw().wire_bytes;
   const int64_t begin_ns = capture.front().time_ns;
   const auto span_ns = static_cast<double>(capture.back().time_ns - begin_ns);
-  // The taps' constant difference is followed over ten seconds.
+  // The parser follows the taps' constant difference over ten seconds.
   const double scale = std::min(1.0, 9e9 / span_ns);
   const double ns_per_byte = 0.6 * span_ns * scale / static_cast<double>(total_bytes);
   Tapped tapped;
@@ -240,7 +240,7 @@ Tapped tap(std::vector<Frame> capture) {
   for (const Frame& frame : capture) {
     Packet packet;
     if (decode(frame.raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
-    // Some packets of the capture have the same time: a link carries one at a time.
+    // Some packets of the capture have the same time, but a link carries one at a time.
     const auto since_ns = static_cast<int64_t>(static_cast<double>(frame.time_ns - begin_ns) * scale);
     const int64_t arrival_ns = before_ns = std::max(kStart + kNsPerMs + since_ns, before_ns + 1);
     const uint32_t bytes = packet.wire_bytes + 4;
@@ -256,7 +256,7 @@ Tapped tap(std::vector<Frame> capture) {
   return tapped;
 }
 
-// By delay, bytes of the flow and bytes in the queue: each packet's answer. Several may coincide.
+// Each packet's answer: by delay, bytes of the flow and bytes in the queue. Several may coincide.
 std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& crossings) {
   std::multimap<std::string, size_t> answers;
   size_t begin = 0;

@@ -9,7 +9,7 @@ namespace {
 // Reports the beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Emits exactly
 // one end event (fin, rst or timeout) for each connection; processors compute the time between two events.
 //
-// A RST that looks right is held back for a while: one that was forged, and that both sides ignore, ends nothing.
+// A RST that looks acceptable is delayed for a while: a forged one that both sides ignore ends nothing.
 class TcpConnTime final : public Parser {
  public:
   const Schema& schema() const override {
@@ -78,8 +78,8 @@ class TcpConnTime final : public Parser {
 
   struct State {
     int64_t rst_ns;
-    uint64_t queries;   // those that wanted the RST
-    uint32_t position;  // in held_, from 1; 0 = no RST is held back
+    uint64_t queries;   // the queries that wanted the RST
+    uint32_t position;  // in held_, from 1; 0 = no RST is delayed
   };
 
   void tell(const Packet& packet, Emitter& out) {
@@ -141,7 +141,7 @@ class TcpConnTime final : public Parser {
     return state == TcpState::kHalfClosed ? "half-closed" : "open";
   }
 
-  std::vector<Connection*> held_;  // connections whose RST is held back
+  std::vector<Connection*> held_;  // connections whose RST is delayed
 };
 
 }  // namespace

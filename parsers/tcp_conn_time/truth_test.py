@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares tcp_conn_time with the client's own log of the reference capture generated/tcp_clean.
+"""Compares tcp_conn_time with the client's log of the reference capture generated/tcp_clean.
 
-Every connection of the log that has a client port is in the tuples, with the right kind of end; half of the durations are within
-a millisecond of what the client measured.
+Every connection of the log that has a client port is in the tuples, with the right kind of end; half of the durations
+are within a millisecond of the client's measurement.
 
 usage: truth_test.py [MONITOR]
 """
@@ -50,7 +50,7 @@ def main():
     logged = [entry for entry in log if entry["cport"]]
     for entry in logged:
         found = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
-        # Ports are reused: the incarnation that began nearest to the log's start is meant.
+        # Ports are reused: takes the incarnation that began nearest to the log's start.
         if not found:
             errors.append(f"not found: {entry}")
             continue

@@ -7,8 +7,8 @@
 
 namespace tapline::testing {
 
-// Reads the frames of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst, as far as its
-// records are whole. Aborts on any other file: users' files are read by packet_io/capture.
+// Reads the complete records of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst. Aborts
+// on any other file: users' files are read by packet_io/capture.
 std::vector<Frame> read_capture(const std::string& path);
 
 // Lines of a text file or of its .zst.

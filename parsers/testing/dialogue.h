@@ -27,11 +27,11 @@ Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut =
 using Lines = std::vector<std::string>;
 using Parse = std::function<Lines(const std::vector<Frame>&)>;
 
-// The meaning of a stream doesn't depend on where it is cut: tests every message cut in two at each position, and into
+// A stream's meaning does not depend on segment borders: tests every message cut in two at each position, and into
 // single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 
-// The same with all requests before all responses; one side at a time is cut.
+// As above with all requests before all responses; one side at a time is cut.
 void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
                          const Lines& expected);
 

@@ -1,17 +1,19 @@
-"""Tables of known differences in docs/reference: what a comparison finds must be a row with its reason, and every row must still differ."""
+"""Tables of known differences in docs/reference: each difference must be a row with its reason, and every row must
+still differ."""
 
 import collections
 import fnmatch
 
 
 def cell(value):
-    """One cell: long values are shortened, what Markdown would read is escaped."""
+    """One cell: long values are shortened, Markdown's special characters are escaped."""
     text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|")
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def rows_of(capture, truth, ours):
-    """Rows (capture, who has it, the item's cells, times) of what only one of two lists of items has; an item is a tuple."""
+    """Rows (capture, who has it, the item's cells, times) of items that only one of two lists has; an item is a
+    tuple."""
     shown = lambda items: collections.Counter(tuple(map(cell, item)) for item in items)
     truth, ours = shown(truth), shown(ours)
     return [(capture, who, *item, str(times)) for who, more, fewer in (("tshark", truth, ours), ("ours", ours, truth))
@@ -19,7 +21,8 @@ def rows_of(capture, truth, ours):
 
 
 def known(table, columns):
-    """Rows of a documented table of so many columns, without the reason -> reason. Its first column is in backquotes."""
+    """Rows of a documented table with this number of columns, without the reason -> reason. Its first column is in
+    backquotes."""
     rows = {}
     for line in table.read_text(encoding="utf-8").splitlines():
         cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
@@ -30,7 +33,7 @@ def known(table, columns):
 
 
 def unexplained(found, rows):
-    """Lines that say what is wrong: differences without a row, rows that don't differ that often, rows without a reason. Each cell of a
+    """Error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
     row may be a pattern (*); its times are the sum over all that match."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
     for difference in found:

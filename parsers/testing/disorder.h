@@ -15,7 +15,7 @@ struct Disorder {
   uint32_t places = 0;
 };
 
-// Gives the same result for the same seed. Every frame keeps its time.
+// The same seed gives the same result. Every frame keeps its time.
 std::vector<Frame> disordered(const std::vector<Frame>& frames, const Disorder& disorder, uint32_t seed);
 
 }  // namespace tapline::testing

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Takes the code out of a tutorial: whole files, and lines added to files that exist.
+"""Extracts the code of a tutorial: whole files, and lines added to existing files.
 
-A code block counts if an HTML comment before it says what it is:
-  <!-- file: PATH -->                 a new file
-  <!-- line: PATH after "TEXT" -->    a line for an existing file, after the line that holds TEXT
-  <!-- run -->                        a console session: "$ COMMAND", then what it prints
+A code block counts if an HTML comment before it gives its kind: <!-- file: PATH --> a new file <!-- line: PATH after
+"TEXT" --> a line for an existing file, after the line that contains TEXT <!-- run --> a console session: "$ COMMAND",
+then its output
 
 usage: extract_tutorial.py TUTORIAL.md OUTPUT_FOLDER      writes new files, and copies of existing ones with the lines added
 """
@@ -23,13 +22,13 @@ def blocks(tutorial):
 
 
 def with_line(text, after, line):
-    """The text with the line added after the one that holds `after`. Continued lines stay continued."""
+    """The text with the line added after the one that contains `after`. Continued lines stay continued."""
     lines = text.splitlines(keepends=True)
     positions = [i for i, existing in enumerate(lines) if after in existing]
     if len(positions) != 1:
         raise ValueError(f'{len(positions)} lines hold "{after}", expected one')
     position = positions[0]
-    # The last line of a macro's list: it now needs the backslash that carries on.
+    # The last line of a macro's list now needs a continuation backslash.
     if line.startswith("  PARSER("):
         lines[position] = lines[position].rstrip("\n") + " \\\n"
     lines.insert(position + 1, line)

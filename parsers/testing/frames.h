@@ -16,7 +16,7 @@ using Bytes = std::vector<uint8_t>;
 struct Frame {
   Bytes bytes;
   int64_t time_ns = 0;
-  uint32_t wire_bytes = 0;  // 0: as many as captured
+  uint32_t wire_bytes = 0;  // 0: the number of captured bytes
   LinkType link = LinkType::kEthernet;
   uint8_t tap = 0;
 

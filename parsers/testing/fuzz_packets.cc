@@ -19,7 +19,7 @@ class CheckingSink final : public TupleSink {
     if (values.size() != fields.size() || header.queries == 0 || header.time_ns < last_ns_) std::abort();
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i].type() != fields[i].type) std::abort();
-      // Reads every byte, so that a sanitizer notices strings that were freed.
+      // Reads every byte, so that a sanitizer detects freed strings.
       if (values[i].type() == FieldType::kString) {
         for (const char c : values[i].as_string()) sum_ = sum_ + static_cast<uint8_t>(c);
       }

@@ -1,5 +1,5 @@
 // Runs a fuzz target without libFuzzer: over each file of the corpus, each prefix of it, and mutations with a fixed
-// seed. The files that libFuzzer found are only run as they are, since there are hundreds.
+// seed. The files that libFuzzer found run unchanged only, since there are hundreds.
 //
 // usage: TARGET CORPUS… [--found CORPUS…]    (folders or files)
 #include <algorithm>
@@ -20,7 +20,7 @@ using Input = std::vector<uint8_t>;
 constexpr int kMutationsPerFile = 300;
 constexpr size_t kMaxPrefixes = 300;
 
-// Copies the input to a heap block of exactly its size, so that a sanitizer notices each read beyond it.
+// Copies the input to a heap block of exactly its size, so that a sanitizer detects each read beyond it.
 void run(const Input& input) {
   const Input exact(input);
   LLVMFuzzerTestOneInput(exact.data(), exact.size());

@@ -17,7 +17,7 @@ namespace tapline::testing {
 
 inline constexpr HashKey kTestKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
-// A tuple, with the parser's own values as text, by field name.
+// A tuple, with the parser's values as text, by field name.
 struct Tuple {
   uint32_t parser = 0;
   TupleHeader header;
@@ -28,8 +28,8 @@ struct Tuple {
   std::string endpoints() const;
 };
 
-// Keeps everything. Fails the test if a tuple breaks the contract: time goes back, values don't match the schema, or
-// there is no query.
+// Collects all tuples and losses. Fails the test if a tuple breaks the contract: time runs backwards, values don't
+// match the schema, or there is no query.
 class Collector final : public TupleSink {
  public:
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Every capture of evasion/ and malformed/ through every parser: no crash, no hang, no growth.
+"""Runs every capture of evasion/ and malformed/ through every parser: no crash, no hang, no growth.
 
-Each capture runs in a monitor of its own, under a limit of time and one of memory over what a monitor needs for a harmless capture.
-In the sanitised build the monitor is sanitised too: any finding is a failure. A file that is no capture may be refused, with an error.
+Each capture runs in a separate monitor, under limits of time and of memory beyond the need of a harmless capture. In
+the sanitised build the monitor is sanitised too: any finding is a failure. A file that is no capture may be refused,
+with an error.
 
 usage: hostile_test.py [MONITOR]
 """
@@ -23,12 +24,12 @@ FINDINGS = ("Sanitizer", "runtime error:")
 
 def all_parsers(monitor):
     listed = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True).stdout
-    # Parsers of queues need two taps.
+    # Queue parsers need two taps.
     return ",".join(parser["name"] for parser in json.loads(listed)["parsers"] if not parser["queues"])
 
 
 def run(monitor, parsers, capture):
-    """Exit code (None: it hung), standard error and the most memory that it had, in KiB."""
+    """Exit code (None: it hung), standard error and peak memory in KiB."""
     command = [str(monitor), "--parser", parsers, "--pcap", str(capture), "--output", "json"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
@@ -48,7 +49,7 @@ def run(monitor, parsers, capture):
 
 
 def fault(code, errors, memory_kb, usual_kb):
-    """What is wrong with a run, or nothing."""
+    """The fault of a run, or nothing."""
     if code is None:
         return f"still running after {SECONDS} s"
     if any(finding in errors for finding in FINDINGS):

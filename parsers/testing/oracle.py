@@ -1,4 +1,4 @@
-"""What the comparisons with recorded truth share: the reference captures, the monitor, the table of known differences."""
+"""Shared by comparisons with recorded truth: the reference captures, the monitor, the table of known differences."""
 
 import fnmatch
 import functools
@@ -12,13 +12,13 @@ import urllib.parse
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What tshark calls the protocol of a parser: its traffic.json says it.
+# tshark's names of each parser's protocol, from its traffic.json.
 PROTOCOLS = {path.parent.name: set(json.loads(path.read_text())["protocols"])
              for path in sorted((ROOT / "parsers").glob("*/traffic.json"))}
 
 
 def captures_or_skip():
-    """The folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped where there is none."""
+    """The folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped if it does not exist."""
     folder = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT.parent / "shared" / "traces"))
     if (folder / "truth").is_dir():
         return folder
@@ -27,7 +27,8 @@ def captures_or_skip():
 
 
 def monitor_or_skip():
-    """The monitor to ask: the first argument. Built without DPDK, there is none."""
+    """The monitor: the first argument, or that of the build. Without one (a build without DPDK), ends the program as
+    skipped."""
     monitor = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bin" / "tapline-monitor")
     if monitor.is_file():
         return monitor
@@ -40,7 +41,7 @@ ZERO = {"u64": 0, "i64": 0, "f64": 0.0, "bool": False, "string": ""}
 
 @functools.cache
 def zeros(monitor, parser):
-    """Field -> what the truth writes where nothing is known."""
+    """Field -> value in the truth for unknown fields."""
     run = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True, timeout=60)
     catalogue = json.loads(run.stdout)["parsers"]
     return {f["name"]: ZERO[f["type"]] for p in catalogue if p["name"] == parser for f in p["fields"] if "common" not in f}
@@ -57,7 +58,7 @@ def encoded(data, kept=""):
 
 
 def as_sent(text, kept=""):
-    """A string of a tuple as it was sent; each byte that is no UTF-8 is U+FFFD."""
+    """A string of a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
     decoded = urllib.parse.unquote_to_bytes(text)
     if "%" not in text or encoded(decoded, kept) != text:
         return text
@@ -71,8 +72,8 @@ def read_value(name, value, zero):
 
 
 def tuples(monitor, parser, capture):
-    """The parser's tuples of one capture, in the order in which they were emitted, with strings as they were sent and absent
-    values as the truth writes them."""
+    """The parser's tuples of one capture, in the order of emission, with strings as they were sent and absent
+    values as in the truth."""
     command = [str(monitor), "--parser", parser, "--pcap", str(capture), "--output", "json"]
     run = subprocess.run(command, capture_output=True, timeout=120, check=False)
     if run.returncode != 0:
@@ -93,7 +94,7 @@ def json_lines(path):
 
 
 def captures_with_truth(folder, areas=None):
-    """(name, path, records of the truth) of each capture that has some and that the monitor can read."""
+    """(name, path, records of the truth) of each readable capture with truth."""
     for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
         for capture in sorted((folder / area).iterdir()):
             truth = folder / "truth" / area / (capture.name.removesuffix(".zst") + ".jsonl")
@@ -102,14 +103,14 @@ def captures_with_truth(folder, areas=None):
 
 
 def speaks(parser, records):
-    """Whether tshark saw the parser's protocol in a capture with this truth; where it did not look, it may be there."""
+    """True if tshark saw the parser's protocol in a capture with this truth, or did not look."""
     summary = next((r for r in records if r["kind"] == "summary"), None)
     return summary is None or bool(PROTOCOLS[parser] & summary["protocols"].keys())
 
 
 def captures_to_compare(folder, parser, table=()):
-    """As captures_with_truth(), of captures with the parser's protocol and of those that the rows of a table name. That parsers are
-    silent in all others is silence_test.py's matter."""
+    """As captures_with_truth(), for captures with the parser's protocol and those that the rows of a table name.
+    silence_test.py checks that parsers are silent in all others."""
     for name, capture, records in captures_with_truth(folder):
         if speaks(parser, records) or any(fnmatch.fnmatchcase(name, row[0]) for row in table):
             yield name, capture, records

@@ -1,6 +1,6 @@
-// Measures what a packet costs in flow_rate and link_load, decoded from its frame: TSC cycles, the least of many short
-// runs, and the ratio to a pass that makes the same frames and adds up their lengths. Each row is beside it in the same
-// run, in turns, so that a busy machine disturbs both alike.
+// Measures the cost of a packet in flow_rate and link_load, decoded from its frame: TSC cycles, the minimum of many
+// short runs, and the ratio to a pass that makes the same frames and adds up their lengths. The rows alternate within
+// one run, so that a busy machine affects all of them.
 //
 // usage: rates_bench
 #include <x86intrin.h>
@@ -78,7 +78,7 @@ class Traffic {
   std::array<RawPacket, kBurst> burst_;
 };
 
-// Looks at nothing: what decoding and the engine cost, with the table of connections or without.
+// Does nothing, to measure decoding and the engine, with the table of connections or without.
 class NoParser final : public Parser {
  public:
   explicit NoParser(bool connections) : connections_(connections) {}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every parser over all reference captures: it stays silent where nobody speaks its protocol.
+"""Runs every parser over all reference captures: it stays silent if its protocol is absent.
 
-Whether somebody does tshark says, which counted the frames of each protocol in each capture. Parsers look at what is said, tshark also at
-ports, so it does not see everything; tuples of captures in which it sees none of a parser's protocol must be a row of
-docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all parsers.
+tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine the payload, tshark also
+ports, so tshark does not see everything. Tuples of captures in which tshark sees none of a parser's protocol must be a
+row of docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all parsers.
 
 usage: silence_test.py [MONITOR [--print]]      --print writes the summary of that document
 """
@@ -34,7 +34,7 @@ def counts(monitor, capture):
 
 
 def captures_and_silent(folder):
-    """(name, path, parsers that should be silent); where tshark could not read a capture, there is nothing to say."""
+    """(name, path, parsers that should be silent); excludes captures that tshark could not read."""
     for name, capture, records in oracle.captures_with_truth(folder):
         yield name, capture, [parser for parser in oracle.PROTOCOLS if not oracle.speaks(parser, records)]
 

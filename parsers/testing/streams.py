@@ -1,6 +1,8 @@
-"""TCP connections of a capture as plain streams, for evaluators that hold a parser's tuples against whole streams in memory.
+"""TCP connections of a capture as plain streams, for evaluators that compare a parser's tuples with whole streams in
+memory.
 
-Shares no code with what it judges: the first copy of each byte counts, nothing is missing, whole connections fit into memory.
+Shares no code with the parsers it judges: the first copy of each byte counts, nothing is missing, whole connections fit
+into memory.
 """
 
 import bisect
@@ -94,11 +96,11 @@ def segments(capture):
 
 
 class Stream:
-    """One direction: its bytes from the first that was seen, and when each came."""
+    """One direction: its bytes from the first that was seen, and their arrival times."""
 
     def __init__(self):
         self.data = bytearray()
-        self.pieces = []  # (offset, time) of what was new, by offset
+        self.pieces = []  # (offset, time) of new bytes, by offset
         self.base = None
         self.waiting = []
 
@@ -123,12 +125,12 @@ class Stream:
         return False
 
     def time_ns(self, offset):
-        """When the byte there came."""
+        """The arrival time of the byte at this offset."""
         return self.pieces[bisect.bisect_right(self.pieces, offset, key=lambda piece: piece[0]) - 1][1]
 
 
 def connections(capture, server_ports):
-    """{(client, server): (the client's stream, the server's)}, by the ports of servers; a SYN begins anew."""
+    """{(client, server): (the client's stream, the server's)}, by the servers' ports; a SYN starts a new connection."""
     result, current, again = {}, {}, collections.Counter()
     for segment in segments(capture):
         asks = segment.destination[1] in server_ports

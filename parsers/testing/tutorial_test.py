@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a tutorial's console sessions and compares what they print with what the tutorial shows.
+"""Runs a tutorial's console sessions and compares their output with the tutorial's.
 
 usage: tutorial_test.py TUTORIAL.md MONITOR [FOLDER BUILD]
-
-MONITOR stands in for build/bin/tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the repository, with BUILD for
-its folder build.
+MONITOR stands in for build/bin/tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the
+repository, with BUILD for its folder build.
 """
 
 import pathlib

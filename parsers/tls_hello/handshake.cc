@@ -6,12 +6,12 @@ namespace tapline::tls {
 namespace {
 
 constexpr uint8_t kFatal = 2;
-// Protected records of TLS 1.3 can be told apart only by their length (RFC 8446 sections 4.4.4, 5.2, 6): the content,
-// the byte of the real type, and the tag. An empty Certificate and the end of early data are also shorter than a
-// Finished, and come before it.
+// Only the length distinguishes protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6): the content, the byte
+// of the real type, and the tag. An empty Certificate and the end of early data are also shorter than a Finished, and
+// come before it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kLeastFinishedBytes = 4 + 32 + 1 + 8;
-// If one side has sent this much since the other one's bytes were due, those are taken for not captured.
+// If one side has sent this many bytes since the other one's were due, those count as not captured.
 constexpr uint64_t kPatienceBytes = 64 << 10;
 
 }  // namespace
@@ -44,8 +44,8 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) heard_[side] = std::max(heard_[side], segment.peer_offset);
 }
 
-// True if this side, whose hello was seen, had received more of the other than was captured: then the other's hello is
-// late.
+// True if this side, whose hello was seen, had received more of the other's stream than was captured: the other's hello
+// is then late.
 bool Handshake::is_hello_late(Side side) const {
   const bool seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;
@@ -103,7 +103,7 @@ bool Handshake::on_server_hello(Side side, Bytes body, const Segment& first) {
   if (client_seen_ && side == client_) return false;
   ServerHello hello;
   if (!read(body, &hello)) return false;
-  // There are none before TLS 1.3. The ClientHello may be captured later.
+  // Early data do not exist before TLS 1.3. The ClientHello may be captured later.
   if (hello.is_retry) is_13_ = true;
   if (hello.is_retry || server_seen_) return true;
   server_seen_ = true;

@@ -10,17 +10,17 @@
 
 namespace tapline::tls {
 
-// How a handshake ended, as far as it was seen.
+// The outcome of a handshake, as far as it was seen.
 enum class Outcome : uint8_t {
   kNone,      // it continues
   kComplete,  // both sides protect their data
   kAlert,     // a side refused
   kPlain,     // the server answers with another protocol
   kGap,       // decisive bytes are missing
-  kClosed,    // the connection was closed or reset before
+  kClosed,    // the connection was closed or reset before completion
 };
 
-// One handshake, as a tap sees it. It is fed both sides' bytes until outcome() shows that it is decided.
+// One handshake, as a tap sees it. It takes both sides' bytes until outcome() is decided.
 //
 //   client                                server           the handshake is complete, TLS 1.3: *
 //   ClientHello ─────────────────────────▶                                            TLS 1.2 and before: both +
@@ -28,7 +28,8 @@ enum class Outcome : uint8_t {
 //   [*+ Finished] ───────────────────────▶
 //                ◀──── [+ Finished], before TLS 1.3
 //
-// Not thread-safe; kept for the next connection by recycle().
+//
+// Not thread-safe; recycle() prepares it for the next connection.
 class Handshake final : private RecordHandler {
  public:
   void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
@@ -38,7 +39,7 @@ class Handshake final : private RecordHandler {
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // The same, if no more bytes come.
+  // As outcome(), if no more bytes come.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
   // True if no hello was found, and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
@@ -63,7 +64,7 @@ class Handshake final : private RecordHandler {
   // True if the client acknowledged bytes of the server that were not captured.
   bool lacks_answer() const { return heard_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
-  uint8_t alert() const { return alert_; }  // its description, 0 if it is encrypted
+  uint8_t alert() const { return alert_; }  // the alert's description, 0 if it is encrypted
 
  private:
   bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) override;
@@ -84,7 +85,7 @@ class Handshake final : private RecordHandler {
   Ja4* fingerprinter_ = nullptr;  // during data()
   Outcome outcome_ = Outcome::kNone;
   bool client_seen_ = false, server_seen_ = false;
-  bool is_13_ = false;  // or, before the ServerHello, seems to become so
+  bool is_13_ = false;  // or, before the ServerHello, is likely to be TLS 1.3
   bool hello_too_long_ = false;
   bool refused_ = false;  // by the client, which had received a ServerHello that was not captured yet
   Side client_ = 0;
@@ -92,8 +93,8 @@ class Handshake final : private RecordHandler {
   uint8_t alert_ = 0;
   uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
   uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;
-  uint64_t reached_[2] = {0, 0};  // how far each side's stream is known, captured or not
-  uint64_t heard_[2] = {0, 0};    // how much of the other side's stream each side has acknowledged
+  uint64_t reached_[2] = {0, 0};  // per side: end of the known part of its stream, captured or not
+  uint64_t heard_[2] = {0, 0};    // per side: bytes of the other side's stream that it has acknowledged
   int64_t client_hello_ns_ = 0, server_hello_ns_ = 0, complete_ns_ = 0;
   std::string server_name_, offered_protocols_, ja4_text_, protocol_;
 };

@@ -15,7 +15,7 @@ inline constexpr uint16_t kServerName = 0, kSignatureAlgorithms = 13, kAlpn = 16
 }
 inline constexpr uint16_t kTls13 = 0x0304;
 
-// A list of 16-bit numbers as they lie in a message. An odd last byte is ignored.
+// A list of 16-bit numbers in a message, in network order. An odd last byte is ignored.
 class Numbers {
  public:
   Numbers() = default;
@@ -30,8 +30,8 @@ class Numbers {
 // Values that clients offer to keep servers tolerant (RFC 8701); they have no meaning.
 constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
 
-// Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if their
-// lengths contradict that of the block.
+// Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if the
+// extensions' lengths contradict the block's.
 template <typename Visit>
 bool for_each_extension(Bytes block, Visit visit) {
   while (block.size() >= 4) {
@@ -44,7 +44,7 @@ bool for_each_extension(Bytes block, Visit visit) {
   return block.empty();
 }
 
-// Names in a list with lengths of one byte (RFC 7301 section 3.1), as far as they are whole.
+// The complete names in a list with lengths of one byte (RFC 7301 section 3.1).
 template <typename Visit>
 void for_each_protocol(Bytes list, Visit visit) {
   while (!list.empty() && list.size() > list[0]) {
@@ -53,7 +53,7 @@ void for_each_protocol(Bytes list, Visit visit) {
   }
 }
 
-// A client's offer (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All of it points into the message.
+// A client's offer (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All views point into the message.
 struct ClientHello {
   uint16_t legacy_version = 0;
   Numbers cipher_suites;
@@ -65,7 +65,7 @@ struct ClientHello {
   Numbers signature_algorithms;
   Numbers supported_versions;
 
-  // The highest version that it offers, without GREASE.
+  // The highest offered version, without GREASE.
   uint16_t version() const;
 };
 

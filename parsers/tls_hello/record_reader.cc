@@ -16,8 +16,7 @@ bool is_hello(uint8_t type) {
 
 }  // namespace
 
-// Record type and version, then length, type of the message, and the first byte of its length, as far as they are
-// there.
+// Checks the available bytes of record type and version, length, type of the message, and the first byte of its length.
 bool RecordReader::may_begin_hello(Bytes bytes) {
   if (bytes.empty() || bytes[0] != static_cast<uint8_t>(ContentType::kHandshake)) return false;
   if (bytes.size() > 1 && bytes[1] != 3) return false;
@@ -127,7 +126,7 @@ void RecordReader::begin_message(RecordHandler& handler) {
   if (message_remaining_ == 0) message_header_bytes_ = 0;
 }
 
-// Most hellos lie in one piece and are read where they are.
+// Most hellos lie in one piece and are read in place.
 void RecordReader::message(Bytes& bytes, RecordHandler& handler) {
   const size_t take = std::min<size_t>(bytes.size(), message_remaining_);
   const Bytes piece = bytes.first(take);
@@ -157,7 +156,7 @@ void RecordReader::alert(Bytes bytes, RecordHandler& handler) {
   }
 }
 
-// Before a hello was read: this is not TLS, so look further. Afterwards: out of step for good.
+// Before a hello was read: this is not TLS, so the search continues. Afterwards: permanently out of step.
 void RecordReader::fail() {
   if (recognised_) {
     lost_ = true;

@@ -15,8 +15,8 @@ enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
-  // `body` is a whole hello. Returns false if it is not one after all. `first` is the segment with its record's first
-  // byte.
+  // `body` is a whole hello. Returns false if it turns out not to be one. `first` is the segment with its record's
+  // first byte.
   virtual bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) = 0;
   // Called for a record of which only the length is readable.
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
@@ -26,9 +26,9 @@ class RecordHandler {
   virtual bool is_protected_from_now(Side side) = 0;
 };
 
-// Reads one side's stream as TLS records (RFC 8446 section 5.1, RFC 5246 section 6.2.1) from its hello on, which may be
-// cut into several records and segments. Other handshake messages are skipped. A hello is searched for where a piece of
-// the stream begins, since TLS may begin after another protocol (STARTTLS, CONNECT).
+// Reads one side's stream as TLS records (RFC 8446 section 5.1, RFC 5246 section 6.2.1) from its hello on, which may
+// span several records and segments. Other handshake messages are skipped. A hello is searched for at the beginning of
+// each piece of the stream, since TLS may begin after another protocol (STARTTLS, CONNECT).
 class RecordReader {
  public:
   static constexpr size_t kMaxHelloBytes = 32 << 10;

@@ -12,7 +12,7 @@ namespace {
 using tls::Handshake;
 using tls::Outcome;
 
-// If both sides together show no hello within this much, the connection is something else.
+// If both sides together show no hello within this many bytes, the connection uses another protocol.
 constexpr uint32_t kMaxSeekBytes = 64 << 10;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
 // A client that waits longer for a ServerHello is reported as unanswered.

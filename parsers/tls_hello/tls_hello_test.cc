@@ -132,7 +132,8 @@ TEST(Ja4, GreaseCountsNowhere) {
   EXPECT_EQ(ja4(offer), "t13d1516h2_8daaf6152771_e5627efa2ab1");
 }
 
-// "If there are no signature algorithms in the hello packet": the list is as if extension 000d were there, so is ours.
+// "If there are no signature algorithms in the hello packet": the specification's hash includes extension 000d, so this
+// offer does, too.
 TEST(Ja4, WithoutSignatureAlgorithms) {
   Offer offer = example();
   offer.algorithms = {};
@@ -278,7 +279,7 @@ TEST(TlsHello, JoinedInMidStream) {
   EXPECT_EQ(seen({frames.begin() + 5, frames.end()}), Lines{});
 }
 
-// No duration is reported that a lost segment may have made too long; everything seen is reported.
+// No duration is reported that a lost segment may have made too long; all seen fields are reported.
 TEST(TlsHello, EachSegmentLost) {
   for (const bool tls13 : {true, false}) {
     const std::vector<Frame> frames = (tls13 ? handshake_13() : handshake_12()).frames();
@@ -360,7 +361,7 @@ TEST(TlsHello, EveryHelloCutShortIsNone) {
   for (size_t length = 0; length < body.size(); ++length) {
     Conversation conversation;
     conversation.handshake().client(record(22, message(1, body.substr(0, length))));
-    // Without extensions it is a hello of the old kind.
+    // Without extensions the hello has the old format.
     const size_t without_extensions = 2 + 32 + 1 + 2 + 4 + 2;
     EXPECT_EQ(seen(conversation.frames()).size(), length == without_extensions ? 1u : 0u) << length;
   }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares tls_hello with tshark's reading of every reference capture, and its JA4 with the published ones and with tshark's fields.
+"""Compares tls_hello with tshark's reading of every reference capture, and its JA4 with the published ones and with
+tshark's fields.
 
-Each connection with a hello is compared by client, server, name, offered protocols and chosen cipher suite. What differs must be a row of
-docs/reference/tls-differences.md; captures without TLS are silence_test.py's matter.
+Compares each connection with a hello by client, server, name, offered protocols and chosen cipher suite. Each
+difference must be a row of docs/reference/tls-differences.md; silence_test.py covers captures without TLS.
 
 usage: truth_test.py [MONITOR]
 """
@@ -20,14 +21,14 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "tls-differences.md"
-# What JA4's own tests expect of its captures: fingerprint -> connections.
+# The fingerprints that JA4's tests expect of its captures: fingerprint -> connections.
 PUBLISHED = {
     "tls/ja4__badcurveball.pcap": {"t13d1615h2_46e7e9700bed_45f260be83e2": 1},
     "tls/ja4__tls12.pcap": {"t13d1715h2_5b57614c22b0_3d5424432f57": 1},
     "tls/ja4__tls-handshake.pcapng": {"t13d1516h2_8daaf6152771_e5627efa2ab1": 54, "t13d1516h1_8daaf6152771_e5627efa2ab1": 3,
                                       "t13d151400_8daaf6152771_de4a06bb82e3": 1, "t13d1517h1_8daaf6152771_6cdcb247c39b": 1},
 }
-# Extensions whose lists tshark shows under the name of the signature algorithms'.
+# Extensions whose lists tshark shows under the field name of the signature algorithms.
 ALIKE = {34, 50}
 
 
@@ -54,7 +55,7 @@ def is_grease(code):
 
 
 def ja4(versions, ciphers, extensions, algorithms, protocol):
-    """By the specification, from lists of numbers."""
+    """The fingerprint by the specification, from lists of numbers."""
     plain = lambda codes: [c for c in codes if not is_grease(c)]
     ciphers, extensions, algorithms = plain(ciphers), plain(extensions), plain(algorithms)
     digest = lambda text: hashlib.sha256(text.encode()).hexdigest()[:12] if text else "0" * 12
@@ -68,7 +69,7 @@ def ja4(versions, ciphers, extensions, algorithms, protocol):
 
 
 def ja4_by_tshark(captures):
-    """(client, server) -> fingerprints, as far as tshark's fields tell; the last part is cut off where they don't."""
+    """(client, server) -> fingerprints, from tshark's fields; the last part is cut off if these are incomplete."""
     names = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tls.handshake.version", "tls.handshake.extensions.supported_version",
              "tls.handshake.ciphersuite", "tls.handshake.extension.type", "tls.handshake.sig_hash_alg",
              "tls.handshake.extensions_alpn_str", "tls.handshake.type"]

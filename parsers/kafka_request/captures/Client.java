@@ -7,7 +7,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** What the newest versions of requests look like: the Java client against the broker whose address is its argument. */
+/** Sends the newest versions of requests: the Java client with the broker whose address is its argument. */
 public class Client {
   public static void main(String[] arguments) throws Exception {
     String text = "org.apache.kafka.common.serialization.String";

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes kafka_small.pcap.zst and kafka_small.jsonl: a real broker, librdkafka as its client, and what the client itself wrote of its requests.
+"""Makes kafka_small.pcap.zst and kafka_small.jsonl: a real broker, librdkafka as its client, and the client's log of
+its requests.
 
-Needs `make java`, librdkafka, tcpdump and the right to capture on the loopback interface. The broker's own connections to its controller
-are in the capture, too; of these there is no log.
+Needs `make java`, librdkafka, tcpdump and the right to capture on the loopback interface. The broker's connections to
+its controller are in the capture, too, but not in the log.
 
 usage: make.py [FOLDER]
 """
@@ -105,7 +106,7 @@ def traffic(broker):
 
 
 def requests_of(log):
-    """librdkafka's own words: one line a request, with its response's size. Bytes are as it counts them."""
+    """Parses librdkafka's log: one line per request, with its response's size. Bytes are as it counts them."""
     waiting, lines = {}, []
     for line in log.splitlines():
         sent, received = SENT.search(line), RECEIVED.search(line)
@@ -116,13 +117,13 @@ def requests_of(log):
             lines.append(row)
         if received:
             row = waiting.pop((received["client"], received["thread"], int(received["id"])))
-            # What it makes up for requests that nobody answers has no bytes.
+            # The rows that it invents for unanswered requests have no bytes.
             row.update(answered=int(received["bytes"]) > 0, response_bytes=int(received["bytes"]), rtt_ms=float(received["rtt_ms"]))
     return lines
 
 
 def requests_of_java(log):
-    """The same of the Java client, which writes no sizes."""
+    """As above for the Java client, which logs no sizes."""
     waiting, lines = {}, []
     for line in log.splitlines():
         match = JAVA.search(line)

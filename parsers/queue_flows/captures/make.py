@@ -2,8 +2,8 @@
 """Makes queue-arrivals.pcap.zst and queue-departures.pcap.zst: both sides of a port's queue.
 
 Three network namespaces: hosts send through a router, whose port to the destination is a token bucket of 20 Mb/s with
-30 kB of queue. A probe is answered all the time; twice a burst of one flow fills the queue, the second time beyond its
-end. The router's two interfaces are captured, so both taps have one clock.
+30 kB of queue. A probe sends throughout; twice a burst of one flow fills the queue, the second time beyond its
+capacity. The router's two interfaces are captured, so both taps have one clock.
 
 Needs root, ip, tc, tcpdump and zstd.
 """
@@ -68,7 +68,7 @@ def build():
     inside(SOURCE, "ip", "route", "add", "default", "via", "10.99.1.1")
     inside(TARGET, "ip", "route", "add", "default", "via", "10.99.2.1")
     inside(ROUTER, "tc", "qdisc", "add", "dev", "q2a", "root", "tbf", "rate", "20mbit", "burst", "2kb", "limit", "30kb")
-    inside(SOURCE, "ping", "-q", "-c", "1", "10.99.2.2")  # addresses are resolved
+    inside(SOURCE, "ping", "-q", "-c", "1", "10.99.2.2")  # resolves addresses
 
 
 def capture(device, path):
@@ -88,7 +88,7 @@ def main():
             time.sleep(2)
             inside(SOURCE, sys.executable, "-c", SEND)
             time.sleep(1)
-            inside(ROUTER, "tc", "-s", "qdisc", "show", "dev", "q2a")  # prints how many it dropped
+            inside(ROUTER, "tc", "-s", "qdisc", "show", "dev", "q2a")  # prints the number of drops
             for process in (*dumps, receiver):
                 process.terminate()
                 process.wait()
