@@ -15,7 +15,6 @@ namespace tapline {
 //   coded(t)  t contains a %, and equals full(u) for some u
 //   shown(t)  full(t) if t is unreadable in part or coded, else t
 //
-//
 // shown() is injective: coded(shown(t)) tells which case applies, and percent-decoding undoes full(). Most text that
 // already contains escapes stays unchanged: /caf%C3%A9 is full() of nothing, since é is readable.
 enum class LineBreaks : uint8_t { kEncode, kKeep };  // kKeep: for statements, leaves tab, LF and CR unchanged

@@ -25,7 +25,6 @@ struct ViewOptions {
 //
 //   buckets_   digest ─▶ number of the latest packet      entries_   a ring by number; previous: same bucket, earlier
 //
-//
 // Numbers only grow, so a link to an overwritten packet is recognised by its small number, and nothing has to be
 // unlinked. Takes 32 bytes per packet and 8 per bucket; memory is touched on use.
 class ViewFilter {

@@ -15,7 +15,6 @@ namespace tapline {
 
 // The one connection table that all parsers share.
 //
-//
 // A separate hash (table_hash.h) finds buckets: it costs less than the flow hash that tuples carry, which is computed
 // once per connection.
 //
@@ -23,7 +22,6 @@ namespace tapline {
 //   ┌──────────┬───────┐                                               ┌────────────┬───────────────┐
 //   │ tag (32) │ index │ ────────────────────────────────────────────▶ │ Connection │ parsers' state│
 //   └──────────┴───────┘                                               └────────────┴───────────────┘
-//
 //
 // A timer wheel of one-second slots finds idle entries. Deadlines are lazy: packets only set last_seen_ns, and an entry
 // whose slot is due too early moves to a later one. Capacity is fixed; a full table offers the least useful of a few

@@ -25,13 +25,12 @@ class StreamReceiver {
 //   delivered ──────────▶│◀─ hole ─▶│ chunk │◀─ hole ─▶│ chunk │ chunk │
 //                     next_seq
 //
-//
 // In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
 // in total. A hole is given up when
-// - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
+//  - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
-// - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
-// - the buffers are full, or the connection ends.
+//  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
+//  - the buffers are full, or the connection ends.
 // Not thread-safe. State is allocated with the first payload, so connections without payload cost nothing.
 class Reassembler {
  public:

@@ -19,7 +19,6 @@ namespace tapline::mysql {
 //
 //   server: greeting ─▶ client: login ─▶ both: authentication ─▶ OK ─▶ client: command ─▶ server: response ─▶ …
 //
-//
 // Commands begin with sequence number 0, which servers never send again after the greeting, so a client's packets with
 // other numbers (passwords, files) are skipped. If packets are lost, a side is out of step until a segment begins like
 // a command or, on the server's side, like a response to a command that was sent since.

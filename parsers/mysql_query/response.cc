@@ -228,8 +228,7 @@ ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Res
   return Progress::kMore;
 }
 
-// The count, and from some servers a flag that says whether columns follow: | [follow] | count | or | count | [follow]
-// |.
+// The count, and from some servers a flag whether columns follow: | [follow] | count | or | count | [follow] |.
 ResponseReader::Progress ResponseReader::column_count(const Packet& packet) {
   Cursor cursor(packet.payload);
   uint64_t count = cursor.length_encoded();

@@ -3,9 +3,10 @@
 there is no MySQL.
 
 1. mysql_mix: each statement and command of the server's general log, text by text; rows and errors that clients logged;
-   the times that tshark measured. 2. mysql/ and three_tier: each command that tshark sees. Each difference must be a
-   row of docs/reference/mysql-differences.md with its reason, and every row there must still differ. 3. Other protocols
-   that tshark takes for MySQL: silence.
+   the times that tshark measured.
+2. mysql/ and three_tier: each command that tshark sees. Each difference must be a row of
+   docs/reference/mysql-differences.md with its reason, and every row there must still differ.
+3. Other protocols that tshark takes for MySQL: silence.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
 """

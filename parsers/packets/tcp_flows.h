@@ -40,7 +40,6 @@ struct SampleBatch {
 //   │ 4 tags (32) │ 4 times last seen (ms) │ ─────▶ │ key │ one side's state │ the other side's │
 //   └─────────────┴────────────────────────┘        └─────┴──────────────────┴──────────────────┘
 //
-//
 // One per lane; not thread-safe.
 class TcpFlows {
  public:

@@ -15,19 +15,15 @@ namespace tapline::queues {
 //   indirect   left in the busy period before the victim arrived
 //   original   raised the queue to a level that still existed when the victim arrived
 //
-//
 // Each is a sum of bytes over the victims. The direct culprits of one victim are the contents of the queue that it
 // found, and so are the original ones, counted by level instead of by packet: over all flows, both sums are equal.
 //
 //   levels_   bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates them to
-//   the
-//             queue that it finds, then adds its bytes.
-//
+//             the queue that it finds, then adds its bytes.
 //
 // With v = the number of victims so far, a sum over victims of a flow's bytes in a set is
 //
 //   Σ (v when a packet left the set - v when it entered) × bytes   =   settled + v × bytes in the set
-//
 //
 // so a packet costs amortised constant time. Sums wrap around, and are correct once all terms are added.
 class BusyPeriod {

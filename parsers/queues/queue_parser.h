@@ -26,7 +26,6 @@ namespace tapline::queues {
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //
-//
 // Queries with the same arguments share their meters, and receive the tuples of the queues whose packets they see. A
 // meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them.
 template <typename Meter>

@@ -8,7 +8,6 @@
 //   both       matching, then contents
 //   sketch     Snapshots, h=4, R=2, C=2048, written and read
 //
-//
 // Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 of them; their flows are random.
 #include <time.h>
 

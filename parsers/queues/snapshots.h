@@ -33,7 +33,6 @@ enum class Reading : uint8_t {
 //   window number mod h     … n-2    n-1    n         n+1
 //                           read   read   written   cleaned
 //
-//
 // A window with fewer than C packets leaves columns to clean. Those are cleaned when the sketch is next due for
 // writing, as the switch's control software does for idle links, and counted.
 class Snapshots {

@@ -68,7 +68,6 @@ class MatchSink {
 //   arrivals     c₁ ─── ? ─── c₂      time of ?'s arrival: from c₁'s to c₂'s, whether its arrival was seen or not
 //   departures   c₁ ─── ? ─── c₂
 //
-//
 // This takes the next certain departure, for which the uncertain ones wait, up to settle_ns. If none comes in that
 // time, the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds are
 // correct if the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is correct.

@@ -16,7 +16,6 @@ namespace tapline::queues {
 //
 //   Σ (g when it left the window - g when it entered) × service time   =   settled + g × Σ service time in the window
 //
-//
 // so a packet costs constant time, regardless of the number of packets that it waited for. Sums wrap around, and are
 // correct once all terms are added.
 class WaitLedger {

@@ -18,7 +18,6 @@ namespace tapline::rates {
 //   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its slot, and the latest interval
 //   entries │ e0 e1 e2 e3 e4 e5 e6 e7 │ │ …
 //
-//
 // A new flow takes a free slot, else that of a flow without a sample for two intervals, else that of the flow with the
 // fewest samples. So a flood of flows evicts its own flows, plus one other in each bucket whose eight flows all send.
 // Each flow that is evicted while it sends is reported to `Evict`, a functor called with its entry. Memory is allocated

@@ -46,7 +46,6 @@ struct LinkShare {
 //        └─ counted in ──┘                          └─ counted in ┘
 //           this interval: `lead`                      the next: `trail`
 //
-//
 // Bytes that the other direction acknowledges count at the time of the acknowledgement, so `lead` is the advance up to
 // the direction's first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. The
 // upper bound also covers flows without any sample: as many packets as would leave none among the samples in one of 20

@@ -52,7 +52,6 @@ struct MirrorPort {
 //   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the full delay is
 //     longer by at most the time since, as long as packets arrive at half of the port's speed or more.
 //
-//
 // It assumes queues of a fixed size. A hole may also stem from a loss before the switch: only the third hole of a busy
 // period counts. No allocation; one instance per mirror port; not thread-safe.
 class MirrorQueue {

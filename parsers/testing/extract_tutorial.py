@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Extracts the code of a tutorial: whole files, and lines added to existing files.
 
-A code block counts if an HTML comment before it gives its kind: <!-- file: PATH --> a new file <!-- line: PATH after
-"TEXT" --> a line for an existing file, after the line that contains TEXT <!-- run --> a console session: "$ COMMAND",
-then its output
+A code block counts if an HTML comment before it gives its kind:
+  <!-- file: PATH -->                 a new file
+  <!-- line: PATH after "TEXT" -->    a line for an existing file, after the line that contains TEXT
+  <!-- run -->                        a console session: "$ COMMAND", then its output
 
 usage: extract_tutorial.py TUTORIAL.md OUTPUT_FOLDER      writes new files, and copies of existing ones with the lines added
 """

@@ -2,6 +2,7 @@
 """Runs a tutorial's console sessions and compares their output with the tutorial's.
 
 usage: tutorial_test.py TUTORIAL.md MONITOR [FOLDER BUILD]
+
 MONITOR stands in for build/bin/tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the
 repository, with BUILD for its folder build.
 """

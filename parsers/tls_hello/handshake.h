@@ -28,7 +28,6 @@ enum class Outcome : uint8_t {
 //   [*+ Finished] ───────────────────────▶
 //                ◀──── [+ Finished], before TLS 1.3
 //
-//
 // Not thread-safe; recycle() prepares it for the next connection.
 class Handshake final : private RecordHandler {
  public:

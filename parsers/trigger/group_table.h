@@ -39,7 +39,6 @@ class GroupHasher {
 //   │ tag (32) │ number │ ─────────────────────────▶ │ key, cell, next, bucket │ counter, n lines │
 //   └──────────┴────────┘                            └─────────────────────────┴──────────────────┘
 //
-//
 // Its number of entries is fixed, and it forgets none before the window has been swept.
 class GroupTable {
  public:

@@ -40,9 +40,8 @@ struct CellRef {
 // Finds a packet's match set: the triggers whose filters it passes.
 //
 //   ClassKey ──▶ cache, one line a look-up ──▶ set ──▶ its cells
-//                 │ miss
-//                 └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
-//
+//                   │ miss
+//                   └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
 //
 // Sets and cells are made when a packet first needs them, and stay until all are forgotten. Their number is bounded:
 // beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, but

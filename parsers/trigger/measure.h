@@ -15,7 +15,6 @@ namespace tapline::trigger {
 //   line 2   extremes
 //   line 3   burst: its lower and upper bound, then the bins that determine them
 //
-//
 // Counters have only the lines up to the last one that a trigger of their channel uses.
 enum class Measure : uint8_t {
   kPackets = 0,

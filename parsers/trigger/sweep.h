@@ -24,7 +24,6 @@ struct SweepOptions {
 //    ▲                                                                                              │
 //    └──────────────────────────── clear: touched memory is zeroed ◀────────────────────────────────┘
 //
-//
 // The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
 // Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
 // tables of all lanes.
