@@ -52,7 +52,8 @@ struct RawPacket {
     return EthernetAddresses::at(data);
   }
 };
-// Sources and rings move packets in bursts, so the size affects throughput: measure before adding anything.
+// Sources and rings move packets in bursts, so the size affects throughput: measure before growing it beyond the
+// padding.
 static_assert(sizeof(RawPacket) == 40);
 
 namespace protocol {

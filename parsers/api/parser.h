@@ -154,7 +154,7 @@ class Parser {
   // not called, there is one tap without names.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
-  // The source of the monitor's own metrics, for the one parser that reports them. May be null.
+  // The source of the monitor's metrics, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
   // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.

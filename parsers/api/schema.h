@@ -66,7 +66,7 @@ struct Schema {
   std::string description = {};
   Layer layer = Layer::kApplication;
   std::vector<Field> fields = {};
-  std::vector<std::string> main_fields = {};  // what top-k ranks
+  std::vector<std::string> main_fields = {};  // fields that top-k ranks
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
   int64_t interval_ns = 0;                    // each flow has one tuple per interval; 0: each tuple is an event

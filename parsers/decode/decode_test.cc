@@ -305,7 +305,7 @@ TEST(Decode, IpV6ExtensionHeaders) {
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, beyond))).outcome, DecodeOutcome::kMalformed);
 }
 
-// The same packet on a link that has no fast path; the fast path's Packet held something else before.
+// Decodes the same packet on a link without a fast path; the fast path's Packet had other contents before.
 TEST(Decode, FastPathFillsAllFields) {
   const Bytes udp = ip_v4("10.0.0.3", "10.0.0.4", protocol::kUdp, testing::udp_datagram(53, 5353, "an answer"));
   Packet used;

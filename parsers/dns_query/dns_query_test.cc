@@ -268,7 +268,7 @@ TEST(DnsQuery, EveryOpcodeIsReportedAndIsATransactionOfItsOwn) {
 TEST(DnsQuery, EveryMessageCutShort) {
   const std::string whole = message({.flags = kAnswer, .answers = {kAddress, kAddress}});
   for (size_t length = 0; length < whole.size(); ++length) {
-    // As a datagram of this length, and as one captured only up to here.
+    // Once as a datagram of this length, and once as a datagram captured only up to here.
     Frame cut = down(whole, kStart);
     cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
     cut.bytes.resize(cut.bytes.size() - whole.size() + length);

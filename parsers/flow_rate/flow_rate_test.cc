@@ -125,7 +125,7 @@ TEST(FlowRate, UdpIsScaledByTheShareOfTcpBesideIt) {
   EXPECT_LE(judged.errors / judged.tuples, 0.3);
 }
 
-// Copies are missing, and no sequence number reveals how many.
+// Copies are missing, and no sequence number reveals their number.
 TEST(FlowRate, UdpAloneHasALowerBoundOnly) {
   std::vector<FlowSpec> flows = rates::testing::slow_flows(3, 2.0, 3);
   for (FlowSpec& flow : flows) flow.udp = true;

@@ -431,7 +431,7 @@ bool Exchange::was_closed(uint32_t stream) const {
   return std::find(closed_.begin(), closed_.end(), stream) != closed_.end();
 }
 
-// ---- what is missing ----
+// ---- missing bytes ----
 
 // A frame begins with its length, so its end is known even if the frame was cut off.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {

@@ -28,7 +28,7 @@ Lines parse(const std::vector<Frame>& frames, const Lines& fields = kWhat) {
   return Harness({"http2_request"}).all(frames).lines(fields);
 }
 
-// ---- writing HTTP/2, with the library's own encoder ----
+// ---- writing HTTP/2, with the library's encoder ----
 
 class Encoder {
  public:

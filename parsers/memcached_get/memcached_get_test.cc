@@ -205,7 +205,7 @@ TEST(MemcachedGet, AnEndBehindAGapIsNoMiss) {
     for (const testing::Tuple& tuple : run.tuples()) {
       const bool is_whole = tuple["key"] == "y" || tuple["key"] == "z";
       EXPECT_EQ(tuple["status"] == "miss", is_whole) << request << tuple["key"];
-      if (tuple["key"] == "-") continue;  // the answer's own half
+      if (tuple["key"] == "-") continue;  // the half of the answer
       EXPECT_EQ(tuple["partial"], is_whole ? "" : "request") << request << tuple["key"];
     }
   }

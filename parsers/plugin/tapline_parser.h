@@ -139,7 +139,7 @@ typedef struct tapline_packet {
   uint32_t tcp_seq;
   uint32_t tcp_ack;
   uint16_t tcp_window;
-  uint8_t vlan_tags;   /* how many */
+  uint8_t vlan_tags;   /* number of tags */
   uint8_t direction;   /* valid while connection is set */
   uint16_t vlan[2];    /* the first two, outermost first */
   uint32_t network_id; /* of a tunnel; 0: none */

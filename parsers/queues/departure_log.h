@@ -51,7 +51,7 @@ class DepartureLog {
     }
     return low;
   }
-  // Bytes that left between two times, as far as the log goes back.
+  // Bytes that left between two times, as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
   }

@@ -23,7 +23,7 @@ enum class Reading : uint8_t {
   kWithCurrent,  // floor((d - a) T) earlier windows, and the current one as written so far: the reading of the authors'
                  // program
   kWeighted,     // all windows that it touches, the oldest weighted by its covered share
-  kGrowth,       // the latest complete window minus the one before it, if positive: flows that grow
+  kGrowth,       // the latest complete window minus the previous one, if positive: flows that grow
 };
 
 // ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns in turn, one for each window of T by

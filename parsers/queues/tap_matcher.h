@@ -128,7 +128,7 @@ class TapMatcher {
   uint64_t first_fresh_ = 0, end_fresh_ = 0;
   std::vector<Unsettled> unsettled_;  // a ring, in order of departure
   uint64_t first_unsettled_ = 0, end_unsettled_ = 0;
-  uint64_t next_certain_ = 0;  // no certain departure lies between the first and this one
+  uint64_t next_certain_ = 0;  // no departure between the first and this one is certain
   TapOffset offset_;
   int64_t anchor_ns_ = INT64_MIN / 4;  // latest arrival of a certain packet that has left
   int64_t now_ns_ = INT64_MIN / 4;

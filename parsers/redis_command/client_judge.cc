@@ -40,7 +40,7 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
 }
 
 // The other side had received everything before when it sent its latest segment, and this side has spoken since. If
-// only one direction is seen: it has received data since its own latest segment.
+// only one direction is seen: it has received data since its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& other = seen_[other_side(side)];
   if (other.any) return other.acked_known && other.acked == segment.offset;

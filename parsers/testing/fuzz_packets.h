@@ -11,7 +11,7 @@
 namespace tapline::testing {
 
 // Reads a fuzz input as packets of a few TCP connections and runs them through parsers. Aborts if the engine or a
-// parser breaks its contract: time goes back, values don't match the schema, or state is left over after the end.
+// parser breaks its contract: time runs backwards, values don't match the schema, or state is left over after the end.
 //
 // The input is a sequence of records:
 //
@@ -29,8 +29,8 @@ void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const 
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 // Likewise with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32 the
-// capture cuts the payload after `parameter` bytes, 64 the client's port is another (of `parameter` % 8), 128 time
-// jumps by `parameter` seconds.
+// capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time jumps by
+// `parameter` seconds.
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 
 }  // namespace tapline::testing

@@ -135,7 +135,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports all pending transactions as they are, and leaves none pending.
+  // Reports all pending transactions, complete or not, and leaves none pending.
   void tell_all(Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open) tell(places_[i], sink, false);

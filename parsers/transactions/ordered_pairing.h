@@ -190,7 +190,7 @@ class OrderedPairing {
     if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
   }
 
-  // Reports all pending messages as they are, and leaves none pending.
+  // Reports all pending messages, complete or not, and leaves none pending.
   void tell_all(Sink& sink) {
     settle(true, sink);
     if (current_) sink.on_transaction(answered(), &*current_);

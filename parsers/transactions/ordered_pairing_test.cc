@@ -75,7 +75,7 @@ class Talk {
     pairing.requests_settled(asked_, sink);
     return *this;
   }
-  // Requests that arrive only after the server's answers; the pairing waits for the one before them.
+  // Requests that arrive only after the server's answers; the pairing waits for the previous one.
   Talk& ask_late(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(asked_, answered_);
     late->push_back([this, index, first] {

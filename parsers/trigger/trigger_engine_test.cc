@@ -27,7 +27,7 @@ Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
   return trigger;
 }
 
-// An engine, and what it reported.
+// An engine and its reports.
 struct EngineRun {
   explicit EngineRun(std::vector<Trigger> triggers, TriggerOptions options = {}) {
     std::string error;
