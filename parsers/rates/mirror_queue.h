@@ -226,7 +226,8 @@ class MirrorQueue {
   int64_t first_of_busy_ns_ = 0;
   uint64_t ns_per_byte_ = 0;                       // with kFractionBits
   int64_t slack_ns_ = 0;                           // shorter gaps may stem from the clock
-  int64_t full_ns_[3] = {kNever, kNever, kNever};  // latest times at which the queue became full, latest first
+  int64_t full_ns_[3] = {kNever, kNever, kNever};  // the latest three times after which the queue was full, latest
+                                                   // first
   int64_t full_delay_ns_ = kUnknownNs;
   int64_t frame_ns_ = 0;
   int64_t longest_busy_ns_ = 0;

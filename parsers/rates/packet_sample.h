@@ -22,7 +22,7 @@ inline TcpSample sample_of(const Packet& packet) {
   return sample;
 }
 
-// Its receiver sent at least one byte that the packet acknowledges.
+// Returns whether the packet acknowledges a number that its receiver sent. A RST need not.
 inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
