@@ -165,7 +165,7 @@ TEST_F(FragmentTableTest, OverlapsSpoilIpV6ButRepetitionsDoNot) {
 TEST_F(FragmentTableTest, DisagreementAboutTheEndSpoils) {
   const std::vector<Fragment> f = cut(udp_of(40), 16, false);
   add(f[2]);                                            // the end is 48
-  EXPECT_FALSE(add(Fragment{1, 40, Bytes(16), true}));  // goes beyond
+  EXPECT_FALSE(add(Fragment{1, 40, Bytes(16), true}));  // ends beyond 48
   EXPECT_FALSE(add(f[0]));
   EXPECT_FALSE(add(f[1]));
   EXPECT_EQ(table_.losses().frames, 4u);

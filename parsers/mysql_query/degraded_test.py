@@ -161,7 +161,7 @@ def check(damage, monitor, folder, frames, truth):
         elif t["kind"] != "connect":
             client = f"{t['src_ip']}:{t['src_port']}"
             told[key_of(client, t["kind"], t["statement"], t["first_byte_ns"] // 1000)] += 1
-    if damage == "snap96":  # and with it texts
+    if damage == "snap96":  # the snap length cuts texts, too
         present, possible, told = map(without_texts, (present, possible, told))
     wrong, missing = told - possible, present - told
     if damage == "flip":  # a changed text is reported as captured
