@@ -44,7 +44,7 @@ v1::MonitorStatus refused(const std::string& query, const std::string& why) {
   return event;
 }
 
-// As tests name commands: those for plans with the fields that matter here.
+// Names a command; for one with a plan, includes the fields that these tests check.
 std::string words(const v1::MonitorCommand& command) {
   if (command.has_assign()) {
     const v1::Plan& plan = command.assign().plan();
@@ -272,7 +272,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfTheVersionBeforeSendsPlansAsJson) {
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }
 
-// As the control plane of the version before made and read it.
+// The bytes are those that the control plane of the previous version wrote and read.
 TEST_F(AssignmentsTest, TheFieldsOfTheVersionBeforeKeepTheirPlacesOnTheWire) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));

@@ -1,9 +1,9 @@
 // The events that a control plane has not acknowledged, by query.
 //
-// They are sent once on each lease: a control plane that takes over gets what the one before did not acknowledge, and
-// tells by the numbers what it has already. Only a window of them is on its way at a time, so that a control plane
-// whose log is slow never holds more than a window of each agent. Bounded: if a batch finds no room, only its
-// numbers are kept, which show how many events are missing.
+// Sends each event once per lease: a control plane that takes over receives those that its predecessor did not
+// acknowledge, and recognizes duplicates by their numbers. Only a window of events is in flight at a time, which limits
+// the memory that a control plane with a slow log needs per agent. Bounded: if a batch finds no room, only its numbers
+// are kept, which show how many events are missing.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
 // Stands in for the monitor: writes its command line as others see it, then twice the contents of its key file and its
-// login, into a file beside it. Then reports `ready` (an event of two bytes).
+// login, into a file in the same folder. Then reports `ready` (an event of two bytes).
 constexpr char kTeller[] = R"(#!/bin/sh
 exec 2>"$0.told"
 tr '\0' ' ' </proc/$$/cmdline >&2
@@ -63,7 +63,7 @@ class MonitorChildTest : public ::testing::Test {
     return events;
   }
 
-  // What the monitor was told.
+  // Returns the lines that the monitor wrote down.
   std::vector<std::string> lines_of_log() {
     const auto events = events_until(start().get(), "the monitor ended with exit code 0");
     EXPECT_EQ(events.size(), 1u);
