@@ -22,7 +22,7 @@ class MessageReporter final : public Reporter {
   // Reports to the agent at `socket` if that is a message socket, else on standard error in this format. The caller
   // owns the socket.
   MessageReporter(int socket, Format format);
-  // Gives the agent a second to take what is queued.
+  // Gives the agent a second to take the queued messages.
   ~MessageReporter() override;
 
   void ready() override;
