@@ -12,7 +12,7 @@ SKIPPED = 77
 
 
 def accounting(monitor, capture, duplicates):
-    """Of tcp_pkt_size over the capture; and the tuples of http_get."""
+    """Returns figures of tcp_pkt_size over the capture, and the tuples of http_get."""
     command = [monitor, "--pcap", str(capture), "--parser", "http_get", "--status", "json", "--duplicates", duplicates]
     done = subprocess.run(command, capture_output=True, check=True, timeout=120)
     events = [json.loads(line) for line in done.stderr.splitlines() if line.startswith(b"{")]
