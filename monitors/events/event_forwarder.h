@@ -33,7 +33,7 @@ class EventForwarder {
   // Passes on the events that wait, up to a bound that keeps the caller responsive, and how many were lost. Returns
   // true if there may be more.
   bool forward();
-  // The query's lanes are done: passes on what is left, and how many events there were. Its slot may then be reused.
+  // The query's lanes are done: forwards the remaining events and the total number. Its slot may then be reused.
   void end_query(uint32_t query);
 
  private:

@@ -10,7 +10,7 @@ namespace tapline {
 namespace {
 
 constexpr size_t kAlignment = 8;
-// In the first word of what is no record but the skipped rest of the ring.
+// Marks, in the first word, the skipped rest of the ring as no record.
 constexpr uint64_t kFiller = uint64_t{1} << 63;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
