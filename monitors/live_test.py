@@ -57,7 +57,7 @@ class LiveTest(unittest.TestCase):
                        prefix=inside(MONITORED), **popen)
 
     def send(self, frames, device="va"):
-        """Sends from the other namespace, in a process of its own."""
+        """Sends from the other namespace, in a separate process."""
         with self.sending(frames, device):
             pass
 
@@ -219,7 +219,7 @@ class LiveTest(unittest.TestCase):
                     command(monitor, end={"query": f"goes-{i}"})
                     monitor.await_event("query_ended", lambda event: event["query"] == f"goes-{i}")
             monitor.await_event("progress", lambda event: event["packets"] == rounds * packets)
-            # Wrong commands harm nobody.
+            # Invalid commands harm no query.
             command(monitor, assign={"plan": plan("stays", "http_get")})
             command(monitor, assign={"plan": plan("new", "http_got")})
             command(monitor, end={"query": "nobody"})
@@ -230,7 +230,7 @@ class LiveTest(unittest.TestCase):
             refusals = 6
             while sum(event["event"] == "query_refused" for event in monitor.events) < refusals:
                 self.assertTrue(monitor._take(5))
-            # A query that ends by its LIMIT is told of; its place and name are free again.
+            # A query that reaches its LIMIT is reported, and its slot and name become free.
             for _ in range(2):
                 command(monitor, assign={"plan": plan("few", "tcp_flow_key", limit={"packets": 7})})
                 monitor.events.remove(monitor.await_event("query_added", lambda event: event["query"] == "few"))
@@ -312,7 +312,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(code, 0, monitor.events)
         counts = monitor.event("end")["accounting"]["queries"]["q"]
         self.assertEqual(counts["packets_out"], 10)
-        # What was refused before the second grant is a loss; after the last packet, the end.
+        # Packets refused before the second grant count as lost; after the last packet, the query ends.
         self.assertGreater(counts["dropped"]["packets"]["no_credit"], 50)
         self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
@@ -364,7 +364,7 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("progress", lambda event: event["packets"] == 100)
             monitor.process.stdin.write(b'{"limit":{"query":"q","rate":0.25}}\n')
             monitor.process.stdin.flush()
-            # It holds from the first packet of a later second.
+            # It applies from the first packet of a later second.
             time.sleep(1.2)
             self.send(frames(4000, 1000))
             time.sleep(0.5)
