@@ -39,7 +39,7 @@ class MessageSocket {
   int fd() const { return fd_; }
   // Sends or queues the message. Returns false, and does neither, if it is too long or the queue is full.
   bool send(const google::protobuf::MessageLite& message);
-  // Sends what is queued as far as there is room.
+  // Sends queued messages while the socket has room.
   void flush();
   bool has_unsent() const { return !unsent_.empty(); }
   bool is_half_empty() const { return unsent_bytes_ <= kMaxUnsentBytes / 2; }
