@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tapline-monitor says of itself: /metrics, and the tuples of monitor_stats, while a capture is played."""
+"""Figures that tapline-monitor reports about itself while it plays a capture: /metrics and tuples of monitor_stats."""
 import json
 import os
 import re
