@@ -28,7 +28,7 @@
 namespace tapline {
 namespace {
 
-// Some 5,000 events: 25 ms' worth of 200,000 events a second.
+// About 5,000 events: 25 ms' worth of 200,000 events a second.
 constexpr size_t kEventRingBytes = 1 << 20;
 
 // One run: lanes, each with a source and the stage that parses its packets.
@@ -136,7 +136,7 @@ class Monitor {
     return *units_.back();
   }
 
-  // Without a controller there is nobody to tell of events; their tuples go into the output as all others.
+  // Without a controller, events reach only the output, as tuples like all others.
   EventRing* make_event_ring() {
     if (!config_.control) return nullptr;
     event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
