@@ -118,7 +118,7 @@ void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<c
     // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
     if (!builder.fits(shaped)) flush(stream, header.time_ns);
     builder.append(header, shaped);
-    // Conditions are asked of what leaves the monitor, here and by the consumers of the stream.
+    // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.
     if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
       events->push(query, parser, header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;

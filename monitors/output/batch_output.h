@@ -2,11 +2,11 @@
 // end of the stream.
 //
 // All batches of a query leave together: when one of its builders is full, the oldest tuple has waited long enough, or
-// a second of packet time is over. Only then does one watermark hold for all of its parsers. Only the last of these
-// batches carries the new watermark.
+// a second of packet time is over. This way one watermark applies to all of its parsers; only the last of these batches
+// carries it.
 //
-// A change of the sampling rate first closes the current batches: a batch's rate holds for each of its tuples. Later
-// tuples of flows that a lower rate excludes are dropped as rate_fell.
+// A change of the sampling rate first closes the current batches, since a batch's rate applies to each of its tuples.
+// Later tuples of flows that a lower rate excludes are dropped as rate_fell.
 //
 // A batch for which the sink has no room is dropped. The next batch takes over its sequence number and its accounting,
 // with its tuples now counted as dropped. Not thread-safe.
@@ -38,8 +38,8 @@ struct BatchOutputOptions {
   int64_t heartbeat_after_ns = 500'000'000;
   // Capture files wait for room in the sink; live captures wait only after the capture is over, and for a bounded time.
   bool wait_for_room = false;
-  // Keeps what is owed beyond the end of this process, if not null. What it already holds is owed by a dead process:
-  // its queries resume from their accounts, and its debts are paid first.
+  // If not null, keeps unsent accounting beyond the end of this process. Its initial contents come from a process that
+  // died: queries resume from their accounts, and its debts are paid first.
   BatchLedger* ledger = nullptr;
   // Bits of queries whose streams outlive their work here; if null, there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;

@@ -25,7 +25,7 @@ struct SentBatch {
   uint64_t ticket;
 };
 
-// A sink that is full, or fails a batch, when the test says so.
+// A sink that is full, or fails a batch, on request of the test.
 class TestSink final : public BatchSink {
  public:
   explicit TestSink(std::vector<SentBatch>* sent) : sent_(sent) {}
@@ -192,7 +192,7 @@ ParserFilter at_least_two() {
   return {"numbers", std::move(*condition)};
 }
 
-// The consumers of the stream know the condition, too, and account for what they leave out.
+// Consumers of the stream also know the condition, and account for the tuples that they filter out.
 TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionLeaveAsEvents) {
   queries_[0].filters.push_back(at_least_two());
   EventBell bell;
@@ -312,7 +312,7 @@ TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesThe
   EXPECT_EQ(sent_[2].batch.watermark_ns(), 300);
 }
 
-// Every tuple is weighted by the rate of its own batch, whenever the rate changed.
+// Every tuple is weighted by the rate of its batch, whenever the rate changed.
 TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
   queries_[0].sampling_rate = 0.8;
   open();

@@ -1,7 +1,7 @@
 // Stores byte strings, each once, numbered in the order of first appearance. Serves one column of one batch.
 //
-// Uses open addressing over a table at least twice as large as the entries it may hold, so that neither adding nor
-// clearing allocates once the buffers have grown. Not thread-safe.
+// Uses open addressing over a table at least twice as large as its maximum number of entries, so that neither adding
+// nor clearing allocates once the buffers have grown. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -95,7 +95,7 @@ void LineWriter::run(int fd, const std::shared_ptr<State>& state) {
 }
 
 bool LineWriter::offer(std::string* text) {
-  // The thread holds it only for moments, but may lose its core just then.
+  // The thread keeps it locked only for moments, but may lose its core meanwhile.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock.owns_lock() || state_->busy) return false;
   state_->writing.swap(*text);

@@ -58,7 +58,7 @@ class TupleOutput : public TupleSink {
   // The capture is over: from now on waiting for room, within bounds, loses nothing.
   virtual void capture_over() {}
 
-  // Must be called often. Sends what is old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
+  // Must be called often. Sends tuples that are old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
   virtual void tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
   // No more tuples for this query follow. Sends the remaining ones and the end of the stream.
