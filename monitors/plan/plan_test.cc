@@ -129,7 +129,7 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
-// Estimates of rates don't hold for a sample of the flows.
+// Estimates of rates are invalid for a sample of the flows.
 TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
   const auto plan = [](const std::string& sampling) {
     return R"({"format":1,"query":"q1","parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":)" + sampling +

@@ -78,7 +78,7 @@ struct QuerySpec {
   uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
-  // SAMPLE auto: the rate may fall to what can be sustained. Otherwise the excess is lost, and counted.
+  // SAMPLE auto: the rate may fall to a sustainable one. Otherwise the excess is lost, and counted.
   bool rate_may_fall = false;
   // Switches may leave out flows that the rate excludes: the far port decides first (flow_hash.h).
   bool sampled_by_port = false;
