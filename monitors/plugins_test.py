@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plug-ins that crash, hang and end the process: what goes on, what is lost, and that it is counted. TAPLINE_MONITOR names the
+"""Plug-ins that crash, hang and end the process: the rest continues, and losses are counted. TAPLINE_MONITOR names the
 program, TAPLINE_PLUGINS the folder with the plug-ins of parsers/plugin/testing."""
 import json
 import os
@@ -18,7 +18,7 @@ PACKETS = 2000
 
 
 def capture(marks, packets=PACKETS, step_s=0.0001):
-    """Packets of 50 connections, each with a request of its own; `marks` are payloads instead, by number."""
+    """Packets of 50 connections, each with its own request; `marks` are payloads instead, by number."""
     return pcap([(1000 + i * step_s, tcp_frame(40000 + i % 50, flags=0x18, seq=1 + i, payload=marks.get(i, b"GET /%d HTTP/1.1\r\n" % i)))
                  for i in range(packets)])
 
@@ -82,9 +82,9 @@ class PluginsTest(unittest.TestCase):
             self.assertGreater(lost, 0)
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
         other = accounting["queries"]["other"]
-        # The parser gives a tuple for each packet with a request: what is not there is named. The marks that cost
-        # nothing, because nobody looked at them any more, are no requests. Of the burst that was under way all packets
-        # count as lost, though tuples of some may have been written.
+        # The parser emits a tuple for each packet with a request, and a reason accounts for each that is missing. Marks
+        # that cost nothing, because no parser saw them any more, are no requests. All packets of the burst in progress
+        # count as lost, although tuples of some may have been written.
         named = (other["tuples_out"] + other["dropped"]["packets"]["monitor_restarted"] +
                  other["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)
