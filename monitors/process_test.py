@@ -106,7 +106,7 @@ class HashKeysTest(MonitorTest):
     KEY, OTHER = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
 
     def hashed(self, keys, monitor="local-0"):
-        """What a monitor with this file of keys makes of a connection and of a text in it: (flow, hash)."""
+        """Returns a connection's flow and the hash of a string in it, from a monitor with this key file."""
         request = tcp_frame(40000, flags=0x18, seq=2, payload=b"GET / HTTP/1.1\r\nHost: secret\r\n\r\n")
         packets = self.write("request", pcap([(1000, tcp_frame(40000)), (1001, request)]))
         plan = self.plan("q", parsers=["http_get"], monitors=[{"id": monitor}],
@@ -302,7 +302,7 @@ class SignalsTest(MonitorTest):
 
     def test_a_second_signal_ends_at_once(self):
         with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
-            # Nobody reads its output, so that it is stuck in writing.
+            # No process reads its output, so it blocks while writing.
             monitor.await_event("progress")
             monitor.process.terminate()
             time.sleep(0.2)
