@@ -123,7 +123,7 @@ class SqlTemplate {
       return;
     }
     if (c == '?') return literal();
-    // Writes no blank within parentheses and before commas, so that lists look alike however they were written.
+    // Writes no blank within parentheses and before commas, so that equal lists have one form.
     if (c == ',' || c == ')') blank_ = false;
     if (c == '(' && ends_with("),")) blank_ = false;
     put({&c, 1});
