@@ -1,5 +1,5 @@
 // Counts the packets that arrive at interfaces, as packet sockets see them, independent of other readers. The
-// difference to what the workers have seen is what a restart missed. Reads no packet and keeps no room for any.
+// difference to the packets that workers have seen is a restart's loss. Reads no packet and keeps no room for any.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ struct PluginPage {
 };
 
 // The plan, in binary form, of the query in a slot. A worker keeps it up to date when queries come and go, and the next
-// worker starts from it instead of from what the first one was started with.
+// worker starts from it instead of from the first worker's plan.
 struct PlanPage {
   uint32_t bytes = 0;  // 0: no query, or one without a plan
   std::array<char, 262144> data;

@@ -148,7 +148,7 @@ void Supervisor::tell_stop() {
 }
 
 // Runs once a new worker listens: compares the interfaces' arrivals with the packets that all workers have seen. The
-// least of several samples counts: the others had packets in flight.
+// minimum of several samples counts: the others had packets in flight.
 void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
