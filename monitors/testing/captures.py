@@ -24,7 +24,7 @@ def read_pcap(capture):
 
 
 def through_queue(arrivals, ns_per_byte):
-    """What leaves a first-in, first-out queue that drops what would wait too long."""
+    """Returns departures from a first-in, first-out queue that drops packets that would wait too long."""
     free_ns, departures = 0, []
     for time_ns, frame in arrivals:
         leaves_ns = max(free_ns, time_ns) + int(len(frame) * ns_per_byte)
@@ -73,7 +73,7 @@ def has_wireshark():
 
 
 def packet_count(path):
-    """What capinfos counts."""
+    """Returns the figures of capinfos."""
     out = subprocess.run(["capinfos", "-cTMr", path], check=True, capture_output=True, text=True).stdout
     return int(out.split("\t")[1])
 

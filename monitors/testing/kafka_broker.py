@@ -1,4 +1,4 @@
-"""A real Kafka broker as a process of its own, out of the jars that `make java` collects. Standard library only."""
+"""A real Kafka broker in a separate process, from the jars that `make java` collects. Standard library only."""
 import base64
 import os
 import signal

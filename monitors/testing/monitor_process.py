@@ -1,4 +1,4 @@
-"""Captures written by hand and tapline-monitor as a process, for tests. Standard library only."""
+"""Hand-written captures, and tapline-monitor as a process, for tests. Standard library only."""
 import json
 import os
 import select
@@ -57,7 +57,7 @@ class Monitor:
                 stream.close()
 
     def _take(self, timeout_s):
-        """Reads what there is; False at the end."""
+        """Reads available output; returns False at the end."""
         if not select.select([self.process.stderr], [], [], timeout_s)[0]:
             return True
         data = os.read(self.process.stderr.fileno(), 65536)

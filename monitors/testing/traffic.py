@@ -50,7 +50,7 @@ class Traffic:
 
 
 def audit(brokers, topic):
-    """What is in the topic, added up (bench/traffic/batch_audit.cc)."""
+    """Returns the topic's totals (bench/traffic/batch_audit.cc)."""
     done = subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "read", topic], capture_output=True, check=True)
     return json.loads(done.stdout)
 
@@ -60,7 +60,7 @@ def create_topic(brokers, topic, partitions=1):
 
 
 def differences(query, found):
-    """Where a monitor's account of a query and what is in its topic differ: nothing, if all is well."""
+    """Returns the differences between a monitor's account of a query and its topic; empty if all is well."""
     dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
     expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
                 "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,
