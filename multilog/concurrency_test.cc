@@ -155,7 +155,7 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   EXPECT_FALSE(seen.empty());
 }
 
-// Postings that a reader finds counted are written, however long the writer takes for a batch.
+// A reader that sees a posting counted also finds it written, even while the writer is slow with a batch.
 TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
   constexpr uint32_t kBatch = 512;
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
