@@ -7,9 +7,9 @@
 //
 //   packets = rows taken by nodes + rows in the rings + sum of dropped
 //
-// Either side may die and be restarted: the rings and the counters stay. What a dead monitor was processing is counted
-// when the next one joins ("monitor_restarted"). What a dead node had taken and its log lost is counted when the next
-// one opens ("node_restarted").
+// Either side may die and be restarted: the rings and the counters stay. Packets that a dead monitor was processing are
+// counted when the next one joins ("monitor_restarted"); rows that a dead node had taken but its log lost, when the
+// next one opens ("node_restarted").
 #pragma once
 
 #include <memory>
@@ -66,8 +66,8 @@ class FileLock {
 // The node's side. Each ring belongs to one thread; any thread may call the rest.
 class FeedReader {
  public:
-  // Resumes from what an earlier node left there, if it had the same rows and as many rings; creates the directory if
-  // it is missing. Returns kInUse if another node has it.
+  // Resumes from the state that an earlier node left there, if it had the same rows and as many rings; creates the
+  // directory if it is missing. Returns kInUse if another node has it.
   static Result<std::unique_ptr<FeedReader>> open(const std::string& directory, FeedSettings settings);
 
   RowRing* ring(uint32_t number) { return rings_[number].get(); }

@@ -129,7 +129,8 @@ void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// Returns whether decode() found telemetry in place of an EtherType, so that the type of what follows can replace it.
+// Returns whether decode() found telemetry in place of an EtherType, so that the type of the next header can replace
+// it.
 bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
