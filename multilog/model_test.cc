@@ -314,7 +314,7 @@ class Schedule {
       const auto value = log_->read_aggregate("a" + name, snapshot, low, high);
       reading_ = false;
       ASSERT_TRUE(value.ok());
-      // Rows that memory had no room for any more are in what was aggregated before, but in no recount.
+      // Rows for which memory had no room count in earlier aggregates, but in no recount.
       bool all_there = true;
       for (const Snapshot::View& view : snapshot.views())
         all_there = all_there && view.first <= known.from.at(view.log->number());
