@@ -4,8 +4,8 @@
 //   writers ──Append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
 //                          └──▶ segments, indexes ──▶ queries, disk
 //
-// Every read sees a prefix of what each writer appended; reads with one Snapshot see the same prefix of rows, indexes,
-// filters and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
+// Every read sees a prefix of each writer's rows; reads with one Snapshot see the same prefix of rows, indexes, filters
+// and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
 //
 //   auto log = MultiLog::Open(options);                   // on the heap; Close or destruction stops its threads
 //   Writer* writer = *log->add_writer();                   // one per thread
