@@ -80,7 +80,7 @@ class MultiLogImpl final : public MultiLog {
   Result<Expression> compile(const Condition& condition) const {
     return Expression::compile(condition, options_.schema, [this](std::string_view name) { return resolve(name); });
   }
-  // The conditions of a query without its stored filter. Each part is compiled by itself first, so that errors have
+  // The conditions of a query without its stored filter. Each part is compiled separately first, so that errors have
   // positions in the text as written.
   Result<Tree> condition_of(const QuerySpec& spec) const;
   struct Selection {
