@@ -57,7 +57,7 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     return grpc::Status::OK;
   }
 
-  // Logs at most one line a second, however often strangers call.
+  // Logs at most one line a second, so that strangers can't flood the log.
   void report(const std::string& why) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();

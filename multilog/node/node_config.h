@@ -15,7 +15,7 @@
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
-  // Where a monitor puts headers; replaces an input.
+  // Directory into which a monitor puts headers; replaces an input.
   std::string headers_from;
 
   // The part of the packets that is kept.
