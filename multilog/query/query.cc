@@ -8,7 +8,7 @@ namespace {
 
 // Rows ahead that are prefetched while one is checked.
 constexpr size_t kPrefetchAhead = 12;
-// Reading an entry of a list of offsets takes 0.7 ns, an uncached row some 20.
+// Reading an entry of a list of offsets takes 0.7 ns, an uncached row about 20.
 constexpr size_t kLongerList = 32;
 // Offsets per cache line, and how many of them are prefetched in a long list.
 constexpr uint32_t kLineOffsets = 32;
