@@ -92,7 +92,7 @@ TEST(Sets, EveryExpressionThatHoldsIsACandidate) {
   }
 }
 
-// By pieces of any size, so that all ways of filtering are taken; what is kept, and what is counted.
+// Uses pieces of any size, which takes every path through filtering; checks kept and counted rows.
 TEST(Sets, FiltersKeepAndCountWhatHolds) {
   std::mt19937 random(2);
   for (const uint64_t piece : {1, 7, 9, 32, 63, 64, 65, 200, 1024}) {
