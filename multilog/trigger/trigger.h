@@ -3,8 +3,8 @@
 // A window is a whole number of the aggregate's buckets and slides by one bucket. How often a trigger is evaluated (its
 // period, wall clock) is independent of the window. Conditions that can only become truer while a window fills (> and
 // >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that come late,
-// or are replayed, cause their windows to be tested again, however old: from the buckets, or, if those are gone, from
-// the log.
+// or are replayed, cause their windows to be tested again, regardless of age: from the buckets, or, if those are gone,
+// from the log.
 #pragma once
 
 #include <algorithm>
