@@ -17,9 +17,9 @@ enum class Code : uint8_t {
   kNotFound,    // nothing has that name
   kExists,      // the name is taken
   kInUse,       // something else depends on it
-  kResources,   // the host, or another server, does not provide what is needed
+  kResources,   // the host, or another server, lacks a required service
   kMemoryFull,  // the configured bound on memory is reached
-  kDiskFull,    // nothing more can be made durable; what is stored stays readable
+  kDiskFull,    // nothing more can be made durable; stored data stays readable
   kIoError,     // the file system failed for another reason
   kCorrupt,     // bytes on disk are not those that were written
   kFrozen,      // the read tails are frozen by another caller
