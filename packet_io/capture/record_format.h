@@ -1,4 +1,4 @@
-// Parses capture records out of bytes: pcap and pcapng, without I/O of their own.
+// Parses records of pcap and pcapng captures from bytes. Does no I/O.
 //
 // The caller asks a format for the next record, passing the bytes at hand; the format returns what it found in them. It
 // keeps only what a file's headers declared (byte order, interfaces), and never where the bytes were.
