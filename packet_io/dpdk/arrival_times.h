@@ -30,8 +30,8 @@ class ArrivalTimes {
   void look(uint16_t room);
   // Returns the time, since the epoch, of packet `index` of those that the driver then returned. If that is not the
   // expected packet, this and all later calls return nothing. A packet that arrived after look(), which can be long ago
-  // if this thread did not run meanwhile, gets its time from what the driver left in its frame; nothing if the kernel
-  // has wrapped around the ring since.
+  // if this thread did not run meanwhile, gets its time from the header that the driver left in its frame; nothing if
+  // the kernel has wrapped around the ring since.
   std::optional<int64_t> of(uint16_t index, uint32_t bytes);
   // The driver returned that many packets.
   void took(uint16_t packets) { next_ = (next_ + packets) % frames_; }

@@ -15,8 +15,8 @@ namespace tapline {
 Status check_interface(const std::string& name, const std::function<void(const std::string&)>& warn);
 
 // The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
-// commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
-// Each device of a process has a `number` of its own.
+// commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones. `number` is unique
+// among the devices of a process.
 std::string af_packet_device(const std::string& interface, unsigned queues, unsigned number);
 
 // Arrival times of the packets of one of its queues, given its sockets; nothing if they are not available.

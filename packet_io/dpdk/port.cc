@@ -78,7 +78,7 @@ Status Port::create_pool(unsigned data_bytes) {
 
 Status Port::open() {
   port_ = static_cast<uint16_t>(rte_eth_find_next(0));
-  // A port that is not the first has a device of its own name.
+  // Every port but the first needs a unique device name.
   const std::string device = options_.vdev.substr(0, options_.vdev.find(','));
   if (options_.number > 0 && rte_eth_dev_get_port_by_name(device.c_str(), &port_) != 0) port_ = RTE_MAX_ETHPORTS;
   if (port_ >= RTE_MAX_ETHPORTS) return Status::resources("DPDK found no port" + eal_reason());
