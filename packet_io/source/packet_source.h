@@ -52,7 +52,7 @@ class PacketSource {
   virtual Status status() const = 0;
   // May cost a system call, so must not be called for every burst.
   virtual Losses read_losses() = 0;
-  // The same by tap. A source without taps of its own has one, number 0.
+  // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
   // Packets of this tap that were returned after one with a later time: they came later than the bound within which
   // sources are merged, or one of several captures has them in this order.
