@@ -2,7 +2,7 @@ package io.tapline.schema;
 
 /** A record that is no tuple batch, or one that contradicts itself; says what is wrong with it. */
 public final class BatchReaderException extends Exception {
-  /** What kind of record it is, for counters. */
+  /** Kind of record, for counters. */
   public enum Reason {
     /** Not the Protobuf message, or its columns contradict each other. */
     MALFORMED,
@@ -18,7 +18,7 @@ public final class BatchReaderException extends Exception {
     this.reason = reason;
   }
 
-  /** A batch that contradicts itself, or does not hold what its parser promises. */
+  /** A batch that contradicts itself, or lacks what its parser declares. */
   public static BatchReaderException malformed(String message) {
     return new BatchReaderException(Reason.MALFORMED, message);
   }

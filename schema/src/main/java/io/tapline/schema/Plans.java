@@ -45,8 +45,7 @@ public final class Plans {
   /**
    * Reads a plan.
    *
-   * @throws IllegalArgumentException if the text is not JSON or holds a field that plans do not
-   *     have
+   * @throws IllegalArgumentException if the text is not JSON or has a field that plans do not have
    */
   public static Plan fromJson(String json) {
     Plan.Builder plan = Plan.newBuilder();

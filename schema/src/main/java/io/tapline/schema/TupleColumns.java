@@ -80,7 +80,7 @@ public final class TupleColumns {
     return batch.getColumns(column).getType();
   }
 
-  /** Whether the column's numbers are entries of its dictionary. */
+  /** Returns true if the column's numbers are entries of its dictionary. */
   public boolean hasDictionary(int column) {
     Column.Type type = type(column);
     return type == Column.Type.STRING || type == Column.Type.ADDRESS;
@@ -206,7 +206,7 @@ public final class TupleColumns {
     return batch.getColumns(column).getDictionary().toByteArray();
   }
 
-  /** Where an entry begins in its dictionary. */
+  /** Returns the offset of an entry in its dictionary. */
   public int entryStart(int column, int entry) {
     return entry == 0 ? 0 : entryEnd(column, entry - 1);
   }
