@@ -59,7 +59,7 @@ bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, u
   const bool settled = followed && connection->seq_known == 3;
   *queries = connection->queries;
   if (!settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
-  track_data(*connection, segment.seq_end, raw.time_ns, side);
+  if (!track_segment(*connection, segment.seq_end, raw.time_ns, side)) return false;
   ++connection->more_packets;
   connection->more_bytes += raw.wire_bytes;
   return true;

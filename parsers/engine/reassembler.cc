@@ -23,8 +23,10 @@ Reassembler::Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamRece
 
 void Reassembler::add(const Packet& packet, Side side) {
   Connection& connection = *packet.connection;
+  // The payload of a RST is a text for people (RFC 9293 section 3.5.3).
+  const bool has_data = packet.payload_bytes > 0 && !packet.has_tcp_flag(tcp_flag::kRst);
   if (connection.stream == 0) {
-    if (packet.payload_bytes == 0) return;
+    if (!has_data) return;
     open(connection, packet, side);
   }
   Half& sender = stream_of(connection).half[side];
@@ -33,7 +35,7 @@ void Reassembler::add(const Packet& packet, Side side) {
     sender.known = true;
   }
   if (packet.has_tcp_flag(tcp_flag::kAck)) note_ack(stream_of(connection).half[other_side(side)], packet);
-  if (packet.payload_bytes > 0) {
+  if (has_data) {
     const uint32_t seq = packet.tcp_seq + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
     const Segment segment = segment_of(connection, packet, side);
     const uint32_t captured = packet.payload_captured_bytes;
@@ -43,11 +45,7 @@ void Reassembler::add(const Packet& packet, Side side) {
     }
   }
   if (connection.stream == 0) return;
-  if (packet.has_tcp_flag(tcp_flag::kFin)) {
-    Half& half = stream_of(connection).half[side];
-    half.fin_known = true;
-    half.fin_seq = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
-  }
+  if (packet.has_tcp_flag(tcp_flag::kFin)) note_fin(stream_of(connection).half[side], packet);
   for (const Side each : {side, other_side(side)}) {
     if (connection.stream != 0) give_up_stale_hole(connection, each, packet.time_ns);
     if (connection.stream != 0) end_if_complete(connection, each, packet.time_ns);
@@ -124,6 +122,17 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   }
   if (!before(half.next_seq, half.acked)) return;
   if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
+}
+
+// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). Its acknowledgement may overtake it, and is
+// then one byte ahead.
+void Reassembler::note_fin(Half& half, const Packet& packet) {
+  const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
+  const int32_t ahead = sequence_distance(half.next_seq, end);
+  const bool acked = half.acked_known && !before(half.acked, end);
+  if (ahead < -1 || (ahead > kMaxAheadBytes && !acked)) return;
+  half.fin_known = true;
+  half.fin_seq = end;
 }
 
 void Reassembler::payload(Connection& connection, Side side, Piece piece) {

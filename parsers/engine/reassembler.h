@@ -83,6 +83,7 @@ class Reassembler {
   void release(Connection& connection);
   Segment segment_of(Connection& connection, const Packet& packet, Side side);
   void note_ack(Half& half, const Packet& packet);
+  void note_fin(Half& half, const Packet& packet);
   void payload(Connection& connection, Side side, Piece piece);
   void in_order(Connection& connection, Side side, Piece piece);
   bool deliver(Connection& connection, Side side, const Piece& piece);

@@ -71,15 +71,20 @@ Frame client_data(uint32_t offset, std::string_view payload, uint8_t flags = tcp
   return testing::tcp_frame({.seq = 1001 + offset, .ack = 5001, .flags = flags, .payload = payload},
                             1'000'003'000'000 + offset);
 }
-Frame server_ack(uint32_t offset, int64_t time_ns = 1'000'003'000'500) {
+Frame from_server(uint32_t offset, uint32_t ack, std::string_view payload, uint8_t flags = tcp_flag::kAck,
+                  int64_t time_ns = 1'000'003'000'500) {
   return testing::tcp_frame({.src = "10.0.0.2",
                              .dst = "10.0.0.1",
                              .src_port = 80,
                              .dst_port = 40000,
-                             .seq = 5001,
-                             .ack = 1001 + offset,
-                             .flags = tcp_flag::kAck},
+                             .seq = 5001 + offset,
+                             .ack = ack,
+                             .flags = flags,
+                             .payload = payload},
                             time_ns);
+}
+Frame server_ack(uint32_t offset, int64_t time_ns = 1'000'003'000'500) {
+  return from_server(0, 1001 + offset, "", tcp_flag::kAck, time_ns);
 }
 std::vector<Frame> opened(std::vector<Frame> more) {
   std::vector<Frame> frames = Conversation().handshake().frames();
@@ -176,6 +181,30 @@ TEST(Reassembler, ResetEndsBothSides) {
       reassemble(Conversation().handshake().client("ab").server("xy").server("", tcp_flag::kRst).frames());
   EXPECT_EQ(streams.client(), "ab!");
   EXPECT_EQ(streams.server(), "xy!");
+}
+
+TEST(Reassembler, PayloadOfARstIsNoData) {
+  const std::vector<Frame> syn = Conversation().client("", tcp_flag::kSyn).frames();
+  std::vector<Frame> frames = {syn[0], from_server(0, 1, "forged", tcp_flag::kRst | tcp_flag::kAck)};
+  for (const Frame& frame : opened({from_server(0, 1001, "xy"), from_server(2, 1001, "bye", tcp_flag::kRst)})) {
+    frames.push_back(frame);
+  }
+  EXPECT_EQ(reassemble(frames).server(), "xy!");
+}
+
+TEST(Reassembler, FinsOutsideTheWindowEndNothing) {
+  for (const uint32_t offset : {0u - 1000u, 1u << 27, 1u << 30}) {
+    const uint8_t fin = tcp_flag::kAck | tcp_flag::kFin;
+    const Streams streams =
+        reassemble(opened({client_data(0, "ab"), client_data(offset, "", fin), client_data(2, "cd")}));
+    EXPECT_EQ(streams.client(), "abcd.") << offset;
+  }
+}
+
+TEST(Reassembler, FinThatItsAcknowledgementOvertook) {
+  std::vector<Frame> frames =
+      opened({client_data(0, "ab"), server_ack(3), client_data(2, "", tcp_flag::kAck | tcp_flag::kFin)});
+  EXPECT_EQ(reassemble(frames).client(), "ab|");
 }
 
 TEST(Reassembler, AcknowledgedHoleIsAGap) {

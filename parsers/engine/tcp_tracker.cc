@@ -11,8 +11,6 @@ constexpr int64_t kSilentNs = 10'000'000'000;
 // A SYN captured after the data that follow it (mirrors reorder) lies at most this far before them.
 constexpr uint32_t kLateSynBytes = 1 << 16;
 constexpr int64_t kLateSynNs = kNsPerSecond;
-// A RST, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
-constexpr int32_t kWindowBytes = 1 << 26;
 
 bool has(uint8_t bits, Side side) { return (bits >> side & 1) != 0; }
 void set(uint8_t* bits, Side side) { *bits = static_cast<uint8_t>(*bits | 1u << side); }
@@ -114,6 +112,20 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   set(&connection.seq_known, peer);
 }
 
+bool is_near(const Connection& connection, uint32_t seq, Side side) {
+  if (!has(connection.seq_known, side)) return true;
+  const int32_t off = sequence_distance(connection.seq_end[side], seq);
+  return off > -kWindowBytes && off < kWindowBytes;
+}
+
+// Either number may be far from the tap's if it missed much of one direction; an attacker who sees neither direction
+// knows neither number.
+bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
+  if (!packet.has_tcp_flag(tcp_flag::kFin)) return false;
+  return is_near(connection, packet.tcp_seq, side) ||
+         (packet.has_tcp_flag(tcp_flag::kAck) && is_near(connection, packet.tcp_ack, other_side(side)));
+}
+
 // RFC 9293 section 3.10.7: only a RST that acknowledges a SYN refuses it. Later the receiver's next sequence number
 // decides, which a tap knows less exactly: a RST near it may be accepted, and later packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
@@ -123,9 +135,7 @@ bool may_be_accepted(const Connection& connection, const Packet& packet, Side si
     const uint32_t first = connection.incarnation + 1;
     return !knows_incarnation(connection) || packet.tcp_ack - first <= connection.seq_end[peer] - first;
   }
-  if (!has(connection.seq_known, side)) return true;
-  const int32_t off = sequence_distance(connection.seq_end[side], packet.tcp_seq);
-  return off > -kWindowBytes && off < kWindowBytes;
+  return is_near(connection, packet.tcp_seq, side);
 }
 
 bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
@@ -226,8 +236,9 @@ uint8_t track_progress(Connection& connection, const Packet& packet, Side side) 
   if (packet.has_tcp_flag(tcp_flag::kRst)) {
     events = track_rst(connection, packet, side);
   } else if (connection.tcp_state != TcpState::kReset && (packet.tcp_events & tcp_event::kSynAckConflict) == 0) {
+    const bool ends = is_own_fin(connection, packet, side);
     track_sequence(connection, packet, side);
-    if (packet.has_tcp_flag(tcp_flag::kFin)) events = track_fin(connection, side);
+    if (ends) events = track_fin(connection, side);
   }
   if (packet.time_ns > connection.last_seen_ns) connection.last_seen_ns = packet.time_ns;
   return events;

@@ -20,11 +20,19 @@ void start_connection(Connection& connection, const Packet& packet);
 // called before payload is reassembled, since it determines where streams start.
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
 
+// A RST, a FIN, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
+inline constexpr int32_t kWindowBytes = 1 << 26;
+
 // The whole effect of a packet without SYN, FIN and RST on a connection that is open or over, if both sides' sequence
-// numbers are known. `seq_end` is the sequence number after its last byte.
-inline void track_data(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
-  if (static_cast<int32_t>(seq_end - connection.seq_end[side]) > 0) connection.seq_end[side] = seq_end;
+// numbers are known. `seq_end` is the sequence number after its last byte. Returns false, and changes nothing, if the
+// packet is far ahead of the data that the side has sent.
+inline bool track_segment(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
+  const auto ahead = static_cast<int32_t>(seq_end - connection.seq_end[side]);
+  if (ahead >= kWindowBytes) [[unlikely]]
+    return false;
+  if (ahead > 0) connection.seq_end[side] = seq_end;
   if (time_ns > connection.last_seen_ns) connection.last_seen_ns = time_ns;
+  return true;
 }
 
 // A flow of datagrams is open once both sides have sent one.

@@ -73,6 +73,17 @@ Lines after_forged_answer(uint32_t seq, uint32_t ack, uint8_t flags) {
   return events(conversation.frames());
 }
 
+TEST(TcpConnTime, BlindFinsEndNothing) {
+  Conversation conversation;
+  conversation.handshake().client("x");
+  const uint8_t fin = tcp_flag::kAck | tcp_flag::kFin;
+  const int64_t now_ns = conversation.now_ns();
+  conversation.frames().push_back(testing::tcp_frame({.seq = 0x80000000, .ack = 0x80000000, .flags = fin}, now_ns));
+  conversation.frames().push_back(from_server(0x80000000, 0x80000000, fin, conversation));
+  conversation.client("y").server("", tcp_flag::kRst);
+  EXPECT_EQ(events(conversation.frames()).back(), "rst reset 0");
+}
+
 TEST(TcpConnTime, AForgedRefusalWithAWrongNumberIsIgnored) {
   const Lines expected = {"syn  0", "rst-ignored  0", "established  0", "fin closed 0"};
   EXPECT_EQ(after_forged_answer(0, 1500, kRstAck), expected);
