@@ -17,6 +17,7 @@ constexpr int32_t kMaxJumpBytes = 1 << 26;
 constexpr uint32_t kLastSentMask = (1u << 28) - 1;
 // Keep-alives are at least a second apart, since systems configure their time in seconds.
 constexpr uint32_t kLeastKeepAliveMs = 900;
+constexpr uint32_t kMostLateMs = 60'000;
 
 uint64_t fold(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -26,6 +27,12 @@ uint64_t fold(uint64_t a, uint64_t b) {
 
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
 uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
+
+// Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future is now.
+uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
+  const uint32_t elapsed = (now_ms - since_ms) & mask;
+  return elapsed > mask - kMostLateMs ? 0 : elapsed;
+}
 
 // Avoids a call of memcmp().
 bool is_same(const uint64_t* a, const uint64_t* b) {
@@ -119,7 +126,7 @@ TcpFlows::Flow* TcpFlows::add(const Key& key, int64_t time_ns) {
   uint32_t chosen = 0;
   int64_t longest_ms = -1;
   for (uint32_t way = 0; way < kWays; ++way) {
-    const int64_t silent_ms = of.tags[way] == 0 ? INT64_MAX : int64_t{now_ms - of.last_seen_ms[way]};
+    const int64_t silent_ms = of.tags[way] == 0 ? INT64_MAX : elapsed_ms(of.last_seen_ms[way], now_ms, UINT32_MAX);
     if (silent_ms <= longest_ms) continue;
     longest_ms = silent_ms;
     chosen = way;
@@ -184,7 +191,7 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;
-  return ((milliseconds(sample.time_ns) - side.last_sent_ms) & kLastSentMask) >= kLeastKeepAliveMs;
+  return elapsed_ms(side.last_sent_ms, milliseconds(sample.time_ns), kLastSentMask) >= kLeastKeepAliveMs;
 }
 
 void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts) {

@@ -80,6 +80,8 @@ TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNoLoss) {
   EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 0u) << "a keep-alive with a byte";
   tap.now_ns += 1000 * kMs;
   EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 0u) << "and the next one";
+  tap.now_ns -= 5 * kMs;
+  EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 1u) << "a late packet does not follow a silence";
   EXPECT_EQ(tap.send(1098, 1).retransmitted_bytes, 1u);
 }
 
@@ -147,19 +149,22 @@ TEST(TcpFlowsTest, ANewConnectionBetweenTheSamePortsStartsAnew) {
   EXPECT_EQ(tap.send(2'000'000'000, 100).missing_bytes, 0u) << "without a SYN, by its distance";
 }
 
+// Sends the same ten bytes each time. Returns how many count as retransmitted.
+uint32_t send_from(TcpFlows* flows, uint16_t port, int64_t time_ns) {
+  Sample sample;
+  sample.time_ns = time_ns;
+  sample.src_port = port;
+  sample.protocol = protocol::kTcp;
+  sample.payload_bytes = 10;
+  const TcpNumbers numbers = {1, 0};
+  SampleBatch batch;
+  flows->observe({&sample, 1}, {&numbers, 1}, &batch);
+  return batch.facts[0].retransmitted_bytes;
+}
+
 TEST(TcpFlowsTest, FullTablesReplaceTheLongestSilent) {
   TcpFlows flows({.max_flows = 4});
-  SampleBatch batch;
-  const auto send = [&](uint16_t port, int64_t time_ns) {
-    Sample sample;
-    sample.time_ns = time_ns;
-    sample.src_port = port;
-    sample.protocol = protocol::kTcp;
-    sample.payload_bytes = 10;
-    const TcpNumbers numbers = {1, 0};
-    flows.observe({&sample, 1}, {&numbers, 1}, &batch);
-    return batch.facts[0].retransmitted_bytes;
-  };
+  const auto send = [&](uint16_t port, int64_t time_ns) { return send_from(&flows, port, time_ns); };
   for (uint16_t port = 1; port <= 4; ++port) send(port, port * kMs);
   send(1, 10 * kMs);
   send(5, 11 * kMs);
@@ -168,6 +173,14 @@ TEST(TcpFlowsTest, FullTablesReplaceTheLongestSilent) {
   EXPECT_EQ(send(1, 12 * kMs), 10u);
   EXPECT_EQ(send(3, 13 * kMs), 10u);
   EXPECT_EQ(send(2, 14 * kMs), 0u) << "it was replaced, so its bytes are not known to be old";
+}
+
+TEST(TcpFlowsTest, LatePacketsReplaceTheLongestSilentToo) {
+  TcpFlows flows({.max_flows = 4});
+  for (uint16_t port = 1; port <= 4; ++port) send_from(&flows, port, port * 10 * kMs);
+  send_from(&flows, 5, 35 * kMs);
+  EXPECT_EQ(send_from(&flows, 4, 50 * kMs), 10u) << "the newest connection stays";
+  EXPECT_EQ(send_from(&flows, 1, 51 * kMs), 0u);
 }
 
 // Trumpet's congestion: the share of the bytes in flight at the end of the last window that this window does not
