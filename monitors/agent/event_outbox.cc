@@ -33,12 +33,20 @@ bool EventOutbox::add(v1::EventBatch batch) {
 }
 
 void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& send) {
-  for (auto& [query, stream] : streams_) {
-    for (; stream.sent < stream.batches.size(); ++stream.sent) {
-      const Kept& next = stream.batches[stream.sent];
-      if (under_way_ >= kWindowBytes || !send(next.batch)) return;
-      under_way_ += next.bytes;
+  size_t idle = 0;  // queries in a row that had nothing to send
+  for (auto next = streams_.upper_bound(last_sender_); idle < streams_.size(); ++next) {
+    if (next == streams_.end()) next = streams_.begin();
+    auto& [query, stream] = *next;
+    if (stream.sent == stream.batches.size()) {
+      ++idle;
+      continue;
     }
+    const Kept& batch = stream.batches[stream.sent];
+    if (under_way_ >= kWindowBytes || !send(batch.batch)) return;
+    under_way_ += batch.bytes;
+    ++stream.sent;
+    last_sender_ = query;
+    idle = 0;
   }
 }
 

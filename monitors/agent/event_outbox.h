@@ -25,6 +25,7 @@ class EventOutbox {
   // Returns false if there is no room for its events.
   bool add(v1::EventBatch batch);
   // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
+  // Queries take turns with one batch each, so a busy one does not keep the others waiting.
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);
   // A new lease begins: everything is to be sent on it.
   void resend();
@@ -48,6 +49,7 @@ class EventOutbox {
   };
 
   std::map<std::string, Stream> streams_;
+  std::string last_sender_;  // the query whose batch was sent last
   size_t bytes_ = 0;
   size_t under_way_ = 0;  // bytes that were sent on this lease and are not acknowledged
 };

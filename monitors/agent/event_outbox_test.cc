@@ -37,7 +37,7 @@ TEST(EventOutbox, EachBatchIsSentOnceOnALease) {
   outbox.add(batch_of("a", 1, 2, 2));
   outbox.add(batch_of("b", 1, 0, 1));
   EXPECT_EQ(sent_of(&outbox, 1), (Sent{"a 0"}));
-  EXPECT_EQ(sent_of(&outbox), (Sent{"a 2", "b 0"}));
+  EXPECT_EQ(sent_of(&outbox), (Sent{"b 0", "a 2"}));
   EXPECT_EQ(sent_of(&outbox), Sent{});
   outbox.acknowledge("a", 1, 2);
   outbox.add(batch_of("a", 1, 4, 1));
@@ -71,6 +71,17 @@ TEST(EventOutbox, OnlyAWindowIsUnderWay) {
   EXPECT_EQ(sent_of(&outbox).size(), 2u);
   outbox.resend();
   EXPECT_EQ(sent_of(&outbox).size(), window);
+}
+
+TEST(EventOutbox, QueriesTakeTurns) {
+  EventOutbox outbox;
+  const int events = 1000;
+  for (uint64_t first = 0; first < 200'000; first += events) outbox.add(batch_of("busy", 1, first, events));
+  const size_t window = sent_of(&outbox).size();
+  outbox.add(batch_of("quiet", 1, 0, events));
+  EXPECT_EQ(sent_of(&outbox), Sent{});
+  outbox.acknowledge("busy", 1, 2 * events);
+  EXPECT_EQ(sent_of(&outbox), (Sent{"quiet 0", "busy " + std::to_string(window * events)}));
 }
 
 TEST(EventOutbox, AcknowledgementsAreOfOneLifeOfTheMonitor) {
