@@ -85,7 +85,7 @@ InputConfig input_of(const AgentConfig& config) {
 }
 
 Status validate(const AgentConfig& config) {
-  if (config.name.empty()) return Status::usage("--name is needed: this host, as the inventory calls it");
+  if (config.name.empty()) return Status::usage("--name is required: the name of this host in the inventory");
   if (Status status = validate_packets(config); !status.ok()) return status;
   if (config.control_plane.empty()) return Status::usage("--control-plane is needed: HOST:PORT");
   if (Status status = check_services(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
