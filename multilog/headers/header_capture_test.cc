@@ -343,6 +343,17 @@ class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
   const HeaderLayout layout_{64, GetParam(), true, taps_};
 };
 
+TEST_P(TapNamesTest, EachTapIsAnInterfaceOfPcapng) {
+  PcapngWriter writer(&layout_, "h1");
+  for (const uint8_t tap : {0, 1, 0, 2}) writer.add(row_of(tap).data());
+  const std::string file = writer.take();
+  EXPECT_EQ(block_types(file), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 1, 6, 6, 1, 6}));
+  const size_t first = file.find("sw1:2:arrivals"), second = file.find("sw2"), third = file.find("h1");
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+  EXPECT_NE(third, std::string::npos);
+}
+
 TEST_P(TapNamesTest, AreFieldsThatFiltersKnow) {
   const auto first = row_of(0), second = row_of(1), third = row_of(2);
   EXPECT_TRUE(matches("switch == \"sw1\" && port == \"2\" && side == \"arrivals\"", first));

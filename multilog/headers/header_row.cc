@@ -269,4 +269,22 @@ uint32_t HeaderLayout::wire_bytes_of(const uint8_t* row) const {
 }
 LinkType HeaderLayout::link_of(const uint8_t* row) const { return static_cast<LinkType>(row[offsetof(Fixed, link)]); }
 
+std::span<const uint8_t> HeaderLayout::tap_bytes_of(const uint8_t* row) const {
+  if (!tap_names_) return {};
+  return {row + sizeof(Fixed) + frame_bytes_ + telemetry_bytes(), sizeof TapFields::bytes};
+}
+
+std::string HeaderLayout::tap_name(std::span<const uint8_t> tap_bytes) {
+  std::string name;
+  for (size_t room : {Tap::kMostNameBytes, Tap::kMostNameBytes, size_t{TapFields::kSideBytes}}) {
+    const std::span<const uint8_t> field = tap_bytes.first(std::min(room, tap_bytes.size()));
+    const auto end = std::find(field.begin(), field.end(), uint8_t{0});
+    if (end == field.begin()) break;
+    if (!name.empty()) name += ':';
+    name.append(field.begin(), end);
+    tap_bytes = tap_bytes.subspan(field.size());
+  }
+  return name;
+}
+
 }  // namespace tapline::multilog

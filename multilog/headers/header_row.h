@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "multilog/base/conditions.h"
@@ -40,6 +41,11 @@ class HeaderLayout {
   std::span<const uint8_t> frame_of(const uint8_t* row) const;
   uint32_t wire_bytes_of(const uint8_t* row) const;
   LinkType link_of(const uint8_t* row) const;
+  // The row's fields switch, port and side as they lie there, the same for all packets of a tap; empty if rows have no
+  // such fields.
+  std::span<const uint8_t> tap_bytes_of(const uint8_t* row) const;
+  // Returns the name of a tap, such as "sw1:2:arrivals", from these bytes; empty if its switch is unknown.
+  static std::string tap_name(std::span<const uint8_t> tap_bytes);
 
  private:
   // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.

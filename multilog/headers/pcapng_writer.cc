@@ -42,8 +42,7 @@ uint16_t data_link(LinkType link) {
 
 }  // namespace
 
-PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string interface)
-    : layout_(layout), interface_(std::move(interface)) {
+PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string node) : layout_(layout), node_(std::move(node)) {
   std::string body;
   put(&body, uint32_t{0x1a2b3c4d});
   put(&body, uint16_t{1});
@@ -52,18 +51,30 @@ PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string interface)
   put_block(&bytes_, kSectionHeader, body);
 }
 
-uint32_t PcapngWriter::interface_of(LinkType link) {
-  const auto found = std::find(links_.begin(), links_.end(), link);
-  const auto number = static_cast<uint32_t>(found - links_.begin());
-  if (found != links_.end()) return number;
-  links_.push_back(link);
+uint32_t PcapngWriter::interface_of(const uint8_t* row) {
+  const LinkType link = layout_->link_of(row);
+  const std::span<const uint8_t> tap_bytes = layout_->tap_bytes_of(row);
+  const auto found = std::find_if(interfaces_.begin(), interfaces_.end(), [&](const Interface& known) {
+    return known.link == link && std::equal(tap_bytes.begin(), tap_bytes.end(), known.tap_bytes.begin());
+  });
+  const auto number = static_cast<uint32_t>(found - interfaces_.begin());
+  if (found == interfaces_.end()) {
+    interfaces_.push_back({link, {tap_bytes.begin(), tap_bytes.end()}});
+    describe(interfaces_.back());
+  }
+  return number;
+}
+
+void PcapngWriter::describe(const Interface& interface) {
+  const std::string tap = HeaderLayout::tap_name(interface.tap_bytes);
+  const std::string& name = tap.empty() ? node_ : tap;
   std::string body;
-  put(&body, data_link(link));
+  put(&body, data_link(interface.link));
   put(&body, uint16_t{0});
   put(&body, layout_->frame_bytes());  // SnapLen
   put(&body, kOptionName);
-  put(&body, static_cast<uint16_t>(interface_.size()));
-  body += interface_;
+  put(&body, static_cast<uint16_t>(name.size()));
+  body += name;
   pad(&body);
   put(&body, kOptionResolution);
   put(&body, uint16_t{1});
@@ -71,13 +82,12 @@ uint32_t PcapngWriter::interface_of(LinkType link) {
   pad(&body);
   put(&body, uint32_t{0});  // end of options
   put_block(&bytes_, kInterfaceDescription, body);
-  return number;
 }
 
 void PcapngWriter::add(const uint8_t* row) {
   const auto frame = layout_->frame_of(row);
   const uint64_t time = time_of(layout_->schema(), row);
-  const uint32_t interface = interface_of(layout_->link_of(row));
+  const uint32_t interface = interface_of(row);
   std::string body;
   put(&body, interface);
   put(&body, static_cast<uint32_t>(time >> 32));

@@ -1,5 +1,5 @@
-// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each link type
-// that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may hold several sections in
+// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each tap and
+// link type that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may hold several sections in
 // sequence.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tapline::multilog {
 
 class PcapngWriter {
  public:
-  // `interface` names the capture point.
-  PcapngWriter(const HeaderLayout* layout, std::string interface);
+  // `node` names the interfaces of rows without a tap.
+  PcapngWriter(const HeaderLayout* layout, std::string node);
 
   // take() returns what was added since its last call.
   void add(const uint8_t* row);
@@ -22,12 +22,19 @@ class PcapngWriter {
   size_t pending_bytes() const { return bytes_.size(); }
 
  private:
-  uint32_t interface_of(LinkType link);
+  struct Interface {
+    LinkType link;
+    std::vector<uint8_t> tap_bytes;
+  };
+
+  // Describes the interface of a row when it occurs for the first time. Returns its number.
+  uint32_t interface_of(const uint8_t* row);
+  void describe(const Interface& interface);
 
   const HeaderLayout* layout_;
-  std::string interface_;
+  std::string node_;
   std::string bytes_;
-  std::vector<LinkType> links_;  // of interface 0, 1, …
+  std::vector<Interface> interfaces_;
 };
 
 }  // namespace tapline::multilog
