@@ -286,14 +286,14 @@ class Bench {
 
 [[noreturn]] void usage(int code) {
   std::fprintf(code == 0 ? stdout : stderr,
-               "bench_monitor: what a packet costs tapline-monitor, beside its receive loop and dpdk-testpmd\n"
+               "bench_monitor: cost per packet of tapline-monitor, of its receive loop alone and of dpdk-testpmd\n"
                "  --json          results as JSON on standard output\n"
-               "  --quick         shorter, and less of it\n"
+               "  --quick         fewer and shorter samples\n"
                "  --parser NAME   only this parser\n"
                "  --bytes N       only frames of this length\n"
                "  --flows N       only this many flows\n"
                "  --seconds S     measured time of each trial (1)\n"
-               "  --only PART     figure5, modes, flows or time\n");
+               "  --only PART     figure5, modes, matched, flows or time\n");
   std::exit(code);
 }
 

@@ -11,6 +11,9 @@ import picocli.CommandLine.Spec;
     description = "Compares with baselines in the same run: tables, JSON and SVG.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
+      BenchMonitorCommand.class,
+      BenchMultiLogCommand.class,
+      BenchTriggersCommand.class,
       BenchAlertsCommand.class,
       BenchCompilerCommand.class,
       BenchControllerCommand.class,

@@ -1,0 +1,43 @@
+package io.tapline.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tapline bench monitor}. */
+@Command(
+    name = "monitor",
+    description =
+        "Compares the monitor's cost per packet with its receive loop alone and with dpdk-testpmd.")
+final class BenchMonitorCommand extends NativeCommand {
+  @Option(
+      names = "--part",
+      paramLabel = "PART",
+      description = "Only figure5, modes, matched, flows or time.")
+  private String part;
+
+  @Option(names = "--quick", description = "Take fewer and shorter samples.")
+  private boolean quick;
+
+  BenchMonitorCommand() {
+    super("bench_monitor");
+  }
+
+  @Override
+  List<String> options() {
+    return options(part, quick);
+  }
+
+  /** Returns the options that choose a part and shorten a run. */
+  static List<String> options(String part, boolean quick) {
+    List<String> options = new ArrayList<>();
+    if (part != null) {
+      options.addAll(List.of("--only", part));
+    }
+    if (quick) {
+      options.add("--quick");
+    }
+    return options;
+  }
+}

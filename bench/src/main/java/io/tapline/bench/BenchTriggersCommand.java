@@ -1,0 +1,30 @@
+package io.tapline.bench;
+
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tapline bench triggers}. */
+@Command(
+    name = "triggers",
+    description =
+        "Compares the cost of triggers per packet with only reading the packets, with Trumpet's design and others.")
+final class BenchTriggersCommand extends NativeCommand {
+  @Option(
+      names = "--part",
+      paramLabel = "PART",
+      description = "Only rate, triggers, patterns, groups, attack, feasible or bursts.")
+  private String part;
+
+  @Option(names = "--quick", description = "Run fewer rounds.")
+  private boolean quick;
+
+  BenchTriggersCommand() {
+    super("bench_triggers");
+  }
+
+  @Override
+  List<String> options() {
+    return BenchMonitorCommand.options(part, quick);
+  }
+}
