@@ -53,6 +53,11 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.NOT_FOUND, message);
   }
 
+  /** Returns the same with a place before the message. */
+  public DrillException at(String place) {
+    return new DrillException(kind, place + getMessage());
+  }
+
   /** Returns the kind of failure. */
   public Kind kind() {
     return kind;

@@ -159,6 +159,42 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
+   * Adds all watches, or none of them: if one is rejected, those before it are removed again.
+   *
+   * @param owner owner of the watches
+   * @param most maximum number of the owner's watches
+   * @return their names, in the same order
+   * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
+   *     message has its place in the list
+   */
+  public List<String> addAll(List<WatchSpec> specs, String owner, int most) throws DrillException {
+    // Most errors show before any node has one.
+    for (int i = 0; i < specs.size(); i++) {
+      try {
+        specs.get(i).check();
+      } catch (DrillException e) {
+        throw e.at(place(i));
+      }
+    }
+    List<String> names = new ArrayList<>();
+    for (WatchSpec spec : specs) {
+      try {
+        names.add(add(spec, owner, most));
+      } catch (DrillException e) {
+        for (String name : names) {
+          remove(name);
+        }
+        throw e.at(place(names.size()));
+      }
+    }
+    return names;
+  }
+
+  private static String place(int index) {
+    return "watches[%d]: ".formatted(index);
+  }
+
+  /**
    * Returns a name that was never used: a node may still have the watches of the previous leader,
    * whose alerts are not meant for this one's clients.
    */

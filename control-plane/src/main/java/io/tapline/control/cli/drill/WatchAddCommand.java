@@ -5,25 +5,43 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.client.ServerOption;
 import io.tapline.control.cli.console.Console;
+import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.cli.options.Moment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.Spec;
 
 /** {@code tapline watch add}. */
 @Command(
     name = "add",
-    description = "Adds a watch and prints its ID.",
+    description = "Adds a watch, or all watches of a file, and prints their IDs.",
     footer = {
       "",
       "Example: a host that opens more than 100 connections within a second",
-      "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\""
+      "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\"",
+      "A file has a list of watches, with keys like the options, and filter:",
+      "  - {filter: tcp_flags == 2, group_by: [src_ip], when: COUNT > 100, every: 10ms}"
     })
 final class WatchAddCommand implements Callable<Integer> {
+  private static final List<String> ONE_WATCH =
+      List.of(
+          "--aggregate",
+          "--group-by",
+          "--when",
+          "--window",
+          "--every",
+          "--severity",
+          "--hosts",
+          "--together");
+
   private final Console console;
 
   @Parameters(
@@ -87,10 +105,18 @@ final class WatchAddCommand implements Callable<Integer> {
           "Apply the condition to the total of all hosts (COUNT or SUM above a number) instead of each host.")
   private boolean together;
 
+  @Option(
+      names = "--file",
+      paramLabel = "FILE",
+      description = "Add the watches of a YAML file: all, or none if one is rejected.")
+  private Path file;
+
   @Mixin private ServerOption server;
 
-  @Option(names = "--json", description = "Print the watch as JSON.")
+  @Option(names = "--json", description = "Print a JSON line per watch.")
   private boolean json;
+
+  @Spec private CommandSpec spec;
 
   WatchAddCommand(Console console) {
     this.console = console;
@@ -98,6 +124,31 @@ final class WatchAddCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (file == null) {
+      print(server.client().post(WatchCommand.PATH, request()));
+      return 0;
+    }
+    requireNoOther();
+    ObjectNode request = ApiClient.MAPPER.createObjectNode();
+    request.set("watches", WatchFile.read(file));
+    server.client().post(WatchCommand.PATH, request).path("watches").forEach(this::print);
+    return 0;
+  }
+
+  /** The options of one watch, and its filter, have no meaning with a file. */
+  private void requireNoOther() {
+    ParseResult given = spec.commandLine().getParseResult();
+    boolean more =
+        given.hasMatchedPositional(0)
+            || given.matchedOptions().stream()
+                .anyMatch(option -> ONE_WATCH.contains(option.longestName()));
+    if (more) {
+      throw new UsageException(
+          "--file excludes FILTER and " + String.join(", ", ONE_WATCH) + ": the file has them");
+    }
+  }
+
+  private ObjectNode request() {
     ObjectNode request = ApiClient.MAPPER.createObjectNode();
     request.put("filter", filter).put("aggregate", aggregate).put("when", when);
     request.put("window_ns", Moment.duration("--window", window));
@@ -106,12 +157,14 @@ final class WatchAddCommand implements Callable<Integer> {
     groupBy.forEach(request.putArray("group_by")::add);
     hosts.forEach(request.putArray("nodes")::add);
     request.put("together", together);
-    JsonNode watch = server.client().post(WatchCommand.PATH, request);
+    return request;
+  }
+
+  private void print(JsonNode watch) {
     if (json) {
       console.json(watch);
     } else {
       console.line(watch.path("id").asText());
     }
-    return 0;
   }
 }

@@ -12,6 +12,18 @@ public final class ProblemException extends RuntimeException {
     this.problem = problem;
   }
 
+  /** Returns the same with a place before the detail. */
+  public ProblemException at(String place) {
+    return new ProblemException(
+        new Problem(
+            problem.status(),
+            problem.name(),
+            problem.title(),
+            place + problem.detail(),
+            problem.headers(),
+            problem.members()));
+  }
+
   Problem problem() {
     return problem;
   }

@@ -41,6 +41,17 @@ public final class RequestBody {
    * @throws ProblemException 400, 413 or 415
    */
   public static JsonNode object(Context ctx, Set<String> members) {
+    JsonNode body = object(ctx);
+    requireMembers(body, members);
+    return body;
+  }
+
+  /**
+   * Returns the body, a JSON object.
+   *
+   * @throws ProblemException 415 if it is of another type, 400 if it is no object
+   */
+  public static JsonNode object(Context ctx) {
     String type = mediaType(ctx.contentType());
     if (!type.equals(Json.MEDIA_TYPE)) {
       throw Problem.of(
@@ -56,6 +67,15 @@ public final class RequestBody {
     if (!body.isObject()) {
       throw Problem.badRequest("the body is not a JSON object").asException();
     }
+    return body;
+  }
+
+  /**
+   * Rejects unknown members.
+   *
+   * @throws ProblemException 400
+   */
+  public static void requireMembers(JsonNode body, Set<String> members) {
     for (Iterator<String> names = body.fieldNames(); names.hasNext(); ) {
       String name = names.next();
       if (!members.contains(name)) {
@@ -64,7 +84,6 @@ public final class RequestBody {
             .asException();
       }
     }
-    return body;
   }
 
   private static String mediaType(String header) {

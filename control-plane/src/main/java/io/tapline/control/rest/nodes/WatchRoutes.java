@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.tapline.control.access.Role;
-import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.WatchService;
@@ -21,24 +20,9 @@ import io.tapline.schema.rpc.NodeNumber;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** Manages watches on the hosts' nodes, and returns their alerts. */
 public final class WatchRoutes {
-  private static final long USUAL_WINDOW_NS = 1_000_000_000;
-  private static final long USUAL_EVERY_NS = 1_000_000;
-  private static final Set<String> MEMBERS =
-      Set.of(
-          "filter",
-          "aggregate",
-          "group_by",
-          "when",
-          "window_ns",
-          "every_ns",
-          "severity",
-          "nodes",
-          "together");
-
   private final DrillService drill;
   private final WatchService watches;
 
@@ -62,10 +46,12 @@ public final class WatchRoutes {
 
   private Route addRoute() {
     return Route.post("/api/v1/watches", "addWatch")
-        .summary("Has hosts keep an aggregate up to date, and alert on a condition.")
+        .summary(
+            "Makes hosts maintain an aggregate and test a condition on it; all watches of a list, or none.")
         .takes(Json.MEDIA_TYPE, "WatchRequest")
-        .answers(201, "Watch", "The watch.")
-        .problem(400, "The watch makes no sense, or a node does not take it.")
+        .answers(201, "AddedWatches", "The watch; for a list, {\"watches\": […]} in its order.")
+        .problem(
+            400, "The watch makes no sense, or a node does not take it; none of a list was added.")
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
@@ -76,26 +62,29 @@ public final class WatchRoutes {
   }
 
   private void add(Context ctx) {
-    JsonNode body = RequestBody.object(ctx, MEMBERS);
-    Access.requireOutputs(ctx, Members.text(body, "when"));
+    JsonNode body = RequestBody.object(ctx);
+    String tenant = Access.rights(ctx).tenant();
+    int most = Access.quota(ctx).watches();
     try {
-      String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
-      WatchSpec spec =
-          new WatchSpec(
-              Access.filter(
-                  ctx, Members.text(body, "filter"), drill, WatchSpec.PROGRESS_NAMES::contains),
-              DrillAggregate.parse(function, Members.texts(body, "group_by")),
-              Members.text(body, "when"),
-              Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
-              Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
-              body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
-              Members.texts(body, "nodes"),
-              Members.flag(body, "together"));
-      String name = watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
-      Json.answer(ctx, 201, json(name, spec));
+      if (WatchBody.isList(body)) {
+        List<WatchSpec> specs = WatchBody.list(ctx, body, drill);
+        Json.answer(ctx, 201, json(watches.addAll(specs, tenant, most), specs));
+      } else {
+        WatchSpec spec = WatchBody.one(ctx, body, drill);
+        Json.answer(ctx, 201, json(watches.add(spec, tenant, most), spec));
+      }
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
     }
+  }
+
+  private static ObjectNode json(List<String> names, List<WatchSpec> specs) {
+    ObjectNode json = Json.object();
+    ArrayNode array = json.putArray("watches");
+    for (int i = 0; i < specs.size(); i++) {
+      array.add(json(names.get(i), specs.get(i)));
+    }
+    return json;
   }
 
   private Route listRoute() {
