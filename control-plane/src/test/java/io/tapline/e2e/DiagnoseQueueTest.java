@@ -73,6 +73,7 @@ class DiagnoseQueueTest {
       assertThat(unmeasured.exitCode()).isEqualTo(1);
       assertThat(unmeasured.stderr()).contains("no query has measured bursts at s1:2");
       assertThat(diagnose(server, "s1").stderr()).contains("'s1' is no queue");
+      assertThat(list(server)).isEmpty();
       String id =
           server.submit(
               "PARSE queue_burst(delay=5ms) FROM * TO * AT s1:2 LIMIT 1h SAMPLE * PROCESS (top-k: w=1s)");
@@ -93,6 +94,13 @@ class DiagnoseQueueTest {
       assertThat(diagnose(server, "s1:2").expectSuccess().json().get(0).path("bursts"))
           .as("of a query that ended")
           .hasSize(1);
+      assertThat(list(server)).hasSize(1);
+      JsonNode queue = list(server).get(0);
+      assertThat(queue.path("queue").asText()).isEqualTo("s1:2");
+      assertThat(queue.path("bursts").asInt()).isEqualTo(1);
+      assertThat(queue.path("victims")).isEqualTo(report.path("bursts").get(0).path("victims"));
+      assertThat(Cli.run("diagnose", "queue", "--server", server.url()).expectSuccess().stdout())
+          .contains("longest wait ms", "s1:2");
     } finally {
       run("ip", "link", "delete", arrivals);
       run("ip", "link", "delete", departures);
@@ -101,6 +109,10 @@ class DiagnoseQueueTest {
 
   private static Cli.Result diagnose(Server server, String queue) throws Exception {
     return Cli.run("diagnose", "queue", queue, "--json", "--server", server.url());
+  }
+
+  private static List<JsonNode> list(Server server) throws Exception {
+    return Cli.run("diagnose", "queue", "--json", "--server", server.url()).expectSuccess().json();
   }
 
   private static JsonNode awaitBurst(Server server) throws Exception {

@@ -80,6 +80,34 @@ class LinkLoadTest {
   }
 
   @Test
+  void theLoadsOfAServersQueryAreThoseOfTheLink() throws Exception {
+    try (Server server = Server.start("--tap", TAP)) {
+      Cli.Result before = Cli.run("links", "--server", server.url()).expectSuccess();
+      assertThat(before.stdout()).startsWith("no link has been measured");
+      String id =
+          server.submit(
+              "PARSE link_load(link=1000000000) FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-max: %s)"
+                  .formatted(BY_LINK.formatted("share")));
+      server.awaitState(id, "finished");
+      List<JsonNode> links =
+          Cli.run("links", "--server", server.url(), "--json").expectSuccess().json();
+      assertThat(links).hasSize(1);
+      assertThat(links.get(0).path("switch").asText()).isEqualTo("edge1");
+      assertThat(links.get(0).path("port").asText()).isEqualTo("eth2");
+      JsonNode load = links.get(0).path("loads").get(0);
+      List<JsonNode> rows = server.rows(id);
+      JsonNode last = rows.get(rows.size() - 1);
+      assertThat(load.path("value").asDouble())
+          .isPositive()
+          .isEqualTo(last.get("value").asDouble());
+      assertThat(load.path("window_end_ns").asLong()).isEqualTo(last.get("window_end_ns").asLong());
+      assertThat(load.path("state").asText()).isEqualTo("finished");
+      assertThat(Cli.run("links", "--server", server.url()).expectSuccess().stdout())
+          .contains("edge1", "eth2", id + " (ended)");
+    }
+  }
+
+  @Test
   void theIntervalIsDescribed() {
     assertThat(Cli.run("parsers", "link_load").expectSuccess().stdout())
         .contains("every", "a duration from 100us to 10s, in steps of 1us")

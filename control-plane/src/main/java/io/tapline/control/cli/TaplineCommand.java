@@ -4,11 +4,13 @@ import io.tapline.control.cli.console.Logging;
 import io.tapline.control.cli.diagnose.DiagnoseCommand;
 import io.tapline.control.cli.drill.DrillCommand;
 import io.tapline.control.cli.drill.NodesCommand;
+import io.tapline.control.cli.drill.SamplesCommand;
 import io.tapline.control.cli.drill.WatchCommand;
 import io.tapline.control.cli.language.ExplainCommand;
 import io.tapline.control.cli.language.FmtCommand;
 import io.tapline.control.cli.language.ParsersCommand;
 import io.tapline.control.cli.language.ProcessorsCommand;
+import io.tapline.control.cli.query.LinksCommand;
 import io.tapline.control.cli.query.QueryCommand;
 import io.tapline.control.cli.query.ReplicateCommand;
 import io.tapline.control.cli.reference.CompletionCommand;
@@ -56,6 +58,8 @@ final class TaplineCommand implements Runnable {
           DiagnoseCommand.class,
           ReplicateCommand.class,
           NodesCommand.class,
+          LinksCommand.class,
+          SamplesCommand.class,
           ServerCommand.class,
           TokenCommand.class,
           ControllerCommand.class,

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
@@ -49,26 +50,47 @@ public final class QueueBursts {
     return queries.planner().ports();
   }
 
-  /** Returns the kept queries that may have measured a queue, the latest first. */
-  public List<String> measuring(String queue) {
-    return queries.list().stream().map(QueryInfo::id).filter(id -> measures(id, queue)).toList();
+  /** Returns the switch or host at the other end of a queue's link; empty if it is unknown. */
+  public String neighbour(String queue) {
+    String[] parts = queue.split(":", -1);
+    return parts.length < 2 ? "" : ports().neighbourAt(parts[0], parts[1]).orElse("");
   }
 
-  private boolean measures(String query, String queue) {
+  /**
+   * A query that reports bursts.
+   *
+   * @param queues the queues that its AT names; empty if it measures every queue with two taps
+   */
+  public record Measuring(String query, List<String> queues) {
+    public Measuring {
+      queues = List.copyOf(queues);
+    }
+
+    /** Returns true if the query may have measured a queue. */
+    public boolean measures(String queue) {
+      return queues.isEmpty() || queues.contains(queue);
+    }
+  }
+
+  /** Returns the kept queries that report bursts, the latest first. */
+  public List<Measuring> measuring() {
+    return queries.list().stream().map(QueryInfo::id).flatMap(this::measuring).toList();
+  }
+
+  private Stream<Measuring> measuring(String query) {
     JsonNode plan = queries.plan(query).orElseGet(MAPPER::createObjectNode);
     boolean parses =
         StreamSupport.stream(plan.path("parsers").spliterator(), false)
             .anyMatch(parser -> parser.asText().equals(PARSER));
-    JsonNode queues = plan.path("queues");
-    return parses
-        && (queues.isEmpty()
-            || StreamSupport.stream(queues.spliterator(), false)
-                .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
-                .anyMatch(queue::equals));
+    List<String> queues =
+        StreamSupport.stream(plan.path("queues").spliterator(), false)
+            .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
+            .toList();
+    return parses ? Stream.of(new Measuring(query, queues)) : Stream.empty();
   }
 
-  /** Passes the events of a queue's bursts with their query, in the order of its log. */
-  public void read(String query, String queue, BiConsumer<String, JsonNode> sink) {
+  /** Passes the events of a query's bursts with their queue, in the order of its log. */
+  public void read(String query, BiConsumer<String, JsonNode> sink) {
     PortNames ports = ports();
     long number = 0;
     for (List<EventEntry> page = queries.events().store().after(query, number);
@@ -76,9 +98,8 @@ public final class QueueBursts {
         page = queries.events().store().after(query, number)) {
       for (EventEntry entry : page) {
         for (JsonNode event : parsed(entry).path("events")) {
-          String name = event.path("fields").path("queue").asText();
-          if (event.path("parser").asText().equals(PARSER) && ports.place(name).equals(queue)) {
-            sink.accept(query, event);
+          if (event.path("parser").asText().equals(PARSER)) {
+            sink.accept(ports.place(event.path("fields").path("queue").asText()), event);
           }
         }
       }

@@ -6,7 +6,11 @@ import io.tapline.control.diagnose.QueueReports;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueueBursts;
+import io.tapline.control.query.QueueBursts.Measuring;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /** Diagnoses queues from the events of running and ended queries. */
 final class QueueReporter implements QueueReports {
@@ -17,20 +21,58 @@ final class QueueReporter implements QueueReports {
   }
 
   @Override
-  public QueueReport of(String written, long fromNs, long toNs) throws DrillException {
+  public QueueReport of(String written, long fromNs, long toNs, Predicate<String> allowed)
+      throws DrillException {
     String queue = resolve(written);
-    List<String> queries = bursts.measuring(queue);
+    List<Measuring> queries =
+        bursts.measuring().stream()
+            .filter(one -> one.measures(queue) && allowed.test(one.query()))
+            .toList();
     if (queries.isEmpty()) {
       throw DrillException.notFound(
           "no query has measured bursts at %s: submit one with PARSE queue_burst … AT %s, and ask again"
               .formatted(queue, queue));
     }
     QueueDiagnosis diagnosis = new QueueDiagnosis(queue, fromNs, toNs);
-    for (String query : queries) {
-      diagnosis.addQuery(query);
-      bursts.read(query, queue, diagnosis::add);
+    for (Measuring one : queries) {
+      diagnosis.addQuery(one.query());
+      bursts.read(
+          one.query(),
+          (found, event) -> {
+            if (found.equals(queue)) {
+              diagnosis.add(one.query(), event);
+            }
+          });
     }
     return diagnosis.report();
+  }
+
+  @Override
+  public List<QueueReport> all(long fromNs, long toNs, Predicate<String> allowed) {
+    Map<String, QueueDiagnosis> found = new TreeMap<>();
+    for (Measuring one : bursts.measuring()) {
+      if (allowed.test(one.query())) {
+        one.queues().forEach(queue -> of(found, queue, fromNs, toNs).addQuery(one.query()));
+        bursts.read(
+            one.query(),
+            (queue, event) -> {
+              QueueDiagnosis diagnosis = of(found, queue, fromNs, toNs);
+              diagnosis.addQuery(one.query());
+              diagnosis.add(one.query(), event);
+            });
+      }
+    }
+    return found.values().stream().map(QueueDiagnosis::report).toList();
+  }
+
+  private static QueueDiagnosis of(
+      Map<String, QueueDiagnosis> found, String queue, long fromNs, long toNs) {
+    return found.computeIfAbsent(queue, name -> new QueueDiagnosis(name, fromNs, toNs));
+  }
+
+  @Override
+  public String neighbour(String queue) {
+    return bursts.neighbour(queue);
   }
 
   private String resolve(String written) throws DrillException {

@@ -26,11 +26,13 @@ import io.tapline.control.rest.http.Route;
 import io.tapline.control.rest.nodes.DiagnosisRoutes;
 import io.tapline.control.rest.nodes.DrillRoutes;
 import io.tapline.control.rest.nodes.NodeRoutes;
+import io.tapline.control.rest.nodes.QueueRoutes;
 import io.tapline.control.rest.nodes.WatchRoutes;
 import io.tapline.control.rest.queries.Metrics;
 import io.tapline.control.rest.queries.QueryRoutes;
 import io.tapline.control.rest.system.CatalogueRoutes;
 import io.tapline.control.rest.system.DashboardRoutes;
+import io.tapline.control.rest.system.LinkRoutes;
 import io.tapline.control.rest.system.SystemRoutes;
 import io.tapline.control.rest.system.TopologyRoutes;
 import java.io.IOException;
@@ -76,9 +78,11 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new DrillRoutes(drill).routes());
     routes.addAll(new NodeRoutes(drill, () -> agents(source), queries.accounting()).routes());
     routes.addAll(new TopologyRoutes(queries).routes());
+    routes.addAll(new LinkRoutes(queries).routes());
     routes.addAll(new WatchRoutes(drill).routes());
-    routes.addAll(
-        new DiagnosisRoutes(new DiagnosisService(drill), new QueueReporter(queries)).routes());
+    QueueReporter queues = new QueueReporter(queries);
+    routes.addAll(new QueueRoutes(queues).routes());
+    routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill), queues).routes());
     routes.addAll(new DashboardRoutes().routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin =

@@ -66,6 +66,14 @@ public final class PortNames {
     return String.join(":", parts);
   }
 
+  /** Returns the switch or host at the other end of a port's link, if the network has it. */
+  public Optional<String> neighbourAt(String switchName, String tapName) {
+    return ports.of(switchName).stream()
+        .filter(port -> port.tapName().equals(tapName))
+        .map(SwitchPorts.Port::neighbour)
+        .findFirst();
+  }
+
   /** Returns what is wrong with the name of a switch; empty if the network has it. */
   public Optional<Problem> checkSwitch(String name) {
     return ports.isEmpty() || switchOf(name).isPresent()

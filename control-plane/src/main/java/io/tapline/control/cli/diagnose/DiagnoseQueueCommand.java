@@ -21,8 +21,10 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose queue}. */
 @Command(
     name = "queue",
-    description =
-        "Shows which flows filled the queue of a switch's port, and how long packets waited.",
+    description = {
+      "Shows which flows filled the queue of a switch's port, and how long packets waited.",
+      "Without a queue, lists the measured ones."
+    },
     footer = {
       "",
       "It reads the bursts that queries have reported:",
@@ -34,8 +36,9 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "SWITCH:PORT",
+      arity = "0..1",
       description = "The queue: the switch, and a neighbour or port number.")
-  private String queue;
+  private String queue = "";
 
   @Mixin private SpanOptions span;
   @Mixin private ServerOption server;
@@ -49,13 +52,59 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (queue.isEmpty()) {
+      list();
+    } else {
+      diagnose();
+    }
+    return 0;
+  }
+
+  private void list() {
+    JsonNode queues = server.client().get("/api/v1/queues" + span.query()).path("queues");
+    if (json) {
+      queues.forEach(one -> console.json(one));
+    } else if (queues.isEmpty()) {
+      console.line("no query measures queues; tapline diagnose queue --help shows one that does");
+    } else {
+      console.print(queueTable(queues).render(""));
+    }
+  }
+
+  private TextTable queueTable(JsonNode queues) {
+    TextTable table =
+        new TextTable(
+            List.of(
+                new Column("queue", Kind.NAME),
+                new Column("neighbour", Kind.NAME),
+                new Column("bursts", Kind.NUMBER),
+                new Column("longest wait ms", Kind.NUMBER),
+                new Column("waited too long", Kind.NUMBER),
+                new Column("lost", Kind.NUMBER),
+                new Column("latest burst (UTC)", Kind.NAME)),
+            console.columns());
+    for (JsonNode one : queues) {
+      table.add(
+          List.of(
+              one.path("queue").asText(),
+              one.path("neighbour").asText("-"),
+              number(one.path("bursts").asLong()) + (one.path("incomplete").asBoolean() ? "+" : ""),
+              one.has("delay_ns") ? tenths(one.path("delay_ns").asLong() / 1e6) : "-",
+              number(one.path("victims").asLong()),
+              number(one.path("lost").asLong()),
+              one.has("latest_ns") ? time(one.path("latest_ns").asLong()) : "-"));
+    }
+    return table;
+  }
+
+  private void diagnose() {
     ObjectNode request = ApiClient.MAPPER.createObjectNode().put("program", "queue");
     request.put("queue", queue);
     span.addTo(request);
     JsonNode report = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
       console.json(report);
-      return 0;
+      return;
     }
     if (!report.path("bursts").isEmpty()) {
       console.line(table(report.path("bursts")));
@@ -64,7 +113,6 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     if (report.path("incomplete").asBoolean()) {
       console.hint("there were more bursts: narrow the time down with --from and --to");
     }
-    return 0;
   }
 
   /** A line for each culprit; the burst's figures are in its first one. */
@@ -84,12 +132,12 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     for (JsonNode burst : bursts) {
       List<String> figures =
           List.of(
-              Instant.EPOCH.plusNanos(burst.path("begin_ns").asLong()).toString().replace("Z", ""),
+              time(burst.path("begin_ns").asLong()),
               tenths((burst.path("end_ns").asLong() - burst.path("begin_ns").asLong()) / 1e6),
               tenths(burst.path("delay_ns").asLong() / 1e6),
               tenths(burst.path("peak_bytes").asLong() / 1e3),
-              String.format(Locale.ROOT, "%,d", burst.path("victims").asLong()),
-              String.format(Locale.ROOT, "%,d", burst.path("lost").asLong()));
+              number(burst.path("victims").asLong()),
+              number(burst.path("lost").asLong()));
       boolean first = true;
       for (JsonNode culprit : burst.path("culprits")) {
         List<String> row = new ArrayList<>(first ? figures : List.of("", "", "", "", "", ""));
@@ -100,6 +148,14 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
       }
     }
     return table.render("");
+  }
+
+  private static String time(long ns) {
+    return Instant.EPOCH.plusNanos(ns).toString().replace("Z", "");
+  }
+
+  private static String number(long count) {
+    return String.format(Locale.ROOT, "%,d", count);
   }
 
   private static String tenths(double number) {

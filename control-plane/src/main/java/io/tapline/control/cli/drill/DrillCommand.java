@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.client.ServerOption;
-import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.cli.console.TextTable.Column;
@@ -13,10 +12,7 @@ import io.tapline.control.cli.console.TextTable.Kind;
 import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.cli.options.Moment;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,7 +40,6 @@ import picocli.CommandLine.Parameters;
     })
 public final class DrillCommand implements Callable<Integer> {
   private static final Pattern FLOW_ID = Pattern.compile("([0-9a-f]{16})(?:-[0-9a-f]{8})?");
-  private static final String PATH = "/api/v1/drilldown";
 
   private final Console console;
 
@@ -114,43 +109,15 @@ public final class DrillCommand implements Callable<Integer> {
       throw new UsageException("--group-by needs --aggregate, for example --aggregate COUNT");
     }
     ObjectNode request = request();
+    HeaderOutput output = new HeaderOutput(console, json);
     if (file != null) {
-      writeFile(request);
-      return 0;
-    }
-    JsonNode answer = server.client().post(PATH, request);
-    JsonNode rows = answer.path(aggregate == null ? "rows" : "groups");
-    if (json) {
-      rows.forEach(row -> console.json(row));
-    } else if (rows.isEmpty()) {
-      console.line("no header matches");
+      output.write(server.client(), request, file);
+    } else if (aggregate == null) {
+      output.printRows(server.client(), request);
     } else {
-      console.print(aggregate == null ? headers(rows) : groups(rows));
+      output.print(server.client(), request, "groups", this::groups);
     }
-    if (answer.path("truncated").asBoolean()) {
-      console.hint(
-          "there are more than these "
-              + rows.size()
-              + " rows: raise --limit, or narrow the filter");
-    }
-    answer
-        .path("missing")
-        .properties()
-        .forEach(
-            node ->
-                console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
-    sayLeftOut(answer.path("left_out"));
     return 0;
-  }
-
-  private void sayLeftOut(JsonNode nodes) {
-    if (nodes.size() > 0) {
-      console.hint(
-          nodes.size()
-              + (nodes.size() == 1 ? " node was" : " nodes were")
-              + " not asked, for they see packets of other hosts only: "
-              + String.join(", ", nodes.properties().stream().map(Map.Entry::getKey).toList()));
-    }
   }
 
   private ObjectNode request() {
@@ -188,79 +155,6 @@ public final class DrillCommand implements Callable<Integer> {
     }
     String ofFlow = "flow == 0x" + id.group(1);
     return filter.isBlank() ? ofFlow : ofFlow + " && (" + filter + ")";
-  }
-
-  /** Writes the whole file or none: a partial file is not a valid capture. */
-  private void writeFile(ObjectNode request) throws IOException {
-    Path part = file.resolveSibling(file.getFileName() + ".part");
-    try (InputStream frames = server.client().download(PATH, request, "application/x-pcapng")) {
-      Files.copy(frames, part, StandardCopyOption.REPLACE_EXISTING);
-      Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
-    } catch (IOException e) {
-      Files.deleteIfExists(part);
-      throw new CommandException("can't write " + file + ": " + e.getMessage(), e);
-    }
-    console.hint("wrote " + Files.size(file) + " bytes to " + file);
-  }
-
-  private String headers(JsonNode rows) {
-    TextTable table =
-        new TextTable(
-            List.of(
-                new Column("time (UTC)", Kind.NAME),
-                new Column("node", Kind.NAME),
-                new Column("source", Kind.NAME),
-                new Column("destination", Kind.NAME),
-                new Column("protocol", Kind.NAME),
-                new Column("bytes", Kind.NUMBER),
-                new Column("flags", Kind.NAME),
-                new Column("seq", Kind.NUMBER),
-                new Column("ack", Kind.NUMBER)),
-            console.columns());
-    for (JsonNode row : rows) {
-      table.add(
-          List.of(
-              Instant.EPOCH.plusNanos(row.path("time_ns").asLong()).toString().replace("Z", ""),
-              row.path("node").asText(),
-              endpoint(row, "src"),
-              endpoint(row, "dst"),
-              protocol(row.path("protocol").asInt()),
-              row.path("bytes").asText(),
-              flags(row.path("tcp_flags")),
-              row.path("seq").asText(""),
-              row.path("ack").asText("")));
-    }
-    return table.render("");
-  }
-
-  private static String endpoint(JsonNode row, String side) {
-    String port = row.path(side + "_port").asText();
-    JsonNode v6 = row.path(side + "_ip6");
-    return v6.isMissingNode()
-        ? row.path(side + "_ip").asText() + ":" + port
-        : "[" + v6.asText() + "]:" + port;
-  }
-
-  private static String protocol(int number) {
-    return switch (number) {
-      case 1 -> "icmp";
-      case 6 -> "tcp";
-      case 17 -> "udp";
-      case 58 -> "icmpv6";
-      default -> Integer.toString(number);
-    };
-  }
-
-  /** Formats flags like tcpdump. */
-  private static String flags(JsonNode value) {
-    StringBuilder text = new StringBuilder();
-    String letters = "FSRP.UEW";
-    for (int bit = 0; bit < letters.length(); bit++) {
-      if ((value.asInt() >> bit & 1) == 1) {
-        text.append(letters.charAt(bit));
-      }
-    }
-    return text.toString();
   }
 
   private String groups(JsonNode rows) {

@@ -1,15 +1,9 @@
 package io.tapline.control.rest.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.PropertyNamingStrategies;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.module.SimpleModule;
-import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import io.javalin.http.Context;
 import io.tapline.control.access.Role;
 import io.tapline.control.diagnose.DiagnosisService;
-import io.tapline.control.diagnose.FlowKey;
 import io.tapline.control.diagnose.QueueReports;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.rest.http.Json;
@@ -39,11 +33,6 @@ public final class DiagnosisRoutes {
           "to",
           "for_ns",
           "every_ns");
-  private static final ObjectMapper REPORTS =
-      JsonMapper.builder()
-          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-          .addModule(new SimpleModule().addSerializer(FlowKey.class, ToStringSerializer.instance))
-          .build();
 
   private final DiagnosisService diagnosis;
   private final QueueReports queues;
@@ -72,7 +61,7 @@ public final class DiagnosisRoutes {
   private void diagnose(Context ctx) {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
     try {
-      Json.answer(ctx, 200, REPORTS.valueToTree(report(body)));
+      Json.answer(ctx, 200, Reports.json(report(body)));
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
     }
@@ -101,7 +90,7 @@ public final class DiagnosisRoutes {
               from,
               number(body, "for_ns", USUAL_SPAN_NS),
               number(body, "every_ns", USUAL_STEP_NS));
-      case "queue" -> queues.of(Members.text(body, "queue"), from, to);
+      case "queue" -> queues.of(Members.text(body, "queue"), from, to, anyQuery -> true);
       default ->
           throw Problem.badRequest(
                   "member \"program\" is none of track, loss, path, outcast, queue")

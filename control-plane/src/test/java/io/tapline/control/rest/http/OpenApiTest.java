@@ -91,6 +91,10 @@ class OpenApiTest {
         "diagnose | - | {\"program\": \"outcast\", \"to\": \"everywhere\"} | 400",
         "listNodes | - | - | 200",
         "getTopology | - | - | 200",
+        "listQueues | - | - | 200",
+        "getQueue | leaf1 | - | 404",
+        "listLinks | - | - | 200",
+        "getLink | leaf1 | - | 404",
         "addWatch | - | {\"when\": \"COUNT > 5\"} | 503",
         "addWatch | - | {\"every_ns\": 5} | 400",
         "listWatches | - | - | 200",
@@ -135,7 +139,7 @@ class OpenApiTest {
 
   private static HttpResponse<String> call(Operation operation, String query, String body)
       throws Exception {
-    String path = operation.path().replaceAll("\\{(id|file)}", String.valueOf(query));
+    String path = operation.path().replaceAll("\\{(id|file|switch|port)}", String.valueOf(query));
     var request =
         stored
             .rest

@@ -1,0 +1,34 @@
+package io.tapline.control.query;
+
+import java.util.OptionalDouble;
+
+/**
+ * A load of a link in one window of a query.
+ *
+ * @param query ID of the query
+ * @param state state of the query
+ * @param processor index in PROCESS
+ * @param statistic what the value is of the intervals in the window: {@code max}, {@code min} or
+ *     {@code avg}
+ * @param field field of {@code link_load}; its unit is bits per second, or a share of the link's
+ *     speed
+ * @param windowEndNs packet time, the first nanosecond after the window
+ * @param value empty if the load is unknown
+ * @param partial true if the window was not captured from its beginning to its end
+ */
+public record LinkLoad(
+    String query,
+    QueryState state,
+    int processor,
+    String statistic,
+    String field,
+    long windowStartNs,
+    long windowEndNs,
+    OptionalDouble value,
+    boolean partial) {
+
+  /** Returns true if both are the same figure, perhaps of different windows. */
+  boolean isSameFigure(LinkLoad other) {
+    return statistic.equals(other.statistic) && field.equals(other.field);
+  }
+}

@@ -1,0 +1,169 @@
+package io.tapline.control.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.DrillService;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.StreamEntryID;
+
+/** Bursts of queues, from logs of events that the test writes to a real Redis. */
+class QueuesTest {
+  private static final String ADMIN = Token.newSecret();
+  private static final String WEB = Token.newSecret();
+  private static final String QUEUES = "/api/v1/queues";
+  private static final String INVENTORY =
+      """
+      hosts: {web-1: 10.0.2.5, client-1: 10.0.3.7}
+      network:
+        switches: {leaf1: [web-1], leaf2: [client-1]}
+        links: [[leaf1, leaf2]]
+        ports: {leaf1: {leaf2: 2, web-1: 1}, leaf2: {leaf1: 1, client-1: 2}}
+      """;
+
+  @TempDir static Path folder;
+  private static StoredQueries stored;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Path file = folder.resolve("tokens.yaml");
+    Files.writeString(
+        file,
+        "tokens:\n"
+            + "  - {tenant: ops, role: admin, sha256: %s}\n".formatted(Token.hash(ADMIN))
+            + "  - {tenant: web, role: viewer, subnets: [10.0.2.0/24], sha256: %s}\n"
+                .formatted(Token.hash(WEB)));
+    stored =
+        new StoredQueries(
+            null,
+            INVENTORY,
+            RestOptions.loopback(0).with(new TokenFile(file)),
+            new DrillService(List.of()));
+    add("ops-1", "");
+    log("ops-1", 1, burst("leaf1:2", 10, 3), burst("leaf1:leaf2", 20, 4));
+    log("ops-1", 2, burst("leaf2:2", 30, 5));
+    add("web-1", "{\"switch_name\": \"leaf1\", \"port\": \"2\"}");
+    log("web-1", 1, burst("leaf1:2", 15, 7));
+    add("web-2", "{\"switch_name\": \"leaf2\", \"port\": \"1\"}");
+    stored.add("web-3", "running");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    stored.close();
+  }
+
+  private static void add(String id, String queues) {
+    stored.add(id, "running");
+    String plan =
+        "{\"format\": 1, \"query\": \"%s\", \"parsers\": [\"queue_burst\"], \"queues\": [%s]}"
+            .formatted(id, queues);
+    try (Jedis client = stored.redis.client()) {
+      client.hset("tapline:query:" + id, "plan", plan);
+    }
+  }
+
+  /** An event of a burst of 5 ns from a time on. */
+  private static String burst(String queue, long beginNs, long victims) {
+    return """
+        {"parser": "queue_burst", "src_ip": "10.0.2.5", "src_port": 1, "dst_ip": "10.0.3.7", "dst_port": 2,
+         "fields": {"queue": "%s", "begin_ns": %d, "duration_ns": 5, "delay_ns": %d, "victims": %d, "lost": 1,
+                    "from_client": true, "share": 0.9}}
+        """
+        .formatted(queue, beginNs, 100 * victims, victims);
+  }
+
+  private static void log(String id, int number, String... events) {
+    Map<String, String> fields =
+        Map.of("data", "{\"events\": [%s]}".formatted(String.join(",", events)));
+    try (Jedis client = stored.redis.client()) {
+      client.xadd("tapline:query:" + id + ":event-log", new StreamEntryID(number, 0), fields);
+    }
+  }
+
+  private static HttpResponse<String> ask(String token, String path) throws Exception {
+    return stored.rest.send(
+        stored.rest.request(path).header("Authorization", "Bearer " + token).GET());
+  }
+
+  private static List<String> queues(String token, String span) throws Exception {
+    List<String> texts = new ArrayList<>();
+    for (JsonNode queue : Rest.json(ask(token, QUEUES + span)).path("queues")) {
+      List<String> queries = new ArrayList<>();
+      queue.path("queries").forEach(query -> queries.add(query.asText()));
+      texts.add(
+          "%s (%s) %d bursts, %d ns, %d victims, %d lost, by %s"
+              .formatted(
+                  queue.path("queue").asText(),
+                  queue.path("neighbour").asText(),
+                  queue.path("bursts").asInt(),
+                  queue.path("delay_ns").asLong(-1),
+                  queue.path("victims").asInt(),
+                  queue.path("lost").asInt(),
+                  String.join(" and ", queries)));
+    }
+    return texts;
+  }
+
+  @Test
+  void everyMeasuredQueueIsListed() throws Exception {
+    assertThat(queues(ADMIN, ""))
+        .containsExactly(
+            "leaf1:2 (leaf2) 3 bursts, 700 ns, 14 victims, 3 lost, by web-1 and ops-1",
+            "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2",
+            "leaf2:2 (client-1) 1 bursts, 500 ns, 5 victims, 1 lost, by ops-1");
+  }
+
+  @Test
+  void burstsAreSelectedByTime() throws Exception {
+    assertThat(queues(ADMIN, "?from_ns=25&to_ns=29"))
+        .containsExactly(
+            "leaf1:2 (leaf2) 1 bursts, 400 ns, 4 victims, 1 lost, by web-1 and ops-1",
+            "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2",
+            "leaf2:2 (client-1) 0 bursts, -1 ns, 0 victims, 0 lost, by ops-1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"from_ns=-1", "to_ns=now", "from_ns=9999999999999999999", "to_ns="})
+  void wrongTimesAreErrors(String span) throws Exception {
+    assertThat(
+            Rest.problem(ask(ADMIN, QUEUES + "?" + span), 400, "bad-request")
+                .path("detail")
+                .asText())
+        .contains("nanoseconds since the epoch");
+  }
+
+  @Test
+  void theBurstsOfAQueueAreFoundByItsNeighbourToo() throws Exception {
+    JsonNode byPort = Rest.json(ask(ADMIN, QUEUES + "/leaf1/2"));
+    assertThat(byPort).isEqualTo(Rest.json(ask(ADMIN, QUEUES + "/leaf1/leaf2")));
+    assertThat(byPort.path("bursts")).hasSize(3);
+    assertThat(byPort.path("bursts").get(0).path("culprits").get(0).path("source").asText())
+        .isEqualTo("10.0.2.5:1");
+    Rest.problem(ask(ADMIN, QUEUES + "/leaf1/9"), 400, "drill-rejected");
+  }
+
+  @Test
+  void aTokenSeesTheQueuesOfItsOwnQueries() throws Exception {
+    assertThat(queues(WEB, ""))
+        .containsExactly(
+            "leaf1:2 (leaf2) 1 bursts, 700 ns, 7 victims, 1 lost, by web-1",
+            "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2");
+    assertThat(Rest.json(ask(WEB, QUEUES + "/leaf1/2")).path("bursts")).hasSize(1);
+    Rest.problem(ask(WEB, QUEUES + "/leaf2/2"), 404, "not-found");
+  }
+}
