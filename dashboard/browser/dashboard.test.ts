@@ -373,6 +373,32 @@ describe.skipIf(why !== "")("dashboard", () => {
     await onPhone();
   });
 
+  test("links show the loads that a query measured", async () => {
+    await tapline.killServer();
+    await tapline.startServer("--tap", `edge1:eth2=${join(ROOT, "testbed/captures/http_small.pcap.zst")}`);
+    const look = await openTab(context);
+    try {
+      await look.page.goto(`${tapline.url}/#/links`);
+      await look.page.getByText("No query has measured links.").waitFor();
+      const query = "PARSE link_load(link=100000000) FROM * TO * SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s), (group-max: by=bits_per_second, group=(switch, port), w=1s)";
+      const { id: measuring } = await tapline.json("/api/v1/queries", { query });
+      await until("it has ended", async () => (await tapline.json(`/api/v1/queries/${measuring}`)).state === "finished");
+      const rows = look.page.getByRole("region", { name: "Loads of links" }).locator("tbody tr");
+      await look.page.getByText("(ended)").waitFor();
+      const { links } = await tapline.json("/api/v1/links?switch=edge1");
+      const share = links[0].loads.find(({ field }: any) => field === "share").value;
+      const [cells] = await rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent!)));
+      expect(cells[0]).toBe("edge1:eth2");
+      expect(parseFloat(cells[3])).toBeCloseTo(100 * share, 1);
+      expect(cells[4]).toMatch(/[kM]b\/s$/);
+      expect(await violations(look.page)).toEqual([]);
+      await look.page.screenshot({ path: join(SCREENSHOTS, "links.png"), animations: "disabled", fullPage: true });
+      expect(look.errors).toEqual([]);
+    } finally {
+      await look.page.close();
+    }
+  });
+
   test("a group that nobody answers has no time, and counts its requests as the server's log does", async () => {
     await tapline.killServer();
     const captures = join(ROOT, "testbed/captures");

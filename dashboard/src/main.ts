@@ -2,6 +2,7 @@
 import { Api } from "./api";
 import { fill, h, setText } from "./dom";
 import { LinkBar } from "./link";
+import { LinksPage } from "./links-page";
 import { NodesPage } from "./nodes-page";
 import type { Page } from "./page";
 import { QueriesPage } from "./queries-page";
@@ -9,7 +10,7 @@ import { QueryPage } from "./query-page";
 import { WatchesPage } from "./watches-page";
 
 const THEME = "tapline.theme";
-const PAGES: [string, string][] = [["#/queries", "Queries"], ["#/nodes", "Nodes"], ["#/watches", "Watches"]];
+const PAGES: [string, string][] = [["#/queries", "Queries"], ["#/links", "Links"], ["#/nodes", "Nodes"], ["#/watches", "Watches"]];
 
 const api = new Api();
 let page: Page | null = null;
@@ -20,6 +21,7 @@ const bar = new LinkBar(api, () => page?.recovered?.());
 function open(hash: string): Page {
   const query = /^#\/queries\/([a-z0-9-]+)$/.exec(hash);
   if (query) return new QueryPage(api, query[1]);
+  if (hash === "#/links") return new LinksPage(api);
   if (hash === "#/nodes") return new NodesPage(api);
   if (hash === "#/watches") return new WatchesPage(api);
   return new QueriesPage(api);

@@ -4,6 +4,7 @@ import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";
 import { bytes, duration, number, percent } from "./format";
 import { every, type Page } from "./page";
+import { table } from "./table";
 import type { Agent, MultilogNode } from "./types";
 
 const REFRESH_MS = 2_000;
@@ -88,10 +89,4 @@ function losses(dropped: Record<string, number> | undefined): Child {
 
 function pill(text: string, good: boolean): HTMLElement {
   return h("span", { class: `pill ${good ? "good" : "bad"}` }, text);
-}
-
-function table(label: string, names: string[], numbers: number[], wide: number[], rows: HTMLElement[]): HTMLElement {
-  const style = (at: number) => `${numbers.includes(at) ? "number " : ""}${wide.includes(at) ? "wide" : ""}`;
-  const head = names.map((name, at) => h("th", { scope: "col", class: style(at) }, name));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)));
 }

@@ -183,6 +183,39 @@ export interface Processor {
   arguments: { name: string; type: string; default: string; range: string; description: string }[];
 }
 
+export interface MeasuredLink {
+  switch: string;
+  port?: string;
+  side?: string;
+  neighbour?: string;
+  loads: LinkLoad[];
+}
+
+export interface LinkLoad {
+  field: string;
+  statistic: string;
+  value: number | null;
+  window_start_ns: number;
+  window_end_ns: number;
+  partial: boolean;
+  query: string;
+  state: State;
+  processor: number;
+}
+
+export interface MeasuredQueue {
+  queue: string;
+  neighbour?: string;
+  queries: string[];
+  bursts: number;
+  incomplete: boolean;
+  latest_ns?: number;
+  delay_ns?: number;
+  victims: number;
+  lost: number;
+  verdict: string[];
+}
+
 export interface MultilogNode {
   node: string;
   address: string;

@@ -1,0 +1,155 @@
+/** The loads of links and the bursts of queues, as queries measured them last. */
+import type { Api } from "./api";
+import { fill, h, type Child } from "./dom";
+import { explained } from "./drill";
+import { bitsPerSecond, clock, duration, number, percent } from "./format";
+import { every, type Page } from "./page";
+import { table } from "./table";
+import type { LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
+
+const REFRESH_MS = 1_000;
+const LINKS_EXAMPLE = "PARSE link_load(link=10000000000) FROM * TO * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
+const QUEUES_EXAMPLE = "PARSE queue_burst(delay=1ms) FROM * TO * AT leaf1:spine2 PROCESS (top-k)";
+
+export class LinksPage implements Page {
+  readonly title = "Links";
+  readonly element: HTMLElement;
+  private readonly links = h("div", { class: "stack" }, h("p", { class: "progress" }, "Reading the loads…"));
+  private readonly queues = h("div", { class: "stack" });
+  private readonly stop: () => void;
+  private shown = "";
+
+  constructor(private readonly api: Api) {
+    this.element = h(
+      "div",
+      { class: "page" },
+      h("section", { class: "card", "aria-label": "Links" }, h("h1", {}, "Links"), this.links),
+      h("section", { class: "card", "aria-label": "Queues" }, h("h2", {}, "Queues"), this.queues),
+    );
+    this.stop = every(REFRESH_MS, () => this.refresh());
+  }
+
+  private async refresh(): Promise<void> {
+    try {
+      const [{ links }, { queues }] = await Promise.all([
+        this.api.get<{ links: MeasuredLink[] }>("/api/v1/links"),
+        this.api.get<{ queues: MeasuredQueue[] }>("/api/v1/queues"),
+      ]);
+      const shown = JSON.stringify([links, queues]);
+      if (shown !== this.shown) {
+        fill(this.links, linksView(links));
+        fill(this.queues, queuesView(queues));
+      }
+      this.shown = shown;
+    } catch (error) {
+      this.shown = "";
+      fill(this.links, h("p", { class: "message bad" }, explained(error)));
+      fill(this.queues);
+    }
+  }
+
+  recovered(): void {
+    void this.refresh();
+  }
+
+  close(): void {
+    this.stop();
+  }
+}
+
+/** The figures of one window: those of one statistic of one query that end together. */
+export interface Line {
+  link: MeasuredLink;
+  statistic: string;
+  query: string;
+  ended: boolean;
+  end: number;
+  partial: boolean;
+  share: number | null;
+  bitsPerSecond: number | null;
+}
+
+/** The lines of the table, the highest share first; links whose share is unknown keep their order behind them. */
+export function lines(links: MeasuredLink[]): Line[] {
+  return links.flatMap(linesOf).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
+}
+
+function linesOf(link: MeasuredLink): Line[] {
+  const windows = new Map<string, Line>();
+  for (const load of link.loads) {
+    const key = `${load.statistic} ${load.query} ${load.window_end_ns}`;
+    const line = windows.get(key) ?? emptyLine(link, load);
+    windows.set(key, line);
+    if (load.field === "share") line.share = load.value;
+    if (load.field === "bits_per_second") line.bitsPerSecond = load.value;
+  }
+  return [...windows.values()];
+}
+
+function emptyLine(link: MeasuredLink, load: LinkLoad): Line {
+  return {
+    link,
+    statistic: load.statistic,
+    query: load.query,
+    ended: load.state !== "running",
+    end: load.window_end_ns,
+    partial: load.partial,
+    share: null,
+    bitsPerSecond: null,
+  };
+}
+
+function linksView(links: MeasuredLink[]): Child {
+  if (links.length === 0) {
+    return h("p", {}, "No query has measured links. One that does: ", h("code", {}, LINKS_EXAMPLE));
+  }
+  const rows = lines(links).map((line) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, placeOf(line.link)),
+      h("td", { class: "wide" }, line.link.neighbour ?? "-"),
+      h("td", {}, line.statistic),
+      shareCell(line),
+      h("td", { class: "number" }, line.bitsPerSecond === null ? "-" : bitsPerSecond(line.bitsPerSecond)),
+      h("td", { class: "number wide" }, clock(line.end), line.partial && " (partial)"),
+      queryCell(line.query, line.ended),
+    ),
+  );
+  return table("Loads of links", ["Link", "To", "Value", "Share of its speed", "Load", "Window end (UTC)", "Query"], [3, 4, 5], [1, 5, 6], rows);
+}
+
+function placeOf(link: MeasuredLink): string {
+  return [link.switch, link.port, link.side].filter((part) => part !== undefined).join(":");
+}
+
+function shareCell(line: Line): HTMLElement {
+  if (line.share === null) return h("td", { class: "number" }, "-");
+  const bar = h("i", { class: line.partial ? "bar hollow" : "bar", "aria-hidden": "true" });
+  bar.style.width = `${Math.min(100, 100 * line.share)}%`;
+  return h("td", { class: "number value" }, bar, h("span", {}, percent(line.share)));
+}
+
+function queryCell(id: string, ended: boolean): HTMLElement {
+  return h("td", { class: "wide" }, h("a", { href: `#/queries/${id}` }, id), ended && " (ended)");
+}
+
+function queuesView(queues: MeasuredQueue[]): Child {
+  if (queues.length === 0) {
+    return h("p", {}, "No query measures queues. One that does: ", h("code", {}, QUEUES_EXAMPLE));
+  }
+  const rows = queues.map((queue) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, queue.queue),
+      h("td", { class: "wide" }, queue.neighbour ?? "-"),
+      h("td", { class: "number" }, `${number(queue.bursts)}${queue.incomplete ? "+" : ""}`),
+      h("td", { class: "number" }, queue.delay_ns === undefined ? "-" : duration(queue.delay_ns)),
+      h("td", { class: "number wide" }, number(queue.lost)),
+      h("td", { class: "number wide" }, queue.latest_ns === undefined ? "-" : clock(queue.latest_ns, true)),
+      h("td", {}, queue.verdict.at(1) ?? queue.verdict.at(0) ?? "-"),
+    ),
+  );
+  return table("Bursts of queues", ["Queue", "To", "Bursts", "Longest wait", "Lost", "Latest (UTC)", "Cause"], [2, 3, 4, 5], [1, 4, 5], rows);
+}

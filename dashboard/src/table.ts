@@ -1,0 +1,15 @@
+/** Tables of a page. */
+import { h } from "./dom";
+
+/**
+ * Builds a table that scrolls on narrow screens.
+ *
+ * @param numbers columns of numbers, from 0
+ * @param wide columns that only wide screens show
+ * @param rows whose cells have the same classes
+ */
+export function table(label: string, names: string[], numbers: number[], wide: number[], rows: HTMLElement[]): HTMLElement {
+  const style = (at: number) => `${numbers.includes(at) ? "number " : ""}${wide.includes(at) ? "wide" : ""}`;
+  const head = names.map((name, at) => h("th", { scope: "col", class: style(at) }, name));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)));
+}
