@@ -24,7 +24,7 @@ void Binder::run(const Shape& shape) {
         stack.push_back(joined(negated ? Node::Kind::kAnd : Node::Kind::kOr, node.any(), &stack));
         break;
       case Tree::Node::kNot:
-        // The nodes below were made as their opposites.
+        // The nodes below were built as their opposites.
         break;
       default:
         stack.push_back(bound({node, negated}));
@@ -66,7 +66,7 @@ Node Binder::bound(const Place& place) {
 }
 
 Node Binder::leaf_node(Leaf leaf, const Place& place) {
-  // A comparison of a wide column with a list is several leaves.
+  // A comparison of a wide column with a list becomes several leaves.
   if (out_->leaves_.size() >= Expression::kMaxLeaves) throw ParseError{"more than 4096 comparisons", place.node.at()};
   leaf.text = text_of(place.node);
   if (place.negated) {
@@ -117,7 +117,7 @@ Binder::Operand Binder::operand_of(const Tree::Term& term) {
     const std::string& name = term.aggregate().name();
     operand.aggregate = resolve_ ? resolve_(name) : std::nullopt;
     operand.token = {Token::Kind::kWord, name, term.aggregate().at()};
-    // The error must not reveal that an aggregate exists which the asker may not use.
+    // The error must not reveal that an aggregate exists which the caller may not use.
     if (!operand.aggregate) throw ParseError{"unknown field " + quoted(name), term.aggregate().at()};
   } else {
     operand.field = &field_of(term.field(), &operand.column);

@@ -5,7 +5,7 @@
 //   comparison.cc   sum < sum
 //   membership.cc   field in …, like …, contains …
 //
-// Used once: Run throws ParseError where the tree makes no sense, with the position that the tree states.
+// Used once: run() throws ParseError for an invalid tree, with the position that the tree states.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ class Binder {
     Token token;
     bool is_literal() const { return field == nullptr && !aggregate; }
   };
-  // A leaf that is being made. Under an odd number of negations it becomes its opposite, and a disjunction of leaves a
+  // A leaf that is being built. Under an odd number of negations it becomes its opposite, and a disjunction of leaves a
   // conjunction of opposites.
   struct Place {
     const Tree::Node& node;
@@ -65,17 +65,17 @@ class Binder {
               const Place& place);
   static Number literal(const Operand& operand);
   static void add_constant(Number* sum, int sign, const Number& number);
-  // One value of the column's type.
+  // Parses one value of the column's type.
   Values parse_value(const Column& column, const std::vector<Operand>& sum);
   Node with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
   static uint64_t float_infinity_key(const Column& column, bool negative);
 
   // membership.cc
-  // A leaf, or for wide columns a disjunction of leaves, that holds for values in one of the ranges.
+  // Returns a leaf, or for wide columns a disjunction of leaves, that is true if the value is in one of the ranges.
   Node from_values(const Column& column, const std::vector<Values>& values, const Place& place);
   Node from_texts(const Column& column, std::vector<std::string> texts, const Place& place);
   static std::string text_literal(const Token& token);
-  // The addresses of 10.1.3.0/24, the numbers 80..90, the number 7.
+  // Parses a prefix (10.1.3.0/24), a range (80..90) or a single value (7).
   Values values_of(const Column& column, const Tree::Range& range);
   static Values ordered(const Column& column, const Values& low, const Values& high, size_t position);
   static Values prefix(const Column& column, const Token& token, size_t slash);

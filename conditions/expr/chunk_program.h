@@ -42,13 +42,13 @@ class ChunkProgram {
   explicit ChunkProgram(const Schema& schema) : schema_(&schema) {}
   // Builder: adds an expression, which must outlive the program. Returns its number.
   uint32_t add(const Expression& expression);
-  // Builder: adds a column that is needed by itself. REQUIRES column.keyed(). Returns its number.
+  // Builder: adds a column for keys_of(). REQUIRES column.keyed(). Returns its number.
   uint32_t add_column(const Column& column);
 
-  // The rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true, so the
-  // selected rows must be verified one by one.
+  // Selects the rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true,
+  // so the selected rows must be verified one by one.
   void select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
-  // The chunk's keys of a column, key_bytes() each.
+  // Returns the chunk's keys of a column, key_bytes() each.
   const void* keys_of(uint32_t column, ChunkScratch* scratch) const;
 
   size_t columns() const { return columns_.size(); }
@@ -60,7 +60,7 @@ class ChunkProgram {
   struct ProgramLeaf {
     Leaf leaf;
     uint32_t column = 0;
-    // The comparisons to make: any of `ranges`, or none of them.
+    // The leaf is true of keys in any of `ranges` or, if inverted, in none of them.
     KeyRanges ranges;
     bool inverted = false;
   };
@@ -68,7 +68,7 @@ class ChunkProgram {
   Node renumbered(const Node& node, const std::vector<Leaf>& leaves);
   void select_node(const Node& node, ChunkScratch* scratch, ChunkBits* selected) const;
   const ChunkBits& leaf_bits(uint32_t leaf, ChunkScratch* scratch) const;
-  // The rows that have the column. REQUIRES: the column is optional.
+  // Returns the rows that have the column. REQUIRES: the column is optional.
   const ChunkBits& presence(const Column& column, ChunkScratch* scratch) const;
   void compare_keys(const ProgramLeaf& leaf, ChunkScratch* scratch, ChunkBits* bits) const;
 
@@ -82,7 +82,7 @@ class ChunkScratch {
  public:
   explicit ChunkScratch(const simd::Kernels& kernels = simd::best()) : kernels_(&kernels) {}
   // Begins a new chunk: `count` rows, at most kChunkRows, `stride` bytes apart, that do not change until the next
-  // Begin.
+  // begin().
   void begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
   uint32_t count() const { return count_; }
   const uint8_t* row(uint32_t index) const { return rows_ + size_t{index} * stride_; }
@@ -96,11 +96,11 @@ class ChunkScratch {
   const uint8_t* rows_ = nullptr;
   uint32_t stride_ = 0;
   uint32_t count_ = 0;
-  // Results for the current chunk carry its number.
+  // Number of the current chunk; only results with this number are valid.
   uint64_t chunk_ = 0;
   std::vector<std::unique_ptr<KeyBuffer>> keys_;
   std::vector<uint64_t> keys_of_;
-  // By presence bit.
+  // Indexed by presence bit.
   std::vector<ChunkBits> presence_;
   std::vector<uint64_t> presence_of_;
   std::vector<ChunkBits> bits_;

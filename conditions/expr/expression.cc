@@ -271,7 +271,7 @@ bool Expression::matches(const uint8_t* row, const Schema& schema, const Values&
 
 void Expression::make_steps() { entry_ = add_steps(root_, kAccept, kReject); }
 
-// Children are added from the last to the first, so that each knows where the next one begins.
+// Adds children from the last to the first: each needs the first step of the next one.
 uint32_t Expression::add_steps(const Node& node, uint32_t if_true, uint32_t if_false) {
   if (node.kind == Node::Kind::kTrue) return if_true;
   if (node.kind == Node::Kind::kFalse) return if_false;

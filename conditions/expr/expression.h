@@ -2,9 +2,10 @@
 // tree in negation normal form (negations are pushed into the leaves).
 //
 //   comparison    sum (== = != < <= > >=) sum    sum: fields, list elements, aggregates and literals joined by + -
-//   membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}         also `not in`, = and != (80,
-//   443) wildcard      dstIP like 192.*.*.1                                                     also `not like` list
-//   path contains 7 presence      has(queue_depth)
+//   membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}    also `not in`, = and != (80, 443)
+//   wildcard      dstIP like 192.*.*.1                                                also `not like`
+//   list          path contains 7
+//   presence      has(queue_depth)
 //
 // Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers too.
 //
@@ -72,7 +73,7 @@ struct Leaf {
   enum class Kind : uint8_t {
     kKeys,     // (key of column & mask) lies in ranges
     kWide,     // low <= (bytes of column & wide_mask) <= high
-    kPresent,  // column is there
+    kPresent,  // column is present
     kLinear,   // sum of terms + constant, compared with 0
     kPair,     // bytes or text of column compared with those of other
     kText,     // text of column is one of texts
@@ -90,7 +91,7 @@ struct Leaf {
   Number constant;
   std::string text;  // canonical, for messages
 
-  // True if two leaves select the same rows, however they were written.
+  // Returns true if both leaves select the same rows, regardless of how they were written.
   bool same_as(const Leaf& other_leaf) const;
   bool depends_on_aggregate() const;
 };
@@ -102,7 +103,7 @@ struct Node {
   std::vector<Node> children;  // kAnd, kOr
 };
 
-// A conjunction of a disjunctive normal form: all its leaves must hold.
+// A conjunction of a disjunctive normal form: all its leaves must be true.
 using Clause = std::vector<Leaf>;
 
 class Expression {
@@ -115,12 +116,12 @@ class Expression {
 
   // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
   static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
-  // The same from a tree, which is checked first: it may come from anywhere.
+  // Compiles a tree, which is checked first, since it may come from anywhere.
   static Result<Expression> compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
 
   const Node& root() const { return root_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  // As written, or the canonical text of the tree.
+  // The text as written, or the canonical text of the tree.
   const std::string& text() const { return text_; }
   const Tree& tree() const { return tree_; }
   bool depends_on_aggregate() const;
@@ -158,7 +159,7 @@ class Expression {
 
 enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
 Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
-// The leaf as canonical text: "dstPort in {80..80}".
+// Returns the leaf as canonical text: "dstPort in {80..80}".
 std::string describe(const Leaf& leaf, const Schema& schema);
 
 }  // namespace tapline::conditions

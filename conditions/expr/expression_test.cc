@@ -39,7 +39,7 @@ class Expressions : public testing::Test {
     EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().to_string();
     if (!expression.ok()) return false;
     const bool scalar = expression->matches(row_.row().data(), schema_);
-    // The same by chunks, in each instruction set.
+    // Evaluates it by chunks, with each instruction set.
     ChunkProgram program(schema_);
     program.add(*expression);
     for (const simd::Kernels* kernels : simd::available()) {
@@ -49,7 +49,7 @@ class Expressions : public testing::Test {
       program.select(0, &scratch, &bits);
       EXPECT_EQ(bits[0], scalar ? 1u : 0u) << text << " with " << kernels->name;
     }
-    // And by its normal form.
+    // Evaluates its normal form.
     if (const auto clauses = expression->dnf()) {
       bool any = false;
       for (const Clause& clause : *clauses) {
@@ -194,7 +194,7 @@ TEST_F(Expressions, TheNormalFormIsCanonical) {
   EXPECT_FALSE(Expression::compile(wide, schema_)->dnf().has_value());
 }
 
-// 1000 rows at once, at every length, against the evaluation row by row.
+// Compares chunks of up to 1000 rows with the evaluation row by row.
 TEST_F(Expressions, ChunksAgreeWithRows) {
   std::mt19937 random(7);
   std::vector<uint8_t> rows;

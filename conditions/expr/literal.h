@@ -17,9 +17,9 @@ struct Values {
   std::string wide_low, wide_high;
 };
 
-// "100", "0x1f", "1.5GB", "10ms", TCP, true.
+// Parses numbers such as "100", "0x1f", "1.5GB" and "10ms", and the names TCP, UDP, ICMP, true and false.
 Number parse_number(std::string_view word, size_t position);
-// The bytes, in network order, of one address of the column's type.
+// Returns the bytes, in network order, of one address of the column's type.
 std::string parse_address(const Column& column, std::string_view word, size_t position);
 // Parses "text" or 0x…, padded with zeros.
 std::string parse_bytes(const Column& column, const Token& token);

@@ -12,7 +12,7 @@ Node Binder::from_values(const Column& column, const std::vector<Values>& values
   if (column.keyed()) {
     for (const Values& value : values) leaf.ranges.push_back({value.low, value.high});
     leaf.ranges = union_of(std::move(leaf.ranges));
-    // A mask of the key's width, so that its complement stays within it.
+    // All bits are compared; leaf_node limits the complement to the key's width.
     leaf.mask = ~uint64_t{0};
     return leaf_node(std::move(leaf), place);
   }

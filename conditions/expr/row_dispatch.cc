@@ -6,7 +6,7 @@
 namespace tapline::conditions {
 namespace {
 
-// Longer sets, and those over more columns, are evaluated: their tables would leave the cache.
+// Longer sets, and those over more columns, are evaluated, since their tables would not fit the cache.
 constexpr uint64_t kMostKeys = 256;
 constexpr size_t kMostColumns = 16;
 
@@ -31,15 +31,15 @@ std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Leaf& leaf) {
   return Demands{std::move(demand)};
 }
 
-// Prefers few columns, since each is looked up for each row; then a column with many values, since it lets fewer rows
-// through; then the shorter list.
+// Prefers few columns, since each is looked up for each row; then a column with many possible values, since fewer rows
+// match; then the shorter list.
 bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   if (a.size() != b.size()) return a.size() < b.size();
   if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;
   return a[0].keys.size() < b[0].keys.size();
 }
 
-// Returns true if a lookup is still worthwhile.
+// Adds `more` to the demands; returns true if a lookup is still worthwhile.
 bool RowDispatch::unite(Demands* demands, Demands more) {
   for (Demand& demand : more) {
     auto same =
@@ -54,7 +54,7 @@ bool RowDispatch::unite(Demands* demands, Demands more) {
   return keys <= kMostKeys && demands->size() <= kMostColumns;
 }
 
-// A conjunction demands what any of its parts does; a disjunction demands the union, if all parts demand something.
+// A conjunction has the demands of any of its parts; a disjunction has their union if all parts have demands.
 std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Node& node, const std::vector<Leaf>& leaves) {
   if (node.kind == Node::Kind::kLeaf) return demands_of(leaves[node.leaf]);
   if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;

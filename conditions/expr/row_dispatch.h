@@ -1,12 +1,12 @@
-// Finds the expressions out of many that may hold for a row, without evaluating all of them: for appends of a few rows
-// at a time (chunk_program.h is for many), and for many expressions that are nothing but sets of keys.
+// Finds those of many expressions that may be true of a row, without evaluating all of them: for appends of a few rows
+// at a time (chunk_program.h is for many), and for many expressions that are only sets of keys.
 //
 //   key of a column ──▶ hash table ──▶ expressions that require just this key in this column ───┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
-// Every expression that holds is a candidate; a candidate need not hold, unless its expression IsSet, and may be
-// visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5 ns a row,
-// where evaluating each takes 250; 100 filters `path contains …` over 5 switches take 10.
+// Every expression that is true of a row is a candidate. A candidate may be false unless is_set() of its expression,
+// and may be visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5
+// ns per row, evaluating each takes 250 ns; 100 filters `path contains …` over 5 switches take 10 ns.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ class RowDispatch {
  public:
   explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
 
-  // True if the expression requires nothing but certain keys, of one column or any of several: `path contains 7`,
-  // `dst_port in {80, 443}`. Then its candidates hold.
+  // Returns true if the expression requires only certain keys, of one column or any of several: `path contains 7`,
+  // `dst_port in {80, 443}`. Its candidates are then true of the row.
   static bool is_set(const Expression& expression);
 
   // Builder: the caller chooses the expression's number.
   void add(uint32_t number, const Expression& expression);
-  // Builder: must be called once, after the last Add.
+  // Builder: must be called once, after the last add().
   void finish();
 
-  // True if looking up so many rows one by one costs less than comparing whole columns with each key.
+  // Returns true if looking up this many rows one by one costs less than comparing whole columns with each key.
   bool pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
 
   // Calls visit(number) for each candidate, in no particular order.
@@ -46,8 +46,8 @@ class RowDispatch {
     for (const uint32_t number : always_) visit(number);
   }
 
-  // The same for a chunk of rows, `stride` bytes apart: visit(row, number). REQUIRES: at most kChunkRows, and all
-  // expressions are IsSet.
+  // Calls visit(row, number) for each candidate in a chunk of rows, `stride` bytes apart. REQUIRES: at most kChunkRows
+  // rows, and is_set() of all expressions.
   template <typename Visit>
   void for_each_candidate_in(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
     alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];
@@ -74,8 +74,8 @@ class RowDispatch {
   }
 
  private:
-  // Measured in nanoseconds: a lookup; a comparison of a chunk's column with a key, and the number of rows that add one
-  // more.
+  // Measured costs in nanoseconds of a lookup and of comparing a chunk's column with a key, and the number of rows that
+  // add one nanosecond to the latter.
   static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
 
   // A necessary condition of an expression: `column`, or another column of the list, has one of `keys`.
@@ -120,7 +120,7 @@ class RowDispatch {
   static void fill(Table* table);
 
   uint32_t presence_offset_;
-  // Over all tables.
+  // Number of keys over all tables.
   size_t keys_ = 0;
   std::vector<Table> tables_;
   std::vector<uint32_t> always_;

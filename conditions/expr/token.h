@@ -1,4 +1,4 @@
-// The tokens of an expression, and the error that ends parsing: it is thrown inside expr/ only, never by Compile.
+// The tokens of an expression, and the error that ends parsing, which is thrown only inside expr/, never by compile().
 #pragma once
 
 #include <cstdint>

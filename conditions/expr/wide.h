@@ -6,8 +6,8 @@
 
 namespace tapline::conditions {
 
-// Adds to the clause comparisons of parts that hold wherever the leaf does. Returns true if the leaf also holds
-// wherever they all do. REQUIRES kind kWide, not negated.
+// Adds comparisons of parts to the clause that are true wherever the leaf is. Returns true if the leaf is also true
+// wherever all of them are. REQUIRES kind kWide, not negated.
 bool add_parts(const Leaf& leaf, Clause* clause);
 
 }  // namespace tapline::conditions

@@ -2,14 +2,13 @@
 //
 //   | field 0 | field 1 | … | field n-1 | presence bits of optional fields, starting at the first byte's lowest bit |
 //
-// Integers, floats, times and IPv4 addresses are in host order (so that an IPv4 address is a number: 10.0.0.1 =
-// 0x0a000001); IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence
-// bytes.
+// Integers, floats, times and IPv4 addresses are in host order (an IPv4 address is a number: 10.0.0.1 = 0x0a000001);
+// IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence bytes.
 //
-// Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes in the
-// same order as the values (signed numbers offset, floats with -0 as 0 and NaN above all). Filters, indexes and zone
-// maps use keys only. A wider one (an IPv6 address) has a key for each 8 bytes begun, its *parts*, the first of which
-// is the most significant.
+// Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes that sorts
+// like the values (signed numbers have an offset; of floats, -0 equals 0 and NaN is above all others). Filters, indexes
+// and zone maps use keys only. A wider field (an IPv6 address) has one key per 8 bytes or part thereof, its *parts*,
+// most significant first.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +42,14 @@ enum class FieldType : uint8_t {
   kAddress
 };
 
-// An address of either family in a row: 4 or 6, then the address in network order, completed by zeros.
+// An address of either family in a row: 4 or 6, then the address in network order, padded with zeros.
 inline constexpr uint32_t kAddressBytes = 17;
-// REQUIRES: 4 or 16 bytes in network order.
+// Returns an address as in a row. REQUIRES: 4 or 16 bytes in network order.
 std::string address_bytes(std::string_view address);
-// 32 or 128. REQUIRES: what AddressBytes returned.
+// Returns 32 or 128. REQUIRES: a result of address_bytes().
 uint32_t bits_of_address(std::string_view bytes);
 
-// A text in a row: the bytes are elsewhere, and live as long as the row. So a row with texts can't be stored.
+// A text in a row. The bytes are stored elsewhere and live as long as the row, so a row with texts can't be stored.
 struct TextRef {
   const char* data = nullptr;
   uint64_t bytes = 0;
@@ -62,25 +61,25 @@ std::string_view name_of(FieldType type);
 struct FieldSpec {
   std::string name;
   FieldType type = FieldType::kU32;
-  // kBytes: the length, 1 to 64.
+  // Length of a kBytes field, 1 to 64.
   uint32_t bytes = 0;
-  // More than 1: a list of so many elements, such as the switches of a path; `path[2]`, `path contains 7`.
+  // Above 1 for a list, such as the switches of a path: `path[2]`, `path contains 7`.
   uint32_t elements = 1;
   // A record may lack the field (in a MultiLog row its presence bit is 0). A comparison with a missing field selects
   // nothing, negated or not.
   bool optional = false;
 };
 
-// One number, or string of bytes, at an offset of the row.
+// A number or byte string at an offset of the row.
 struct Column {
   uint32_t offset = 0;
   FieldType type = FieldType::kU32;
   uint32_t bytes = 4;
-  // The presence bit; -1: the column is always present.
+  // The presence bit; -1 if the column is always present.
   int32_t presence_bit = -1;
 
   bool keyed() const { return bytes <= 8; }
-  // Width of its key: 1, 2, 4 or 8.
+  // Width of the key in bytes: 1, 2, 4 or 8.
   uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
   uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
   uint32_t parts() const { return (bytes + 7) / 8; }
@@ -113,7 +112,8 @@ struct Field {
 
 class Schema {
  public:
-  // REQUIRES: one kTime field that is neither a list nor optional; the first one is the record's time, in nanoseconds.
+  // REQUIRES: a kTime field that is neither a list nor optional. The first such field is the record's time in
+  // nanoseconds.
   static Result<Schema> make(std::vector<FieldSpec> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
@@ -147,12 +147,12 @@ uint32_t float_key32(float value);
 
 // REQUIRES column.keyed().
 uint64_t key_of(const Column& column, const uint8_t* row);
-// The number behind a key. REQUIRES is_number() or an unsigned meaning of the bits.
+// Returns the number of a key. REQUIRES is_number() or an unsigned meaning of the bits.
 double number_of_key(const Column& column, uint64_t key);
-// The integer behind a key. REQUIRES keyed() and not is_float().
+// Returns the integer of a key. REQUIRES keyed() and not is_float().
 __int128 integer_of_key(const Column& column, uint64_t key);
 uint64_t key_of_integer(const Column& column, __int128 value);
-// The least and greatest integer the column holds. REQUIRES keyed() and not is_float().
+// The range of integers in the column. REQUIRES keyed() and not is_float().
 __int128 least_of(const Column& column);
 __int128 greatest_of(const Column& column);
 
@@ -164,12 +164,12 @@ inline uint64_t time_of(const Schema& schema, const uint8_t* row) {
   return load_as<uint64_t>(row + schema.time().offset);
 }
 
-// Fills a row by field name, for tests, tools and small producers. A field that is set is present; the others are 0
-// and, if optional, missing.
+// Fills a row by field name, for tests, tools and small producers. Fields that are not set are 0 and, if optional,
+// missing.
 class RowBuilder {
  public:
   explicit RowBuilder(const Schema& schema) : schema_(&schema), row_(schema.row_bytes()) {}
-  // REQUIRES: there is a field of that name. The number is cut to its width.
+  // Sets a field; truncates the number to the field's width. REQUIRES: the field exists.
   RowBuilder& set(std::string_view field, uint64_t value, uint32_t element = 0);
   RowBuilder& set_float(std::string_view field, double value, uint32_t element = 0);
   RowBuilder& set_bytes(std::string_view field, std::string_view bytes, uint32_t element = 0);
@@ -181,7 +181,7 @@ class RowBuilder {
   std::vector<uint8_t> row_;
 };
 
-// "10.0.0.1", "1500", …: the value of the field's first element, or "" if it is missing.
+// Formats the field's first element, such as "10.0.0.1" or "1500"; returns "" if it is missing.
 std::string format_field(const Schema& schema, const Field& field, const uint8_t* row);
 
 }  // namespace tapline::conditions

@@ -1,4 +1,5 @@
-// The loop around compare64<T>, which each instruction set defines: 64 keys to 64 bits. Included by kernels_*.cc only.
+// The loop around compare64<T>, which each instruction set defines and which turns 64 keys into 64 bits. Included only
+// by kernels_*.cc.
 #pragma once
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// x86-64-v4: AVX-512, 64 bytes at a time, comparisons straight to bits.
+// x86-64-v4: AVX-512, 64 bytes at a time; comparisons yield bits directly.
 #include "conditions/simd/kernels_impl.h"
 
 namespace tapline::conditions::simd {

@@ -25,7 +25,7 @@ bool is_leaf(const Tree::Node& node) {
          node.kind_case() == Kind::kPresent;
 }
 
-// The terms of all comparisons.
+// Returns the terms of all comparisons.
 std::vector<const Tree::Term*> terms_of(const Tree& tree) {
   std::vector<const Tree::Term*> terms;
   for (const Tree::Node& node : tree.nodes()) {
@@ -57,7 +57,7 @@ std::string text_of(const Tree::Field& field) {
   return field.has_element() ? field.name() + "[" + std::to_string(field.element()) + "]" : field.name();
 }
 
-// Bytes that a quoted text can't hold are written in hexadecimal, which fields of bytes take.
+// Writes text with a quote in hexadecimal, which byte fields accept, since quoted text can't contain one.
 std::string text_of(const Tree::Literal& literal) {
   if (!literal.has_text()) return literal.word();
   const std::string& text = literal.text();
@@ -71,7 +71,7 @@ std::string text_of(const Tree::Literal& literal) {
   return hex;
 }
 
-// The language has no two signs in a row.
+// Writes one sign per term, since the language has no two signs in a row.
 std::string text_of(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) {
   std::string text;
   for (const Tree::Term& term : terms) {
@@ -102,7 +102,7 @@ std::string text_of(const Tree::Membership& membership) {
   return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
 }
 
-// How tightly a text binds: a part is put in parentheses if it binds more loosely than what is around it.
+// The precedence of a text. A part is put in parentheses if it binds no tighter than the text around it.
 enum class Binding : uint8_t { kOr, kAnd, kNot, kLeaf };
 
 struct Part {
@@ -142,7 +142,7 @@ Result<Shape> check_shape(const Tree& tree) {
   const int count = tree.nodes_size();
   if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 parts", 0);
   shape.negated.resize(static_cast<size_t>(count));
-  // From the root backwards: the nodes still missing at each level, and whether they are negated.
+  // Walks backwards from the root; each level has its number of missing nodes and whether they are negated.
   struct Level {
     uint32_t missing;
     bool negated;

@@ -16,10 +16,10 @@ using Tree = v1::ConditionTree;
 
 inline constexpr int kMaxNodes = 16384;
 inline constexpr int kMaxLeaves = 4096;
-// Levels of a tree.
+// Maximum number of levels of a tree.
 inline constexpr int kMaxDepth = 256;
 
-// A tree without recursion: whether each node stands under an odd number of negations.
+// The shape of a valid tree: for each node, true if it is under an odd number of negations.
 struct Shape {
   std::vector<bool> negated;
 };
@@ -28,17 +28,18 @@ struct Shape {
 // are kInvalid.
 Result<Shape> check_shape(const Tree& tree);
 
-// All must hold. A tree without nodes holds for every row.
+// Returns a tree that is true if all of these are. A tree without nodes is true of every row.
 Tree conjunction(const std::vector<Tree>& trees);
 
-// The fields that the tree names.
+// Returns the fields that the tree names.
 std::set<std::string> fields_of(const Tree& tree);
-// The aggregates that the tree names.
+// Returns the aggregates that the tree names.
 std::vector<Tree::Aggregate> aggregates_of(const Tree& tree);
 
-// The canonical text, which parses to an equivalent tree. Empty for a tree without nodes. REQUIRES: CheckShape is ok.
+// Returns the canonical text, which parses to an equivalent tree; empty for a tree without nodes. REQUIRES:
+// check_shape() accepts the tree.
 std::string text_of(const Tree& tree);
-// The text of one node that is a comparison, a membership or `has`.
+// Returns the text of one node that is a comparison, a membership or `has`.
 std::string text_of(const Tree::Node& node);
 
 }  // namespace tapline::conditions

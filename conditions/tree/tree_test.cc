@@ -102,7 +102,7 @@ TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
   EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 parts");
 }
 
-// Bytes that no program of ours sends are refused or evaluated, but harm nothing.
+// Corrupt trees are refused or evaluated, but harm nothing.
 TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
   const Schema schema = test_schema();
   const RowBuilder row(schema);

@@ -33,6 +33,6 @@ public interface Accumulator<A extends Accumulator<A>> {
   /** Writes the state for {@link #read}. */
   void write(DataOutput out) throws IOException;
 
-  /** Reads into a state without values what {@link #write} wrote. */
+  /** Reads a state that {@link #write} wrote. REQUIRES: this one has no values. */
   void read(DataInput in) throws IOException;
 }

@@ -8,8 +8,8 @@ import java.io.IOException;
  * The state of one aggregate for all groups of a table, which numbers them from 0. {@link PerGroup}
  * keeps an object per group; arrays take less memory and time.
  *
- * <p>Calls are for many values or for one group's result, so that they cost nothing per value. A
- * group has the empty state until values are added. Not thread-safe.
+ * <p>Each call is for many values or for one group's result, which makes its cost per value
+ * negligible. A group's state is empty until values are added. Not thread-safe.
  */
 public abstract class Accumulators {
   private boolean real;
@@ -25,7 +25,7 @@ public abstract class Accumulators {
    */
   public abstract void add(int[] groups, long[] values, int from, int to);
 
-  /** Adds what another object of this class has of a group of its own. */
+  /** Adds the state of group {@code from} of another object of this class to a group. */
   public abstract void merge(int group, Accumulators other, int from);
 
   /** Returns a group's value, with its bounds: see {@link Group}. */
@@ -39,7 +39,7 @@ public abstract class Accumulators {
   /** Writes a group for {@link #read}. */
   public abstract void write(DataOutput out, int group) throws IOException;
 
-  /** Adds what {@link #write} wrote. */
+  /** Adds a group that {@link #write} wrote. */
   public abstract void read(DataInput in, int group) throws IOException;
 
   /** Returns true if {@link #subtract} undoes {@link #merge}, which lets windows slide cheaply. */
@@ -52,7 +52,7 @@ public abstract class Accumulators {
     throw new UnsupportedOperationException(getClass() + " can't subtract");
   }
 
-  /** Returns true if a group's state has lost values, so that subtracting would be wrong. */
+  /** Returns true if a group's state may have saturated, which makes subtraction wrong. */
   public boolean mayHaveSaturated(int groups) {
     return false;
   }

@@ -15,7 +15,7 @@ public final class Aggregates {
 
   private Aggregates() {}
 
-  /** The class loader of this class has them: a job's own may have only the job. */
+  /** Uses the class loader of this class, since a job's may have only the classes of the job. */
   private static Map<String, MergeableAggregate> load() {
     Map<String, MergeableAggregate> all = new LinkedHashMap<>();
     ClassLoader loader = Aggregates.class.getClassLoader();
@@ -47,9 +47,9 @@ public final class Aggregates {
   }
 
   /**
-   * Does the same.
+   * Returns the aggregate of this name in lower or upper case.
    *
-   * @throws IllegalArgumentException if there is none; the message says which there are
+   * @throws IllegalArgumentException if there is none; the message lists those that exist
    */
   public static MergeableAggregate named(String name) {
     return find(name)
@@ -60,7 +60,7 @@ public final class Aggregates {
                         .formatted(name, String.join(", ", ALL.keySet()))));
   }
 
-  /** Returns an aggregate's name as plans have it. */
+  /** Returns an aggregate's name in plans. */
   public static String planName(MergeableAggregate aggregate) {
     return aggregate.name().toUpperCase(Locale.ROOT);
   }

@@ -23,7 +23,7 @@ public record Details(Map<String, Value> numbers, long[] histogram) {
     return NONE.and(name, value);
   }
 
-  /** Returns the same with one more number. */
+  /** Returns these details with one more number. */
   public Details and(String name, Value value) {
     Map<String, Value> more = new LinkedHashMap<>(numbers);
     more.put(name, value);
@@ -48,7 +48,7 @@ public record Details(Map<String, Value> numbers, long[] histogram) {
     }
   }
 
-  /** Reads what {@link #write} wrote. */
+  /** Reads details that {@link #write} wrote. */
   public static Details read(DataInput in) throws IOException {
     Map<String, Value> numbers = new LinkedHashMap<>();
     for (long i = Wire.readUnsigned(in); i > 0; i--) {

@@ -1,19 +1,19 @@
 package io.tapline.aggregates;
 
 /**
- * A group's tuples and how they were sampled: all that a result may depend on except the values.
+ * A group's tuples and how they were sampled: everything but the values that results may depend on.
  *
- * <p>If flows were sampled, tuples stand for others that were not kept. {@link #count}, {@link
- * #total} and {@link #mean} scale up and have bounds of 95 % confidence; of everything else a
- * result must say by {@link #atLeast}, {@link #atMost} or {@link #unbounded} what is known about
- * it. A value that claims to be exact is shown without bounds. Without sampling, these methods
- * return what they are given.
+ * <p>If flows were sampled, tuples represent others that were not kept. {@link #count}, {@link
+ * #total} and {@link #mean} scale up and have bounds of 95 % confidence; other results must state
+ * by {@link #atLeast}, {@link #atMost} or {@link #unbounded} which bounds are known. A value that
+ * claims to be exact is shown without bounds. Without sampling, these three methods return their
+ * argument.
  */
 public interface Group {
   /** Returns the unscaled number of tuples with a value, above 0 unless the aggregate counts. */
   long tuples();
 
-  /** Returns true if some of its tuples stand for others. */
+  /** Returns true if some of its tuples represent others. */
   boolean isSampled();
 
   /** Returns true if values are doubles; else they are whole numbers. */
@@ -25,7 +25,7 @@ public interface Group {
   /** Returns the share of the values, above 0 to 1, if the aggregate takes one. */
   double share();
 
-  /** Returns the length of the window; only of aggregates that need it is it always known. */
+  /** Returns the length of the window, which is always known only for aggregates that need it. */
   long windowNs();
 
   /** Returns the scaled number of tuples with a value. */
@@ -37,18 +37,18 @@ public interface Group {
   /** Returns the mean. REQUIRES: {@link MergeableAggregate#estimatesTotals}. */
   Value mean(Value sum);
 
-  /** Returns one of the values: whole if they are. */
+  /** Returns one of the values, as a whole number if values are whole. */
   default Value value(double number) {
     boolean whole = !isReal() && number == Math.rint(number) && Math.abs(number) < 0x1p63;
     return whole ? Value.whole((long) number) : Value.real(number);
   }
 
-  /** Returns a value that tuples that were not kept can only increase. */
+  /** Returns a value that the tuples that were not kept can only increase. */
   default Value atLeast(Value kept) {
     return isSampled() ? kept.within(kept.low(), Double.NaN) : kept;
   }
 
-  /** Returns a value that tuples that were not kept can only decrease. */
+  /** Returns a value that the tuples that were not kept can only decrease. */
   default Value atMost(Value kept) {
     return isSampled() ? kept.within(Double.NaN, kept.high()) : kept;
   }

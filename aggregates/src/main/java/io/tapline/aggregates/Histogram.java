@@ -9,7 +9,7 @@ public final class Histogram {
 
   private Histogram() {}
 
-  /** Returns the inclusive upper bound of a bucket; the last one has all the rest. */
+  /** Returns the inclusive upper bound of a bucket; the last bucket is unbounded. */
   public static long bound(int bucket) {
     if (bucket < 2) {
       return bucket;

@@ -1,8 +1,8 @@
 package io.tapline.aggregates;
 
 /**
- * An aggregate of the values of a group of tuples: what one is called, which values it takes, and
- * the accumulators that compute it.
+ * An aggregate of the values of a group of tuples: its name, the values that it takes, and the
+ * accumulators that compute it.
  *
  * <p>The stream job computes an aggregate in parts (per monitor, pane and bucket) and merges them
  * in any order. So a result must depend on the values alone, not on the order of values or merges.
@@ -16,7 +16,7 @@ package io.tapline.aggregates;
 public interface MergeableAggregate {
   /** The type of values that an aggregate is computed from. */
   enum Input {
-    /** Tuples, whatever their values: {@link Group#tuples} has their number. */
+    /** Tuples, regardless of their values; {@link Group#tuples} has their number. */
     TUPLES,
     /** The values of a numeric field, or durations. */
     NUMBERS,
@@ -25,15 +25,15 @@ public interface MergeableAggregate {
   }
 
   /**
-   * Returns the name by which queries call it: lower-case letters, digits and {@code _}. Plans have
-   * it in upper case.
+   * Returns the name in queries: lower-case letters, digits and {@code _}. Plans have it in upper
+   * case.
    */
   String name();
 
-  /** Returns what it is, for {@code tapline processors}, for example "the sum of a field". */
+  /** Returns a description for {@code tapline processors}, for example "the sum of a field". */
   String description();
 
-  /** Returns accumulators for the groups of a table, without values. */
+  /** Returns empty accumulators for the groups of a table. */
   Accumulators accumulators();
 
   default Input input() {
@@ -41,7 +41,7 @@ public interface MergeableAggregate {
   }
 
   /**
-   * Returns the version of what its accumulators write. A checkpoint of another version is refused.
+   * Returns the version of its accumulators' format. A checkpoint of another version is refused.
    */
   default int version() {
     return 1;
@@ -75,14 +75,12 @@ public interface MergeableAggregate {
     return false;
   }
 
-  /**
-   * Returns true if it also makes sense of fields that are true or false, of which it gets 1 and 0.
-   */
+  /** Returns true if it also takes boolean fields, as 1 and 0. */
   default boolean takesFlags() {
     return false;
   }
 
-  /** Returns true if it is 0 of a group without values, instead of unknown. */
+  /** Returns true if its result for a group without values is 0 instead of unknown. */
   default boolean countsNone() {
     return input() != Input.NUMBERS;
   }
@@ -95,12 +93,12 @@ public interface MergeableAggregate {
     return false;
   }
 
-  /** Returns how many times the memory of a count a group takes. */
+  /** Returns a group's memory as a multiple of a count's. */
   default int weight() {
     return 1;
   }
 
-  /** Returns the name of the JSON object that has {@link Accumulators#details}. */
+  /** Returns the name of the JSON object that contains {@link Accumulators#details}. */
   default String detailsName() {
     return "details";
   }

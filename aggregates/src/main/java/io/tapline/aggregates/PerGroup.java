@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.function.Supplier;
 
 /**
- * Accumulators of which each group has an object of its own, made with the group's first value.
+ * Accumulators with one object per group, created with the group's first value.
  *
  * @param <A> class of the objects
  */
@@ -36,7 +36,7 @@ public final class PerGroup<A extends Accumulator<A>> extends Accumulators {
     groups = Arrays.copyOf(groups, capacity);
   }
 
-  /** Returns a group's object, which is made if there is none. */
+  /** Returns a group's object, which is created if there is none. */
   @SuppressWarnings("unchecked")
   public A of(int group) {
     if (groups[group] == null) {

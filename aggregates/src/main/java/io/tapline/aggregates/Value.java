@@ -9,7 +9,7 @@ import java.util.Comparator;
  * A result with its bounds.
  *
  * @param number the value; NaN if there is none
- * @param exact the same if {@code whole}: sums of nanoseconds do not fit a double
+ * @param exact the value if {@code whole}, since sums of nanoseconds do not fit a double
  * @param whole whether the value is a whole number known exactly
  * @param low lower bound; NaN if there is none
  * @param high upper bound; NaN if there is none

@@ -5,7 +5,10 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** Primitives of the records between operators and of their state: small numbers take few bytes. */
+/**
+ * Encodes primitives of the records between operators and of their state. Small numbers take few
+ * bytes.
+ */
 public final class Wire {
   private Wire() {}
 

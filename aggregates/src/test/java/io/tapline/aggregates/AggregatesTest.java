@@ -22,7 +22,7 @@ class AggregatesTest {
     return Aggregates.all();
   }
 
-  /** A table's accumulators, and how many values each group has. */
+  /** A table's accumulators, and the number of values of each group. */
   private static final class Table {
     final Accumulators accumulators;
     final long[] tuples = new long[GROUPS];
@@ -91,7 +91,7 @@ class AggregatesTest {
     }
   }
 
-  /** Small whole numbers: sums of doubles depend on their order otherwise. */
+  /** Returns small numbers whose sums, also as doubles, do not depend on their order. */
   private static long[] values(Random random, boolean real) {
     return random
         .longs(VALUES, 0, 1_000)

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Addresses between two keys, both inclusive, of those that fit a mask. A key is 4 or 6, then the
- * address in network order, completed by zeros: IPv4 comes before IPv6.
+ * Addresses whose key, under a mask, lies between two keys, both inclusive. A key is 4 or 6, then
+ * the address in network order, padded with zeros: IPv4 sorts before IPv6.
  */
 record AddressRange(byte[] low, byte[] high, byte[] mask) {
   private static final int KEY_BYTES = 17;
@@ -26,7 +26,7 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
     return mask;
   }
 
-  /** Returns the addresses of a range, or of a prefix or an address alone. */
+  /** Returns the addresses of a range, a prefix or a single address. */
   static AddressRange of(ConditionTree.Range range) throws ConditionException {
     if (!range.hasHigh()) {
       return of(range.getLow());
@@ -66,7 +66,7 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
     return key(address.get().address());
   }
 
-  /** Returns the addresses that fit 192.*.*.1 or 2001:db8:*:*:*:*:*:1. */
+  /** Returns the addresses that match a pattern such as 192.*.*.1 or 2001:db8:*:*:*:*:*:1. */
   static AddressRange like(Literal pattern) throws ConditionException {
     String text = pattern.getWord();
     boolean ipv6 = text.contains(":");

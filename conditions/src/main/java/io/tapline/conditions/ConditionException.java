@@ -1,6 +1,6 @@
 package io.tapline.conditions;
 
-/** A tree that makes no sense, for its reader. */
+/** Thrown for an invalid tree, with a message for users. */
 public final class ConditionException extends Exception {
   private static final long serialVersionUID = 1;
 
@@ -11,7 +11,7 @@ public final class ConditionException extends Exception {
     this.at = at;
   }
 
-  /** Returns the byte of the text at which the wrong part begins. */
+  /** Returns the byte offset in the text at which the invalid part begins. */
   public int at() {
     return at;
   }

@@ -13,26 +13,26 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A condition compiled for rows whose fields have the types of tuple columns, as conditions/expr
- * does it in C++: in negation normal form, so that what is unknown counts as false. Immutable: any
- * thread may evaluate it.
+ * A condition compiled for rows whose fields have the types of tuple columns, like conditions/expr
+ * in C++: in negation normal form, in which unknown counts as false. Immutable: any thread may
+ * evaluate it.
  *
- * <p>Evaluates row by row, or by columns: a caller that knows a column's distinct values tests each
- * once and combines the rows of the leaves.
+ * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each once
+ * and combines the rows of the leaves.
  */
 public final class ConditionProgram {
   /** The values of a row, by the numbers of the program's fields. */
   public interface Row {
     boolean isPresent(int field);
 
-    /** Returns a whole number, the bits of a double, or 1 or 0. */
+    /** Returns a whole number, the bits of a double, or 1 or 0 for a boolean. */
     long bits(int field);
 
-    /** Returns a text in UTF-8, or an address of 4 or 16 bytes in network order. */
+    /** Returns a string in UTF-8, or an address of 4 or 16 bytes in network order. */
     byte[] bytes(int field);
   }
 
-  /** One comparison; true if it holds for the row, false if it does not or is unknown. */
+  /** A comparison that is true or false of a row; unknown counts as false. */
   public interface Leaf {
     boolean holds(Row row);
 
@@ -40,10 +40,10 @@ public final class ConditionProgram {
     List<Integer> fields();
   }
 
-  /** A comparison of one field, a number, with constants. */
+  /** A comparison of a numeric field with constants. */
   public interface NumberLeaf extends Leaf {
     /**
-     * Evaluates it for a column.
+     * Evaluates the comparison for a column.
      *
      * @param bits values of the rows, as {@link Row#bits} returns them
      * @param absent rows without a value; null if all have one
@@ -87,7 +87,7 @@ public final class ConditionProgram {
   /**
    * Compiles a tree.
    *
-   * @param types types of the fields; empty for one that there is not: it is absent from every row
+   * @param types types of the fields; empty for an unknown field, which is absent from every row
    * @throws ConditionException if the tree is malformed or does not fit the types
    */
   public static ConditionProgram compile(
@@ -102,7 +102,7 @@ public final class ConditionProgram {
         case ALL -> stack.push(joined(!negated[i], node.getAll(), stack));
         case ANY -> stack.push(joined(negated[i], node.getAny(), stack));
         case NOT -> {
-          // The nodes below were made as their opposites.
+          // The nodes below were built as their opposites.
         }
         default -> stack.push(new Branch(Kind.LEAF, leaves.leaf(node, negated[i]), List.of()));
       }
@@ -119,7 +119,7 @@ public final class ConditionProgram {
     return new Branch(and ? Kind.AND : Kind.OR, null, children);
   }
 
-  /** Adds steps from the last child to the first, so that each knows where the next one begins. */
+  /** Adds steps from the last child to the first: each needs the first step of the next one. */
   private static int addSteps(Branch branch, int ifTrue, int ifFalse, List<Step> steps) {
     switch (branch.kind()) {
       case TRUE -> {
@@ -149,7 +149,7 @@ public final class ConditionProgram {
     return fields;
   }
 
-  /** Returns true if the condition holds for the row. */
+  /** Returns true if the row meets the condition. */
   public boolean matches(Row row) {
     int at = entry;
     while (at < REJECT) {
@@ -160,7 +160,7 @@ public final class ConditionProgram {
   }
 
   /**
-   * Returns for each row whether the condition holds.
+   * Returns, for each row, true if it meets the condition.
    *
    * @param holds returns the same for a leaf, in an array that may be changed
    */

@@ -17,14 +17,14 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Makes the leaves of a program: checks types, and reads words by the field next to them. */
+/** Builds the leaves of a program: checks types, and interprets words by the field next to them. */
 final class Leaves {
   private static final int MAX_TERMS = 16;
 
   private final Function<String, Optional<Column.Type>> types;
   private final List<String> fields = new ArrayList<>();
 
-  /** A field or a number with its sign. */
+  /** A field or a literal with its sign. */
   private record Operand(int sign, RowField field, Literal literal, int at) {}
 
   Leaves(Function<String, Optional<Column.Type>> types) {
@@ -55,7 +55,7 @@ final class Leaves {
     return new RowField(number, types.apply(field.getName()).orElse(null));
   }
 
-  /** A leaf that is unknown without one of its fields. */
+  /** Returns a leaf that is unknown if one of its fields is absent. */
   private static ConditionProgram.Leaf unlessAbsent(
       List<RowField> fields, boolean negated, Predicate<ConditionProgram.Row> test) {
     int[] numbers = fields.stream().mapToInt(RowField::number).toArray();
@@ -176,7 +176,10 @@ final class Leaves {
     return Number.parse(literal.getWord(), literal.getAt());
   }
 
-  /** A word beside a text is a text: plans of the version before do not tell the two apart. */
+  /**
+   * Reads a word next to a string field as a string, since plans of the previous version do not
+   * distinguish the two.
+   */
   private static byte[] text(Literal literal) {
     return literal.hasText()
         ? literal.getText().toByteArray()

@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A number of a condition: whole as long as it can be, since nanoseconds since the epoch don't fit
- * a double.
+ * A number of a condition, kept whole if possible, since nanoseconds since the epoch don't fit a
+ * double.
  *
  * @param whole null for a real number
  */
@@ -17,7 +17,7 @@ public record Number(BigInteger whole, double real) {
   private static final BigInteger MOST_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
-  /** Above it, a product with a unit stays real. */
+  /** From this value on, a product with a unit stays real. */
   private static final double MOST_WHOLE_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =
@@ -55,7 +55,7 @@ public record Number(BigInteger whole, double real) {
    * Parses a word that may begin with a minus and end with a unit of bytes or time, as
    * conditions/expr/literal.h does. Units are multiples of a byte and of a nanosecond.
    *
-   * @param at the word's place in its text, for errors
+   * @param at position of the word in its text, for errors
    * @throws ConditionException if the word is not a number, or exceeds 64 bits
    */
   public static Number parse(String word, int at) throws ConditionException {
@@ -109,7 +109,7 @@ public record Number(BigInteger whole, double real) {
     return isReal() ? real : whole.doubleValue();
   }
 
-  /** Adds a number, or subtracts it if the sign is -1; real if one of the two is. */
+  /** Adds a number, or subtracts it if the sign is -1; the result is real if either number is. */
   Number plus(int sign, Number other) {
     if (isReal() || other.isReal()) {
       return of(asDouble() + sign * other.asDouble());
@@ -117,7 +117,7 @@ public record Number(BigInteger whole, double real) {
     return of(sign < 0 ? whole.subtract(other.whole) : whole.add(other.whole));
   }
 
-  /** Returns the number as a double would be stored: a key in the order of the values. */
+  /** Returns a double's key, an unsigned number that sorts like the values; -1 for NaN. */
   static long key(double value) {
     if (Double.isNaN(value)) {
       return -1;

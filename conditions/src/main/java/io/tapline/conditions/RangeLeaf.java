@@ -19,7 +19,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
         negated);
   }
 
-  /** Holds for keys below or above one; a double that is no number is in no order. */
+  /** Compares keys with one key in this order; NaN is in none of the ranges. */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
     boolean real = field.type() == Column.Type.F64;
     long least = real ? Number.key(Double.NEGATIVE_INFINITY) : 0;
@@ -34,7 +34,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
     return of(field, ranges, negated);
   }
 
-  /** Returns the key of a number that the field's type can hold. */
+  /** Returns a number's key; throws if the field's type can't represent the number. */
   static long key(RowField field, Number number, int at) throws ConditionException {
     if (field.type() == Column.Type.F64) {
       return Number.key(number.asDouble());
@@ -82,7 +82,10 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
     return List.of(field.number());
   }
 
-  /** One range of whole numbers is by far the most frequent case, and one comparison a row. */
+  /**
+   * A single range of whole numbers is by far the most frequent case and takes one comparison per
+   * row.
+   */
   @Override
   public boolean[] holds(long[] bits, boolean[] absent) {
     boolean[] holds = new boolean[bits.length];

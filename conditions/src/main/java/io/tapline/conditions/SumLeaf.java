@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * Compares a sum of fields and a constant with zero. Whole numbers are added exactly. A sum that is
- * no number is unknown.
+ * NaN is unknown.
  */
 record SumLeaf(List<Term> terms, Number constant, Order order, boolean negated)
     implements ConditionProgram.Leaf {

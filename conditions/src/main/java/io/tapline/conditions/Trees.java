@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Bounds, combination and text of trees, as conditions/tree/tree.h has them in C++. */
+/** Limits, combination and text of trees, like conditions/tree/tree.h in C++. */
 public final class Trees {
   /** Maximum number of nodes of a tree. */
   public static final int MAX_NODES = 16384;
@@ -30,7 +30,7 @@ public final class Trees {
 
   private Trees() {}
 
-  /** Returns how many results a node combines; 0 for a leaf. */
+  /** Returns the number of results that a node combines; 0 for a leaf. */
   public static int children(Node node) {
     return switch (node.getKindCase()) {
       case ALL -> node.getAll();
@@ -50,7 +50,7 @@ public final class Trees {
   /**
    * Checks that the nodes form one tree within the bounds.
    *
-   * @return for each node whether it stands under an odd number of negations
+   * @return for each node, true if it is under an odd number of negations
    * @throws ConditionException if they do not
    */
   static boolean[] negated(ConditionTree tree) throws ConditionException {
@@ -59,7 +59,7 @@ public final class Trees {
       throw new ConditionException(0, "the condition has more than " + MAX_NODES + " parts");
     }
     boolean[] negated = new boolean[count];
-    // From the root backwards: how many nodes are still missing at each level, and its negation.
+    // Walks backwards from the root; each level has its number of missing nodes and their negation.
     Deque<long[]> levels = new ArrayDeque<>();
     levels.push(new long[] {count == 0 ? 0 : 1, 0});
     int leaves = 0;
@@ -150,7 +150,7 @@ public final class Trees {
     children.forEach(child -> addConjuncts(child, conjuncts));
   }
 
-  /** Returns where the tree begins that ends before a node. */
+  /** Returns the index of the first node of the tree that ends before {@code end}. */
   private static int begin(List<Node> nodes, int end) {
     int begin = end;
     for (int missing = 1; missing > 0; missing--) {
@@ -173,7 +173,7 @@ public final class Trees {
     return joined.build();
   }
 
-  /** How tightly a part of a text binds. */
+  /** The precedence of a part of a text, from the lowest. */
   private enum Binding {
     OR,
     AND,
@@ -257,7 +257,7 @@ public final class Trees {
         : "\"" + text + "\"";
   }
 
-  /** The language has no two signs in a row. */
+  /** Writes one sign per term, since the language has no two signs in a row. */
   private static String text(List<Term> terms) {
     StringBuilder text = new StringBuilder();
     for (Term term : terms) {
@@ -289,7 +289,7 @@ public final class Trees {
     };
   }
 
-  /** Returns whether an order holds for the result of a comparison: negative, 0 or positive. */
+  /** Returns true if an order is true of the result of a comparison: negative, 0 or positive. */
   static boolean holds(Order order, int compared) {
     return switch (order) {
       case NOT_EQUAL -> compared != 0;

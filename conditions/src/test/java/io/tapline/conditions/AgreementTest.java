@@ -19,8 +19,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
- * The rows that 10,000 generated conditions select are those of the golden file, which
- * agreement_test.cc compares with C++ and describes. Rewritten with -Dgolden.update=true.
+ * Tests that 10,000 generated conditions select the rows in the golden file, which
+ * agreement_test.cc describes and compares with C++. -Dgolden.update=true rewrites the file.
  */
 class AgreementTest {
   private static final Path GOLDEN = Path.of("golden/conditions.bin");
@@ -82,7 +82,7 @@ class AgreementTest {
       out.writeBytes(little(Long.BYTES).putLong(selected).array());
       selects += selected != 0 && selected != -1 ? 1 : 0;
     }
-    // Conditions that all rows meet, or none, would show little.
+    // Conditions that all rows meet, or none, would test little.
     assertThat(selects).isGreaterThan(CONDITIONS / 2);
     if (Boolean.getBoolean("golden.update")) {
       Files.createDirectories(GOLDEN.getParent());

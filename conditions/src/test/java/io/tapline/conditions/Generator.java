@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Random conditions that fit the fields, and values that they tell apart. */
+/** Generates random conditions that fit the fields, and values that they distinguish. */
 final class Generator {
   /** The fields, in the order of the fixture. */
   static final Map<String, Column.Type> FIELDS = new LinkedHashMap<>();
@@ -159,7 +159,7 @@ final class Generator {
           case F64 -> range.setLow(word("-0.25")).setHigh(word(one(List.of("0", "0.5", "100"))));
           case ADDRESS -> range.setLow(word("10.0.0.1")).setHigh(word("192.168.1.1"));
           default -> {
-            // Texts and flags have no order.
+            // Strings and booleans have no order.
           }
         }
       }
@@ -172,7 +172,7 @@ final class Generator {
     return Literal.newBuilder().setWord(word).build();
   }
 
-  /** A comparison of two fields of one type. */
+  /** Returns a comparison of two fields of one type. */
   private ConditionTree.Comparison.Builder pair(String name) {
     Column.Type type = FIELDS.get(name);
     List<String> same =
@@ -183,7 +183,7 @@ final class Generator {
         .addRight(Term.newBuilder().setField(field(one(same))));
   }
 
-  /** A comparison of sums of numbers, with a field on the left. */
+  /** Returns a comparison of sums of numbers, with a field on the left. */
   private ConditionTree.Comparison.Builder sums() {
     ConditionTree.Comparison.Builder sums =
         ConditionTree.Comparison.newBuilder().setOrder(Order.forNumber(random.nextInt(6)));

@@ -14,9 +14,7 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return new ConditionSpec(condition.getComparison(), condition.getThreshold());
   }
 
-  /**
-   * Returns true if a value that misses some tuples could meet the condition only because of that.
-   */
+  /** Returns true if missing tuples alone could make a value meet the condition. */
   public boolean wantsAll() {
     return comparison == Condition.Comparison.BELOW || comparison == Condition.Comparison.AT_MOST;
   }

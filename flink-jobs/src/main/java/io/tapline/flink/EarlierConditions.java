@@ -11,8 +11,8 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleFilter;
 
 /**
- * Converts the conditions of plans that a control plane of the version before made: a later one
- * resumes their queries.
+ * Converts conditions in plans of the previous control-plane version, whose queries a newer one
+ * resumes.
  */
 final class EarlierConditions {
   private EarlierConditions() {}
@@ -24,7 +24,7 @@ final class EarlierConditions {
         .build();
   }
 
-  /** Returns the same as a tree. REQUIRES: it has a value. */
+  /** Returns the condition as a tree. REQUIRES: it has a value. */
   static ConditionTree tree(FieldCondition condition) {
     boolean equality =
         condition.getOperator() == FieldCondition.Operator.EQUAL

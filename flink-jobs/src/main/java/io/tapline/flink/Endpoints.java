@@ -7,7 +7,7 @@ import java.io.Serializable;
  *
  * @param kafka Kafka with the tuples
  * @param redis Redis for the results
- * @param resultsTopic Kafka topic that receives each window, too; empty for none
+ * @param resultsTopic Kafka topic that also receives each window; empty for none
  */
 public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String resultsTopic)
     implements Serializable {

@@ -15,9 +15,9 @@ import java.time.Duration;
  * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
  *     up
  * @param maxGroups groups held per processor, summed over the panes of a window; more are counted
+ * @param maxGroups groups kept per processor, summed over the panes of a window; more are counted
  *     as {@code key_overflow}
- * @param maxFlows connections per processor and partition whose start or joined fields are held
- * @param maxRows rows of one window that are written; more are counted as {@code rows_omitted}
+ * @param maxFlows connections per processor and partition whose start or joined fields are kept
  * @param windowsKept entries kept in a query's stream of window results
  * @param silentAfter how long a monitor may stay silent before windows no longer wait for it; zero:
  *     they wait forever

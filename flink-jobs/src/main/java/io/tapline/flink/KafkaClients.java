@@ -17,9 +17,8 @@ public final class KafkaClients {
   private KafkaClients() {}
 
   /**
-   * Returns the settings that all clients share. They name the files of the certificate and its key
-   * instead of holding them, since a job's settings can be read in places where its key must not
-   * be.
+   * Returns the settings that all clients share. They refer to the files of the certificate and its
+   * key instead of containing them, since a job's settings can be read where its key must not be.
    */
   public static Map<String, Object> settings(KafkaEndpoint kafka) {
     Map<String, Object> settings = new TreeMap<>();
@@ -44,15 +43,15 @@ public final class KafkaClients {
           SaslConfigs.SASL_JAAS_CONFIG, new Password(kafka.mechanism().jaas(kafka.login())));
     }
     settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
-    // Metrics are read through Flink, if at all: neither JMX nor the brokers need them.
+    // Metrics are read only through Flink; neither JMX nor the brokers need them.
     settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
     settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, "false");
     return settings;
   }
 
   /**
-   * Returns the same as strings only, for a source or sink that is serialized and sent to where it
-   * runs.
+   * Returns the same settings as strings, for a source or sink that is serialized and sent to a
+   * task manager.
    */
   public static Properties properties(KafkaEndpoint kafka) {
     Properties properties = new Properties();

@@ -4,7 +4,7 @@ import java.io.Serializable;
 import java.util.Objects;
 
 /**
- * How clients reach Kafka.
+ * The address and credentials with which clients connect to Kafka.
  *
  * @param brokers bootstrap servers, {@code host:port[,host:port]}
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
@@ -17,17 +17,17 @@ public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMecha
     Objects.requireNonNull(brokers, "brokers");
   }
 
-  /** An endpoint whose user logs in with SCRAM-SHA-256. */
+  /** Creates an endpoint whose user logs in with SCRAM-SHA-256. */
   public KafkaEndpoint(String brokers, TlsFiles tls, Login login) {
     this(brokers, tls, login, SaslMechanism.SCRAM_SHA_256);
   }
 
-  /** Returns brokers that accept plaintext connections from any client. */
+  /** Returns an endpoint whose brokers accept plaintext connections from any client. */
   public static KafkaEndpoint open(String brokers) {
     return new KafkaEndpoint(brokers, TlsFiles.NONE, Login.NONE);
   }
 
-  /** Returns the same brokers for another user. */
+  /** Returns the same brokers with another user. */
   public KafkaEndpoint withLogin(Login user) {
     return new KafkaEndpoint(brokers, tls, user, mechanism);
   }

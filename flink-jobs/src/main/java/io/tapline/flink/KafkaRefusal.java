@@ -16,7 +16,7 @@ public final class KafkaRefusal {
   /**
    * Retries a call while brokers refuse it, since a broker may not know a new user or right yet.
    *
-   * @throws SuppressRestartsException if they still refuse after that time
+   * @throws SuppressRestartsException if they still refuse it after {@code patience}
    */
   public static <T> T retried(
       Callable<T> call, Duration patience, KafkaEndpoint kafka, String action) throws Exception {
@@ -50,8 +50,8 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Fails the job for good. The exception has no cause of its own kind, since users see the
-   * innermost one.
+   * Returns an exception that fails the job permanently. Its cause is a message for users, since
+   * they see the innermost exception.
    *
    * @param action as in "can't read topic x"
    */

@@ -8,8 +8,8 @@ import io.tapline.schema.proto.Processor;
 import java.io.Serializable;
 
 /**
- * One processor of a plan, checked: tuples of a parser become key and value, which are aggregated
- * by window; rows are selected from the results.
+ * A validated processor of a plan. It maps a parser's tuples to keys and values, aggregates these
+ * by window, and selects rows from the results.
  *
  * @param ranking null if every group is a result
  * @param condition null if every group is a result
@@ -63,13 +63,13 @@ public record ProcessorSpec(
     }
   }
 
-  /** Returns a table of groups as the processor needs it. */
+  /** Returns an empty table for the processor's groups. */
   public GroupTable table() {
     return new GroupTable(aggregate.type(), exemplarsPerPane());
   }
 
   /**
-   * Returns the processor's results of a table.
+   * Returns the processor's results for a table.
    *
    * @param width width of the bounds
    * @param windowNs length of the window
@@ -78,7 +78,7 @@ public record ProcessorSpec(
     return table.estimate(width, aggregate.share(), windowNs, value.countsTuples());
   }
 
-  /** Returns true if tuples with a value are counted, whatever the value. */
+  /** Returns true if the processor counts tuples that have a value, regardless of the value. */
   public boolean countsPresent() {
     return aggregate.type().input() == Input.TUPLES && !value.field().isEmpty();
   }
@@ -102,7 +102,7 @@ public record ProcessorSpec(
     return isRanking() && ranking.ascending();
   }
 
-  /** Returns the number of rows kept, of as many as the job allows. */
+  /** Returns the number of rows kept, at most {@code most}. */
   public int rows(int most) {
     return isRanking() ? Math.min(ranking.rows(), most) : most;
   }

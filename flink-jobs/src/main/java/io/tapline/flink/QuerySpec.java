@@ -31,7 +31,7 @@ public record QuerySpec(
 
   private static final int FORMAT = 1;
 
-  /** Windows that span the whole query do not depend on times. */
+  /** Slot length if every window spans the whole query, since times then do not matter. */
   private static final long WHOLE_QUERY_SLOT_NS = 1L << 61;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
@@ -105,7 +105,7 @@ public record QuerySpec(
         .orElse(WHOLE_QUERY_SLOT_NS);
   }
 
-  /** Returns the partitions that have any monitor's tuples. */
+  /** Returns the partitions that receive tuples of any monitor. */
   public Set<Integer> usedPartitions() {
     return new TreeSet<>(partitions);
   }

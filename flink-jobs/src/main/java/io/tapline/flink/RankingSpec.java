@@ -4,7 +4,7 @@ import io.tapline.schema.proto.Processor;
 import java.io.Serializable;
 
 /**
- * Which rows of a ranking are kept.
+ * The rows that a ranking keeps.
  *
  * @param rows number of rows kept
  * @param ascending whether the smallest values come first

@@ -23,7 +23,7 @@ public final class RedisClients {
   private RedisClients() {}
 
   /**
-   * Opens a connection for a caller that waits two seconds for each answer.
+   * Opens a connection with a timeout of two seconds for each answer.
    *
    * @throws UncheckedIOException if the TLS files can't be read
    */
@@ -76,8 +76,8 @@ public final class RedisClients {
   }
 
   private static JedisClientConfig config(RedisEndpoint redis, int timeoutMs) throws IOException {
-    // Detecting each server's protocol makes Jedis warn at every connection; setting the library's
-    // name would be refused to users with few rights, and logged each time.
+    // Detecting each server's protocol makes Jedis warn at every connection. Users with few rights
+    // may not set the library's name, and each attempt would be logged.
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .timeoutMillis(timeoutMs)

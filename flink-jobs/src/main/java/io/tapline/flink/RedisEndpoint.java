@@ -7,7 +7,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
 
 /**
- * How clients reach a Redis server.
+ * The address and credentials with which clients connect to a Redis server.
  *
  * @param at unresolved host and port, or a Unix socket
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
@@ -24,9 +24,9 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
   }
 
   /**
-   * Returns a server that accepts plaintext connections from any client.
+   * Returns an endpoint that accepts plaintext connections from any client.
    *
-   * @param host its name or address, IPv6 without brackets
+   * @param host host name or address, IPv6 without brackets
    */
   public static RedisEndpoint open(String host, int port) {
     if (port < 1 || port > 65_535) {
@@ -36,7 +36,7 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
         InetSocketAddress.createUnresolved(host, port), TlsFiles.NONE, Login.NONE);
   }
 
-  /** Returns a server that listens on a Unix socket of this host. */
+  /** Returns the endpoint of a server that listens on a Unix socket of this host. */
   public static RedisEndpoint unix(Path socket) {
     return new RedisEndpoint(UnixDomainSocketAddress.of(socket), TlsFiles.NONE, Login.NONE);
   }

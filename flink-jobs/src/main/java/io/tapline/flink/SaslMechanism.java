@@ -9,7 +9,8 @@ public enum SaslMechanism {
   SCRAM_SHA_256("SCRAM-SHA-256", ScramLoginModule.class),
 
   /**
-   * The password is sent: for an embedded broker, which derives passwords instead of storing them.
+   * The password itself is sent. The embedded broker needs this, since it derives passwords instead
+   * of storing them.
    */
   PLAIN("PLAIN", PlainLoginModule.class);
 

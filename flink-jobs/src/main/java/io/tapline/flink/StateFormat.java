@@ -8,9 +8,9 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * Marks the state of an operator in a checkpoint with the version of its layout, and with the
- * version of the aggregate where accumulators follow. State of other versions is refused: read as
- * if it were of this one, it would give wrong results.
+ * Marks an operator's state in a checkpoint with the version of its layout and, if accumulators
+ * follow, of the aggregate. State of another version is refused, since reading it as this one would
+ * give wrong results.
  */
 public final class StateFormat {
   /** "TAP" and the version of the layout; no checkpoint without versions begins with it. */
@@ -32,7 +32,7 @@ public final class StateFormat {
     }
   }
 
-  /** Does the same for state that has accumulators of an aggregate. */
+  /** Writes the version for state that has accumulators of an aggregate. */
   public static void write(DataOutput out, MergeableAggregate aggregate) throws IOException {
     write(out);
     Wire.writeText(out, Aggregates.planName(aggregate));

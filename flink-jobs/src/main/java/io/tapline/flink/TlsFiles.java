@@ -109,7 +109,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   }
 
   /**
-   * Reads the authorities. REQUIRES: there is a file of them.
+   * Reads the authorities. REQUIRES: they are in a file.
    *
    * @throws IOException with a sentence for users
    */

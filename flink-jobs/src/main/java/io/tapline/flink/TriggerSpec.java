@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * When an alert begins and ends, and what it triggers.
+ * The conditions under which an alert begins and ends, and the actions that it triggers.
  *
  * @param clear threshold that replaces the condition's once an alert has begun
  * @param after number of consecutive windows that must meet the condition before an alert begins

@@ -47,7 +47,7 @@ final class UnixSocket extends Socket {
   }
 
   private void await(Selector selector) throws IOException {
-    // As with every Socket, a thread that has been interrupted before may still read and write.
+    // As with every Socket, an interrupted thread may still read and write.
     boolean interrupted = Thread.interrupted();
     try {
       if (selector.select(key -> {}, timeoutMs) == 0) {
@@ -69,7 +69,7 @@ final class UnixSocket extends Socket {
     return count;
   }
 
-  /** Closes the connection after a failure, so that the rest is never written again. */
+  /** Closes the connection after a failure, so that no write follows an incomplete one. */
   private void write(ByteBuffer from) throws IOException {
     try {
       channel.write(from);

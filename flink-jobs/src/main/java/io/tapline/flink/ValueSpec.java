@@ -16,7 +16,7 @@ import java.util.Set;
  *
  * @param field field that is aggregated; empty for the others
  * @param asked condition on each tuple, for a value of 1 or 0; without nodes for the others
- * @param only condition on tuples that have a value; without nodes all have
+ * @param only condition that a tuple must meet to have a value; without nodes, all tuples have one
  * @param eventField field that marks start and end; empty for the others
  */
 public record ValueSpec(
@@ -64,7 +64,7 @@ public record ValueSpec(
     return condition;
   }
 
-  /** Returns true if each tuple has the value 1 or 0, by whether it meets a condition. */
+  /** Returns true if a tuple's value is 1 if it meets a condition, and 0 otherwise. */
   public boolean asks() {
     return asked.getNodesCount() > 0;
   }

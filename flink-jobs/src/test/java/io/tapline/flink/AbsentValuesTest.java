@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tuples without a value, from batches with bitmaps to result rows, in every processor. */
+/** Tests tuples without a value in every processor, from batches with bitmaps to result rows. */
 class AbsentValuesTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long MS = 1_000_000L;
@@ -35,7 +35,8 @@ class AbsentValuesTest {
       Trees.and(List.of(Trees.not(text("partial", "")), among("unanswered", "false")));
 
   /**
-   * Half of the requests are answered in 100 and 104 ms, the others never, three halves are lost.
+   * Returns 10 requests answered in 100 or 104 ms, 10 unanswered ones, 3 lone responses, and 4
+   * unanswered requests for another URL.
    */
   private static List<Tuple> halfDead(long atNs) {
     List<Tuple> tuples = new ArrayList<>();
@@ -271,7 +272,7 @@ class AbsentValuesTest {
     assertThat(rows.get(0).get("value").asLong()).isEqualTo(2);
   }
 
-  /** Panes enter and leave, and all operators start again in the middle. */
+  /** Panes enter and leave the windows, and all operators restart in the middle. */
   @Test
   void slidingWindowsForgetThemWithTheirPane() throws Exception {
     String sliding = "\"size\":\"2s\",\"slide\":\"1s\"";
@@ -326,7 +327,7 @@ class AbsentValuesTest {
     }
   }
 
-  /** A tuple's value waits for the joined tuple, over a restart; absent stays absent. */
+  /** A tuple's value waits for the joined tuple across a restart; an absent one stays absent. */
   @Test
   void joinedTuplesKeepThatTheyHaveNoValue() throws Exception {
     String join =
@@ -368,7 +369,7 @@ class AbsentValuesTest {
     return fields;
   }
 
-  /** Groups without room are reported with all of their tuples. */
+  /** Groups that do not fit are reported with all of their tuples. */
   @Test
   void tuplesWithoutAValueOverflowToo() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));
@@ -406,7 +407,7 @@ class AbsentValuesTest {
         .formatted(JsonFormat.printer().print(condition), aggregate, WINDOW);
   }
 
-  /** All processors' tuples say whether they were answered. */
+  /** Returns a plan in which all processors' tuples record whether they were answered. */
   private static Plan plan(String processors) {
     Plan.Builder plan = Plans.plan("q", 1, processors).toBuilder();
     plan.getProcessorsBuilderList().forEach(processor -> processor.setAnswers(true));
@@ -419,7 +420,7 @@ class AbsentValuesTest {
     return windows.get(0);
   }
 
-  /** The windows of batches that each end a second. */
+  /** Returns the windows of batches that each end a second. */
   @SafeVarargs
   private static List<JsonNode> windows(Plan plan, List<Tuple>... seconds) throws Exception {
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {

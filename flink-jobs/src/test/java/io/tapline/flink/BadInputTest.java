@@ -14,9 +14,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/**
- * Records that no healthy monitor sends: they are counted and reported, and do not affect others.
- */
+/** Tests that records which no healthy monitor sends are counted, and do not affect others. */
 class BadInputTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long HOUR = 3600 * SECOND;
@@ -62,7 +60,8 @@ class BadInputTest {
   }
 
   /**
-   * One such batch would otherwise make every later one look like a repeat, or close all windows.
+   * Otherwise, one such batch would make every later one look like a duplicate, or close all
+   * windows.
    */
   @Test
   void numbersThatNoMonitorCanHaveReachedDoNotCount() throws Exception {
@@ -79,7 +78,7 @@ class BadInputTest {
     }
   }
 
-  /** Valid batches with bytes changed, cut off and put in. The job must neither fail nor wait. */
+  /** Truncates valid batches or changes bytes in them. The job must neither fail nor wait. */
   @Test
   void noDamageToARecordStopsTheJob() throws Exception {
     String processors =
@@ -98,7 +97,7 @@ class BadInputTest {
           pipeline.feed(0, random.nextInt(3) == 0 ? record : damaged(record.clone(), random));
         }
         pipeline.restart(2);
-        // Whatever the damage said of epochs and lives, these are the newest.
+        // Newer than all epochs and incarnations in damaged records.
         MonitorStream last = new MonitorStream("q", "m0", 0, 1).epoch(-1);
         TupleBatch end = last.end(1L << 60).toBuilder().setIncarnation(-1).build();
         feed(pipeline, end);

@@ -56,8 +56,8 @@ class CompletenessTest {
   }
 
   /**
-   * They may have had requests; a second without requests in which everything was seen is not such
-   * a window.
+   * Tuples may have gone unseen in these windows; a second in which the monitor watched and saw
+   * none has no window.
    */
   @Test
   void windowsOfASingleMonitorsGapAreWrittenWithoutRows() throws Exception {
@@ -79,7 +79,7 @@ class CompletenessTest {
     }
   }
 
-  /** With its next batch it tells what it lost in all of them; the parts add up to it. */
+  /** The next batch reports the losses of all these seconds; their shares add up to the total. */
   @Test
   void aMonitorThatStoodStillLostSomethingInEachOfTheSeconds() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -98,7 +98,7 @@ class CompletenessTest {
     }
   }
 
-  /** Windows that follow each other without a gap lose nothing between them and nothing twice. */
+  /** Consecutive windows together count everything exactly once. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
   void tumblingWindowsAddUpToTheTotals(int monitors) throws Exception {

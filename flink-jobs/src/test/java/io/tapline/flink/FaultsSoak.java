@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Part of {@code make soak}: servers that die, again and again. */
+/** Part of {@code make soak}: kills all servers repeatedly. */
 class FaultsSoak {
   private static final int ROUNDS = Integer.getInteger("tapline.soak.rounds", 3);
 

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** The operators together, record by record: each loss by itself. */
+/** Feeds the operators record by record and tests each loss separately. */
 class OperatorsTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -109,8 +109,9 @@ class OperatorsTest {
   }
 
   /**
-   * A monitor was killed: its second batch had arrived without being acknowledged, its third had
-   * not. Its next life tells of both, and of what no batch had, in its name and by their numbers.
+   * A monitor was killed after its second batch had arrived without an acknowledgement; its third
+   * had not arrived. The next incarnation reports both, and an unsent one, in the dead one's name
+   * and with the same sequence numbers.
    */
   @Test
   void whatADeadMonitorOwedIsCountedOnce() throws Exception {
@@ -143,7 +144,8 @@ class OperatorsTest {
   }
 
   /**
-   * Returns what a monitor's next incarnation sends in place of a batch that may not have arrived.
+   * Returns the batch that a monitor's next incarnation sends in place of one that may not have
+   * arrived.
    */
   private static TupleBatch owed(TupleBatch batch) {
     Dropped tuples =

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Windows of which a part was not watched say so, whatever that part was; no other does. */
+/** Tests that windows are partial if some part of them was not watched, and only then. */
 class PartialWindowsTest {
   private static final long SECOND = 1_000_000_000L;
   private static final String TRIGGER =
@@ -47,7 +47,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** All ten would hold the same three seconds. */
+  /** All ten would contain the same three seconds. */
   @Test
   void aWindowLongerThanTheWatchIsWrittenOnce() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "100s", "10s"))) {
@@ -59,7 +59,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Each group is in a bucket of its own, and has its own panes. */
+  /** The two groups are in different buckets with separate panes. */
   @Test
   void aWindowThatLosesOneOfItsGroupsIsWritten() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "20s", "5s"))) {
@@ -67,7 +67,7 @@ class PartialWindowsTest {
       feed(pipeline, monitor.batch(11 * SECOND, List.of(get(10))));
       feed(pipeline, monitor.batch(17 * SECOND, List.of(Tuple.http(16 * SECOND, 2, "/b", 0))));
       feed(pipeline, monitor.end(17 * SECOND + 1));
-      // 15 holds the first, 20 both; 25 and 30 repeat that; 35 holds the second alone.
+      // 15 contains the first, 20 both; 25 and 30 repeat that; 35 contains the second alone.
       assertThat(windows(pipeline)).isEqualTo("15p 20p 35p");
     }
   }
@@ -107,7 +107,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** The next life may be of the same epoch, as after a crash, or of a higher one, elsewhere. */
+  /** The next incarnation has the same epoch, as after a crash, or a higher one on another host. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   void whatTwoLivesOfAMonitorLeaveOutIsPartial(int epoch) throws Exception {
@@ -124,7 +124,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Tuples may have gone unseen. */
+  /** Tuples may have gone unseen in these seconds. */
   @Test
   void secondsBetweenTwoLivesAreWrittenWithoutRows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -144,7 +144,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Nothing of a life's end is lost if it had said all, and the next one watched by then. */
+  /** Nothing is lost if the old incarnation reported everything and the new one watched by then. */
   @Test
   void aLifeThatBeganBeforeTheLastOneEndedLeavesNothingOut() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -170,7 +170,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Such batches come from older monitors. */
+  /** Batches of older monitors do not state since when they watch. */
   @Test
   void batchesThatDoNotSayCountAsWatched() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -208,21 +208,21 @@ class PartialWindowsTest {
     }
   }
 
-  /** Fewer than five may be all that was seen of more. */
+  /** More requests may have gone unseen. */
   @ParameterizedTest
   @ValueSource(strings = {"BELOW", "AT_MOST"})
   void fewInAPartOfAWindowAreNoAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 2)).isEqualTo("12");
   }
 
-  /** More than five are. */
+  /** Unseen requests would only add to them. */
   @ParameterizedTest
   @ValueSource(strings = {"ABOVE", "AT_LEAST"})
   void manyInAPartOfAWindowAreAnAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 7)).startsWith("11p");
   }
 
-  /** Ends of the windows in which an alert begins, of a second that is watched from its middle. */
+  /** Returns the windows with alerts; the first second is watched only in part. */
   private String alertsOf(String comparison, int requests) throws Exception {
     String trigger =
         Plans.with(
@@ -258,7 +258,7 @@ class PartialWindowsTest {
     return Tuple.http(second * SECOND + 7, second, "/a", 0);
   }
 
-  /** The second in which each ends, with a p if it is partial. */
+  /** Returns the second in which each window ends, with a p if it is partial. */
   private static String windows(Pipeline pipeline) {
     return pipeline.windows(0).stream()
         .map(window -> window.get("end").asLong() / SECOND + (isPartial(window) ? "p" : ""))

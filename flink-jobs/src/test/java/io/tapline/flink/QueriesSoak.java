@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Part of {@code make soak}: one short query after another on one session cluster. */
+/** Part of {@code make soak}: runs short queries one after another on one session cluster. */
 class QueriesSoak {
   private static final int QUERIES = Integer.getInteger("tapline.soak.queries", 200);
   private static final int SAMPLES = 20;
@@ -37,7 +37,9 @@ class QueriesSoak {
     }
   }
 
-  /** A whole life, as the control plane leads it: topic, job, results, and nothing of it left. */
+  /**
+   * Runs a query as the control plane does: creates its topic, runs its job, removes all traces.
+   */
   private static void runOne(Deployment deployment, String query) throws Exception {
     String processors =
         Plans.topK(5, "10s", "5s") + "," + Plans.join("AVG", "\"size\":\"10s\",\"slide\":\"5s\"");

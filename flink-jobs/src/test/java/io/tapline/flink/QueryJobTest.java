@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** The whole job between a real broker and a real Redis, in a mini cluster. */
+/** Tests the whole job between a real broker and a real Redis, in a mini cluster. */
 class QueryJobTest {
   @TempDir static Path directory;
   private static EmbeddedKafka kafka;
@@ -136,7 +136,7 @@ class QueryJobTest {
     assertAccounting(plan, workload);
   }
 
-  /** The second monitor says nothing at all until the end. */
+  /** The second monitor sends nothing until the end. */
   @Test
   void windowsDoNotWaitForAMonitorThatSaysNothing() throws Exception {
     Plan plan = Plans.plan("q-silent", 2, Plans.topK(3, "1s", "1s"));
@@ -317,7 +317,7 @@ class QueryJobTest {
                 + " can't be reached: start it there, or give another address");
   }
 
-  /** A restart would not mend it, so there is none, and the error is that of the topic. */
+  /** A restart would not help, so there is none, and the error names the topic. */
   @Test
   void aTopicForAlertsThatVanishesFailsTheJobSoonAndIsNamed() throws Exception {
     kafka.createTopic("alerts.gone", 1);
@@ -337,7 +337,7 @@ class QueryJobTest {
     kafka.deleteTopic("alerts.gone");
     List<Tuple> second = List.of(Tuple.http(1021 * ms, 2, "/b", 0));
     kafka.send(plan.getTopic(), 0, monitor.batch(1035 * ms, second).toByteArray());
-    // Less than a producer waits by itself for such a topic.
+    // Shorter than a producer's timeout for such a topic.
     JobResult result = cluster.requestJobResult(id).get(30, TimeUnit.SECONDS);
     Throwable cause =
         result.getSerializedThrowable().orElseThrow().deserializeError(getClass().getClassLoader());
@@ -348,7 +348,7 @@ class QueryJobTest {
         .hasMessage("alerts can't be sent to topic alerts.gone: it is not there any more");
   }
 
-  /** Requests of one address are counted each 10 ms; alerts go three ways. */
+  /** Requests are counted by URL every 10 ms; alerts go to three receivers. */
   @Test
   void alertsReachRedisTheWebhookAndTheTopic() throws Exception {
     List<String> posted = new CopyOnWriteArrayList<>();
@@ -404,7 +404,7 @@ class QueryJobTest {
   }
 
   private static void send(Plan plan, Workload workload) throws Exception {
-    // One partition more than there are monitors: the job must not wait for it.
+    // There is one partition more than monitors; the job must not wait for it.
     kafka.createTopic(plan.getTopic(), workload.partitions.size() + 1);
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
       send(plan, partition, workload.partitions.get(partition));
@@ -443,7 +443,9 @@ class QueryJobTest {
     }
   }
 
-  /** One that began after now, and so holds what has been read by now. */
+  /**
+   * Waits for a checkpoint that began after this call and so contains everything read before it.
+   */
   private static void awaitCheckpoint(JobID id) throws Exception {
     long before = completedCheckpoints(id);
     Deadline.await("a checkpoint", () -> completedCheckpoints(id) >= before + 2);
@@ -500,7 +502,7 @@ class QueryJobTest {
     return new ObjectMapper().readTree(totals(plan).get("dropped")).path(reason).asLong();
   }
 
-  /** Every key of the server with its content. */
+  /** Returns every key of the server with its content. */
   private static Map<String, String> everything() {
     try (Jedis jedis = redis.client()) {
       return jedis.keys("*").stream()

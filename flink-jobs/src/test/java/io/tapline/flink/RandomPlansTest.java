@@ -14,9 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random plans over random streams, whose batches come in any order between partitions, twice, or
- * late, through operators that are restarted with other parallelism now and then: what comes out is
- * what a plain evaluator finds in the same tuples.
+ * Runs random plans over random streams, whose batches are interleaved, repeated or late, through
+ * operators that sometimes restart with another parallelism. The results must be those of a plain
+ * evaluator.
  */
 class RandomPlansTest {
   private static final int CASES_A_BLOCK = 50;
@@ -37,7 +37,7 @@ class RandomPlansTest {
   private static final String[] WHOLE = {"\"slide\":\"10s\"", "\"slide\":\"1s\""};
   private static final String[] COMPARISONS = {"ABOVE", "AT_LEAST", "BELOW", "AT_MOST"};
 
-  /** Twenty-one blocks of fifty cases: a block more or less is a fault that is found or not. */
+  /** Runs 21 blocks of 50 cases; a single block can decide whether a fault is found. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
   void giveWhatThePlainEvaluatorGives(int block) throws Exception {
@@ -126,7 +126,9 @@ class RandomPlansTest {
             random.nextBoolean() ? random.nextInt(12) : random.nextInt(600_000_000));
   }
 
-  /** Hysteresis by chance in the right direction, in the wrong one or none. */
+  /**
+   * Returns a trigger whose hysteresis has the right direction, the wrong one or none at random.
+   */
   private static String trigger(Random random) {
     return ",\"trigger\":{\"clear\":%d,\"after\":%d,\"cooldown\":\"%ds\",\"severity\":\"info\"}"
         .formatted(
@@ -145,8 +147,8 @@ class RandomPlansTest {
   }
 
   /**
-   * Order within a partition stays; between them anything goes. A late batch waits until every
-   * monitor was heard: before that no window has closed.
+   * Interleaves the partitions at random and keeps the order within each. A late batch waits until
+   * every monitor has sent, since no window has closed before.
    */
   private static void feed(Pipeline pipeline, Workload workload, Random random) throws Exception {
     int[] next = new int[workload.partitions.size()];
@@ -170,7 +172,7 @@ class RandomPlansTest {
     }
   }
 
-  /** The first late batch of a partition comes after others that have a watermark. */
+  /** A partition's first late batch follows others that have a watermark. */
   private static boolean allHeard(Workload workload, int[] next) {
     for (int partition = 0; partition < next.length; partition++) {
       int size = workload.partitions.get(partition).size();

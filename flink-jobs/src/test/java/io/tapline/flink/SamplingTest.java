@@ -15,17 +15,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/**
- * Estimates from samples of flows, and whether the truth lies within their bounds as often as said.
- */
+/** Tests that the bounds of estimates from sampled flows contain the truth as often as claimed. */
 class SamplingTest {
   private static final long SECOND = 1_000_000_000L;
   private static final int TRIALS = 60;
   private static final String WINDOW = "\"size\":\"1s\",\"slide\":\"1s\"";
 
   /**
-   * Flows of one or of many tuples: with tuples taken as independent, bounds of the latter would be
-   * a fifth as wide as they must be, and hold the truth in a third of trials.
+   * Covers flows of one and of many tuples. If tuples were considered independent, bounds of the
+   * latter would be a fifth as wide as necessary and contain the truth in a third of trials.
    */
   @ParameterizedTest
   @CsvSource({"400, 1, 0.25", "400, 30, 0.25", "2000, 30, 0.05", "400, 10, 0.8"})

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** The thin job jar in a session cluster of processes, through Flink's REST interface. */
+/** Tests the thin job jar in a session cluster of processes, through Flink's REST API. */
 class SessionClusterTest {
   @TempDir Path directory;
 

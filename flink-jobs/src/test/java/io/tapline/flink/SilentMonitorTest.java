@@ -13,11 +13,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Windows of a second over two monitors, of which the second says nothing from 3 s on. */
+/** Tests one-second windows over two monitors, the second of which sends nothing after 3 s. */
 class SilentMonitorTest {
   private static final long SECOND = 1_000_000_000L;
 
-  /** More than it takes. */
+  /** More rounds than a monitor takes to be silent. */
   private static final int ROUNDS = 10;
 
   private final MonitorStream talks = new MonitorStream("q", "m0", 0, 1);
@@ -122,7 +122,7 @@ class SilentMonitorTest {
     assertThat(pipeline.ended(1)).isFalse();
   }
 
-  /** A request in the second that ends now. */
+  /** Sends a request of the second that ends now. */
   private void say(int partition, MonitorStream monitor, int second) throws Exception {
     pipeline.feed(
         partition, monitor.batch(second * SECOND, List.of(get(second - 1))).toByteArray());

@@ -29,7 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * WHERE through the operators, against the plain evaluator over the tuples that a plain test keeps.
+ * Compares WHERE in the operators with the plain evaluator over tuples filtered by predicates in
+ * Java.
  */
 class WhereTest {
   private static final String HTTP = "http_get";
@@ -118,7 +119,7 @@ class WhereTest {
     }
   }
 
-  /** Adds a condition to the plan and takes the tuples that fail it from the list. */
+  /** Adds a condition to the plan and removes the tuples that fail it from the list. */
   private static void where(Random random, Plan.Builder plan, List<Tuple> kept) {
     switch (random.nextInt(7)) {
       case 0 -> {

@@ -10,7 +10,7 @@ final class AddressText {
 
   private AddressText() {}
 
-  /** Parses four decimal numbers, or IPv6 as RFC 4291 section 2.2 has it, without a zone. */
+  /** Parses four decimal numbers, or IPv6 as in RFC 4291 section 2.2, without a zone. */
   static Optional<byte[]> parse(String text) {
     return text.contains(":") ? ipv6(text) : ipv4(text);
   }
@@ -63,7 +63,7 @@ final class AddressText {
     return Optional.of(bytes(all));
   }
 
-  /** Parses 16-bit groups; the last part may be an IPv4 address, which makes two. */
+  /** Parses 16-bit groups; the last part may be an IPv4 address, which counts as two groups. */
   private static Optional<List<Integer>> groups(String text) {
     List<Integer> groups = new ArrayList<>();
     if (text.isEmpty()) {
@@ -93,7 +93,7 @@ final class AddressText {
     return bytes;
   }
 
-  /** Returns IPv6 as RFC 5952 section 4 recommends. */
+  /** Returns a dotted quad, or IPv6 as RFC 5952 section 4 recommends. */
   static String format(byte[] address) {
     if (address.length == 4) {
       return "%d.%d.%d.%d"

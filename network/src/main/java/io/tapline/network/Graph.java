@@ -31,7 +31,7 @@ public final class Graph {
   /**
    * Adds a link between two switches.
    *
-   * @param weight 0 for that of its level
+   * @param weight weight of the link; 0 for that of its level
    */
   public Graph addLink(String from, String to, long capacityBps, int weight) {
     require(
@@ -105,8 +105,8 @@ public final class Graph {
   }
 
   /**
-   * Returns the distinct sets of edge switches below a common switch; edge switches without one are
-   * alone.
+   * Returns the distinct sets of edge switches below a common switch; an edge switch without one is
+   * a group of one.
    */
   private int[][] groups(Map<Integer, Integer> edgeOfSwitch) {
     Map<Integer, TreeSet<Integer>> below = new TreeMap<>();
@@ -155,7 +155,7 @@ public final class Graph {
     return all;
   }
 
-  /** Dijkstra's algorithm: least weight, then fewest hops. */
+  /** Finds paths of least weight, then fewest hops, by Dijkstra's algorithm. */
   private Path[] pathsFrom(
       int source, List<List<Link>> adjacent, java.util.Set<Integer> edgeSwitches) {
     record Reached(int node, Path path) {}

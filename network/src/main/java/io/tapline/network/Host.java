@@ -3,9 +3,9 @@ package io.tapline.network;
 /**
  * A server on which processes may be placed.
  *
- * @param edge its edge switch
- * @param linkWeight weight of the link between the two
- * @param linkBps capacity of that link
+ * @param edge number of its edge switch
+ * @param linkWeight weight of the link to its edge switch
+ * @param linkBps capacity of that link in bits per second
  * @param total its resources
  * @param used the part of {@code total} that others use
  */

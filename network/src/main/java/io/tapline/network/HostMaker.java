@@ -2,23 +2,24 @@ package io.tapline.network;
 
 import java.util.random.RandomGenerator;
 
-/** Resources of the hosts of a regular topology. */
+/** Creates the hosts of a topology. */
 @FunctionalInterface
 public interface HostMaker {
-  /** 10 Gb/s. */
+  /** Capacity of a 10 Gb/s link in bits per second. */
   long TEN_GIGABIT = 10_000_000_000L;
 
   /** Returns a host of this name under this edge switch. */
   Host make(String name, int edge);
 
-  /** Makes identical, idle hosts. */
+  /** Returns a maker of identical, idle hosts. */
   static HostMaker uniform(int cpus, int memoryGib) {
     Resources total = new Resources(cpus * 1000L, memoryGib * 1024L, TEN_GIGABIT);
     return (name, edge) -> new Host(name, edge, 1, TEN_GIGABIT, total, Resources.NONE);
   }
 
   /**
-   * Makes hosts like the paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 % used, 10 Gb/s.
+   * Returns a maker of hosts like the paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 %
+   * used, 10 Gb/s.
    */
   static HostMaker ofPaper(RandomGenerator random) {
     return (name, edge) -> {

@@ -9,9 +9,9 @@ import java.util.Optional;
  * name server.
  *
  * @param family 4, 6, or 0 for any address
- * @param high the address's first 64 bits, bits beyond the length zero; IPv4 has the first 32
- * @param low its last 64 bits
- * @param length bits, 0 to 32 or 128
+ * @param high first 64 bits of the address, zero beyond the length; IPv4 uses the first 32
+ * @param low last 64 bits of the address
+ * @param length length in bits, 0 to 32 or 128
  */
 public record IpPrefix(int family, long high, long low, int length) {
   public static final IpPrefix ANY = new IpPrefix(0, 0, 0, 0);
@@ -20,7 +20,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   private static final int IPV6_BYTES = 16;
 
   /**
-   * A prefix of an address in network order.
+   * Creates a prefix of an address in network order.
    *
    * @throws IllegalArgumentException if the address has neither 4 nor 16 bytes
    */
@@ -37,7 +37,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     };
   }
 
-  /** Returns the 64 bits from a byte on; those beyond the address are zero. */
+  /** Returns the 64 bits that begin at a byte; those beyond the address are zero. */
   private static long bits(byte[] address, int from) {
     long bits = 0;
     for (int i = from; i < from + Long.BYTES; i++) {
@@ -60,7 +60,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses "10.0.0.0/8", "10.0.0.1" or, if empty, any address, as plans have them.
+   * Parses "10.0.0.0/8", "10.0.0.1" or, if empty, any address: the forms in plans.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
@@ -77,7 +77,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   /**
    * Parses "10.0.0.0/8"; clears the bits beyond the length.
    *
-   * @throws IllegalArgumentException if the text is not that
+   * @throws IllegalArgumentException if the text has another form
    */
   public static IpPrefix withLength(String text) {
     int slash = text.indexOf('/');
@@ -96,7 +96,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return address.get().shortened(length);
   }
 
-  /** Returns the first bits of 64 as ones; none for fewer than 1. */
+  /** Returns 64 bits of which the first {@code bits} are ones; none for fewer than 1. */
   private static long ones(int bits) {
     return bits <= 0 ? 0 : -1L << (Long.SIZE - Math.min(Long.SIZE, bits));
   }

@@ -6,7 +6,7 @@ public enum LinkLevel {
   HOST(1),
   /** Between an edge switch and the switch above it. */
   AGGREGATION(2),
-  /** Above those. */
+  /** Between other switches. */
   CORE(4);
 
   /** Cost of one bit on such a link, unless the link has its own weight. */

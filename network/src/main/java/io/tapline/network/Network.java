@@ -15,7 +15,7 @@ public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates r
     addresses = addresses.stream().map(List::copyOf).toList();
   }
 
-  /** Returns a host's number in the topology. REQUIRES: there is one of this name. */
+  /** Returns a host's number in the topology. REQUIRES: the topology has this host. */
   public int number(String host) {
     return IntStream.range(0, topology.hostCount())
         .filter(number -> topology.host(number).name().equals(host))

@@ -6,7 +6,7 @@ package io.tapline.network;
  * @param weight sum over all links
  */
 public record Path(int hostLinks, int aggregationLinks, int coreLinks, int weight) {
-  /** The path from a place to itself. */
+  /** The path from a host or switch to itself. */
   public static final Path NONE = new Path(0, 0, 0, 0);
 
   public int hops() {

@@ -7,7 +7,7 @@ import java.util.Map;
 
 /** The ports of switches that lead to other switches and to hosts. Immutable. */
 public final class SwitchPorts {
-  /** No switches: nothing is known of them. */
+  /** No switches, for a network whose ports are unknown. */
   public static final SwitchPorts NONE = new Builder().build();
 
   /** Number of a port whose number is unknown. */
@@ -23,14 +23,14 @@ public final class SwitchPorts {
    * A port with a link.
    *
    * @param neighbour the switch or host at the other end
-   * @param number its number, from 1; or {@link #UNKNOWN}
+   * @param number number of the port, from 1, or {@link #UNKNOWN}
    */
   public record Port(String neighbour, int number) {
     public boolean isNumbered() {
       return number != UNKNOWN;
     }
 
-    /** Returns the name that taps of this port have: its number, or else the neighbour. */
+    /** Returns the name of taps at this port: its number or, if unknown, the neighbour. */
     public String tapName() {
       return isNumbered() ? String.valueOf(number) : neighbour;
     }

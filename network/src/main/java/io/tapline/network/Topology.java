@@ -32,7 +32,7 @@ public final class Topology {
   private final Map<LinkLevel, Long> capacityBps;
 
   /**
-   * A topology of these parts.
+   * Creates a topology.
    *
    * @param kind description for users, for example "fat tree, k=16"
    * @param edges names of the edge switches
@@ -112,7 +112,7 @@ public final class Topology {
     return hosts.get(host).edge();
   }
 
-  /** Do not change the array. */
+  /** Returns the hosts under an edge switch, in an array that must not be changed. */
   public int[] hostsOf(int edge) {
     return hostsOfEdge[edge];
   }
@@ -121,12 +121,12 @@ public final class Topology {
     return edgesOfGroup.length;
   }
 
-  /** Do not change the array. */
+  /** Returns the edge switches of a group, in an array that must not be changed. */
   public int[] edgesOf(int group) {
     return edgesOfGroup[group];
   }
 
-  /** Do not change the array. */
+  /** Returns the groups of an edge switch, in an array that must not be changed. */
   public int[] groupsOf(int edge) {
     return groupsOfEdge[edge];
   }

@@ -29,7 +29,7 @@ public final class Count implements MergeableAggregate {
     return new Counts();
   }
 
-  /** Keeps nothing: tables count their tuples for all aggregates. */
+  /** Has no state, since tables count their tuples for all aggregates. */
   private static final class Counts extends Accumulators {
     @Override
     public void growTo(int capacity) {}

@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.PerGroup;
 
-/** How many different values a field has, of whatever type it is. */
+/** The number of distinct values of a field of any type. */
 public final class Distinct implements MergeableAggregate {
   @Override
   public String name() {

@@ -14,7 +14,7 @@ import org.apache.datasketches.memory.Memory;
 
 /**
  * The distinct values of a group, counted by their 64-bit hashes, mergeable: exact up to {@link
- * #EXACT}, from there on an HLL sketch, whose registers do not depend on the order of the values.
+ * #EXACT}, beyond that by an HLL sketch, whose registers do not depend on the order of the values.
  * Not thread-safe.
  */
 final class Hashes implements Accumulator<Hashes> {
@@ -28,7 +28,7 @@ final class Hashes implements Accumulator<Hashes> {
   /** Bounds at two standard deviations: 95.4 %. */
   private static final int DEVIATIONS = 2;
 
-  /** Open addressing; 0 marks an empty slot, so that hash is replaced by another. */
+  /** Open addressing; 0 marks an empty slot, so a hash of 0 is replaced. */
   private long[] hashes = new long[8];
 
   private int size;
@@ -112,8 +112,8 @@ final class Hashes implements Accumulator<Hashes> {
     if (sketch == null) {
       return Value.whole(size);
     }
-    // The sketch's own bounds belong to an estimate that depends on the order, if it knows the
-    // order.
+    // The sketch's own bounds belong to an estimate that, if the sketch knows the order of the
+    // values, depends on it.
     double estimate = sketch.getResult(TgtHllType.HLL_8).getCompositeEstimate();
     return new Value(
         estimate, 0, false, estimate / (1 + error(false)), estimate / (1 - error(true)));

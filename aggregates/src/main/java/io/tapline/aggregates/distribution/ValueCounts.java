@@ -7,16 +7,17 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Counts how often each value occurred: exactly for up to {@link #MOST} distinct values, from there
- * on by cells, which double in width whenever there would be more of them.
+ * Counts how often each value occurred: exactly for up to {@link #MOST} distinct values, beyond
+ * that by cells, which double in width whenever there would be more of them.
  *
  * <p>Cells are as fine as all values together allow. So the counts depend only on the values, not
  * on the order in which they arrived or were merged: reading an input twice gives the same result,
  * unlike quantile sketches that use random bits or compact the latest values.
  *
- * <p>A value's bits, ordered as the values are, without the last {@code shift} ones, name its cell;
- * it has the values above its lower end, up to and including its upper one. Powers of two and their
- * halves more than that begin cells, as long as values lie within 500 octaves.
+ * <p>A cell's number is the bits of its values, in an order that sorts like the values, without the
+ * last {@code shift} ones. A cell contains the values above its lower end, up to and including its
+ * upper end. Powers of two and 1.5 times these begin cells, as long as values lie within 500
+ * octaves.
  */
 final class ValueCounts {
   static final int MOST = 2048;
@@ -36,7 +37,7 @@ final class ValueCounts {
     this.shift = shift;
   }
 
-  /** Returns the counts of the first of these values, at most {@link #MOST}; sorts them. */
+  /** Returns the counts of the first {@code length} values, at most {@link #MOST}; sorts them. */
   static ValueCounts of(double[] values, int length) {
     Arrays.sort(values, 0, length);
     long[] cells = new long[length];
@@ -52,7 +53,7 @@ final class ValueCounts {
     return new ValueCounts(cells, counts, size, 0);
   }
 
-  /** Increments the count of a value's cell, if that cell exists. */
+  /** Increments the count of a value's cell; returns false if there is no such cell. */
   boolean increment(double value) {
     int at = Arrays.binarySearch(cells, 0, size, order(value) - 1 >> shift);
     if (at < 0) {
@@ -62,7 +63,7 @@ final class ValueCounts {
     return true;
   }
 
-  /** Merges both. */
+  /** Returns the sum of both. */
   static ValueCounts merge(ValueCounts one, ValueCounts other) {
     int shift = Math.max(one.shift, other.shift);
     int onePlus = shift - one.shift;
@@ -86,7 +87,7 @@ final class ValueCounts {
     return merged;
   }
 
-  /** Coarsens as little as brings the cells down to the maximum. */
+  /** Coarsens the cells as little as possible to keep at most {@link #MOST}. */
   private void coarsen() {
     // Two neighboring cells merge once the highest bit in which they differ is dropped.
     int[] apart = new int[Long.SIZE];
@@ -126,12 +127,12 @@ final class ValueCounts {
     return counts[cell];
   }
 
-  /** All values of a cell are above this, or equal to it and to {@link #high}. */
+  /** Returns the lower end of a cell, which is exclusive unless it equals {@link #high}. */
   double low(int cell) {
     return shift == 0 ? high(cell) : value(cells[cell] << shift);
   }
 
-  /** No value of a cell is above this. */
+  /** Returns the inclusive upper end of a cell. */
   double high(int cell) {
     long next = cells[cell] + 1;
     return next > Long.MAX_VALUE >> shift ? Double.MAX_VALUE : value(next << shift);
@@ -150,11 +151,11 @@ final class ValueCounts {
   }
 
   private static long order(double value) {
-    long bits = Double.doubleToLongBits(value + 0.0); // -0 is 0
+    long bits = Double.doubleToLongBits(value + 0.0); // -0 becomes 0
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
 
-  /** JSON has no numbers above the largest finite doubles. */
+  /** Clamps to the finite doubles, since JSON has no infinities. */
   private static double value(long order) {
     order = Math.max(order(-Double.MAX_VALUE), Math.min(order, order(Double.MAX_VALUE)));
     return Double.longBitsToDouble(order ^ order >> 63 & Long.MAX_VALUE);

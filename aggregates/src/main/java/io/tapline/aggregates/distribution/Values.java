@@ -11,9 +11,9 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * One group's values, mergeable, and independent of the order of values and merges: the value of
- * any rank is exact for up to 2048 distinct values, and lies between guaranteed bounds from there
- * on; the histogram is exact. Not thread-safe.
+ * One group's values, mergeable, and independent of the order of values and merges. The value of
+ * any rank is exact for up to 2048 distinct values and has guaranteed bounds beyond that; the
+ * histogram is exact. Not thread-safe.
  */
 public final class Values implements Accumulator<Values> {
   /** Up to this many distinct values are exact. */
@@ -21,7 +21,7 @@ public final class Values implements Accumulator<Values> {
 
   private static final int MOST_LOOSE = 1024;
 
-  /** Values in the order of arrival; the others are counted. */
+  /** Values that are not counted yet, in the order of arrival. */
   private double[] loose = new double[4];
 
   private int size;

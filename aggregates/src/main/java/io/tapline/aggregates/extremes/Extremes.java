@@ -14,8 +14,8 @@ public final class Extremes extends Accumulators {
   private final boolean largest;
 
   /**
-   * Values in the order of {@code long}; of the largest ones the complement, so that the least
-   * wins.
+   * The smallest value of each group in the order of {@code long}, or the smallest complement for
+   * largest values.
    */
   private long[] least = {};
 
@@ -48,7 +48,7 @@ public final class Extremes extends Accumulators {
     }
   }
 
-  /** Orders the bits of doubles as the doubles; applied twice it changes nothing. */
+  /** Maps the bits of a double to a number that sorts like the double; its own inverse. */
   private static long sortable(long bits) {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
@@ -58,7 +58,7 @@ public final class Extremes extends Accumulators {
     least[group] = Math.min(least[group], ((Extremes) other).least[from]);
   }
 
-  /** Returns a group's extreme of the tuples that were kept. REQUIRES: it has one. */
+  /** Returns a group's extreme of the tuples that were kept. REQUIRES: it has a value. */
   public Value extreme(int group) {
     long ordered = largest ? ~least[group] : least[group];
     return isReal() ? Value.real(Double.longBitsToDouble(sortable(ordered))) : Value.whole(ordered);

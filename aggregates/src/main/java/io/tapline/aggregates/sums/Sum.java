@@ -2,7 +2,7 @@ package io.tapline.aggregates.sums;
 
 import io.tapline.aggregates.Accumulators;
 
-/** The sum of the values; of true and false the number of those that are true. */
+/** The sum of the values; for booleans, the number that are true. */
 public final class Sum extends SumAggregate {
   @Override
   public String name() {

@@ -9,7 +9,10 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** Sums: of whole numbers exact, saturating at the ends of {@code long}. Not thread-safe. */
+/**
+ * Sums, which are exact for whole numbers and saturate at the limits of {@code long}. Not
+ * thread-safe.
+ */
 public class Sums extends Accumulators {
   private long[] sums = {};
 
@@ -82,7 +85,7 @@ public class Sums extends Accumulators {
     return isReal() ? Value.real(realSums[group]) : Value.whole(sums[group]);
   }
 
-  /** Returns the same as a number. */
+  /** Returns a group's unscaled sum as a double. */
   final double number(int group) {
     return isReal() ? realSums[group] : sums[group];
   }

@@ -31,7 +31,7 @@ class ValuesTest {
     assertThat(quantile.low()).isLessThan(quantile.high());
   }
 
-  /** Over 29 octaves, of either sign. */
+  /** The values span 29 octaves and have either sign. */
   @ParameterizedTest
   @ValueSource(ints = {2_000, 20_000, 200_000})
   void quantilesOfManyValuesAreWithinTheirBounds(int count) {
@@ -49,7 +49,7 @@ class ValuesTest {
     assertThat(distribution.histogram()).isEqualTo(histogram(values));
   }
 
-  /** Two readings of one input, in parts that are put together anyhow, say the same. */
+  /** Values in another order, split into parts and merged, give the same result. */
   @ParameterizedTest
   @ValueSource(ints = {500, 5_000, 100_000})
   void theOrderOfValuesChangesNothing(int count) throws Exception {
@@ -64,7 +64,7 @@ class ValuesTest {
         double value = values[other];
         values[other] = values[i];
         values[i] = value;
-        // Parts of very different sizes.
+        // The parts have very different sizes.
         parts[(int) (parts.length * Math.pow(random.nextDouble(), 3))].add(value);
       }
       Values merged = new Values();

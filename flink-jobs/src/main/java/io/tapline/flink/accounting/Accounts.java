@@ -9,11 +9,11 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * The counters behind a query's completeness; additive, so that partial counts can be sent on and
+ * The counters behind a query's completeness. They are additive: partial counts can be sent and
  * merged. Not thread-safe.
  */
 public final class Accounts {
-  /** One processor's counters beyond the query's. */
+  /** Counters of one processor, in addition to the query's. */
   public static final class OfProcessor {
     private long late;
     private long reused;
@@ -30,7 +30,7 @@ public final class Accounts {
     }
 
     /**
-     * Counts a tuple that lacks a half.
+     * Counts a tuple that lacks its request or response.
      *
      * @param answer one of {@link Answers}
      */
@@ -97,7 +97,7 @@ public final class Accounts {
     addLost(monitor, 0, 1);
   }
 
-  /** Does the same without the monitor's losses. */
+  /** Adds a monitor's report without its losses. */
   public void addSeen(Accounting monitor) {
     packetsIn += monitor.getPacketsIn();
     packetsOut += monitor.getPacketsOut();
@@ -105,7 +105,7 @@ public final class Accounts {
     tuplesIn += monitor.getTuplesIn();
   }
 
-  /** Adds one of so many equal shares of the losses; all shares together are the total. */
+  /** Adds share {@code part} of {@code parts} of the losses; all shares add up to the total. */
   public void addLost(Accounting monitor, long part, long parts) {
     for (Dropped loss : monitor.getDroppedList()) {
       drop(
@@ -119,7 +119,8 @@ public final class Accounts {
   }
 
   /**
-   * Packets and tuples have different reasons; a reason outside both identities contains its unit.
+   * Returns the reason under which a loss is counted. Packets and tuples have different reasons;
+   * another unit becomes a suffix.
    */
   private static String reason(Dropped loss) {
     return switch (loss.getUnit()) {
@@ -176,8 +177,8 @@ public final class Accounts {
   }
 
   /**
-   * Subtracts what {@link #add(Accounts)} of {@code other} added, except the sampling rate.
-   * REQUIRES: not {@link #mayHaveFolded}.
+   * Reverses {@link #add(Accounts)} of {@code other}, except for the sampling rate. REQUIRES:
+   * {@link #mayHaveFolded} is false.
    */
   public void subtract(Accounts other) {
     packetsIn -= other.packetsIn;
@@ -198,7 +199,7 @@ public final class Accounts {
     }
   }
 
-  /** Returns true if there were so many reasons that some were counted together. */
+  /** Returns true if there were so many reasons that some may have been counted together. */
   public boolean mayHaveFolded() {
     boolean folded = dropped.isFull();
     for (OfProcessor processor : processors) {
@@ -242,7 +243,7 @@ public final class Accounts {
     return tuples;
   }
 
-  /** Returns the number of Kafka records read, whatever they were. */
+  /** Returns the number of Kafka records read, including refused ones. */
   public long records() {
     return records;
   }
@@ -256,7 +257,7 @@ public final class Accounts {
     return clockSteps;
   }
 
-  /** Returns the lowest rate of any batch. */
+  /** Returns the lowest sampling rate of any batch. */
   public double samplingRate() {
     return samplingRate;
   }

@@ -10,13 +10,15 @@ import java.util.function.BiConsumer;
 
 /**
  * Accounts by packet time, so that each window reports its own packets and tuples. A slot is as
- * wide as the panes of all processors allow. Not thread-safe.
+ * long as the panes of all processors allow. Not thread-safe.
  */
 public final class Ledger {
-  /** Time of events before any monitor had reported the time. */
+  /** Time of events that precede the first time reported by any monitor. */
   public static final long UNDATED = Long.MIN_VALUE;
 
-  /** Only a hostile sender causes more slots between two flushes: they share the last one. */
+  /**
+   * Only a hostile sender causes more slots between two flushes; its surplus shares the last one.
+   */
   private static final int MOST_SLOTS = 4096;
 
   private final int processors;
@@ -67,7 +69,7 @@ public final class Ledger {
     return slots.values().stream().allMatch(Accounts::isEmpty);
   }
 
-  /** Passes each slot's start, or {@link #UNDATED}, with its accounts. */
+  /** Passes each slot's start, or {@link #UNDATED}, and its accounts to {@code reader}. */
   public void forEach(BiConsumer<Long, Accounts> reader) {
     slots.forEach(reader);
   }
@@ -80,7 +82,7 @@ public final class Ledger {
     }
   }
 
-  /** Adds what {@link #write} wrote. */
+  /** Adds the accounts that {@link #write} wrote. */
   public void read(DataInput in) throws IOException {
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       at(in.readLong()).add(Accounts.read(in, processors));

@@ -27,7 +27,7 @@ public final class Estimate implements Group {
   private final boolean countsTuples;
   private int entry;
 
-  /** Returns true if bounds were computed for the group. */
+  /** True if bounds were computed for the group. */
   private boolean bounded;
 
   Estimate(GroupTable table, double width, double share, long windowNs, boolean countsTuples) {
@@ -149,7 +149,7 @@ public final class Estimate implements Group {
     return Math.max(0, squares - sum * sum / groups) * groups / (groups - 1);
   }
 
-  /** Checks sums, since negative values are then rare or insignificant. */
+  /** Checks the groups' sums: if none is negative, negative values are rare or insignificant. */
   private boolean noGroupBelowZero() {
     for (int group = 0; group < GroupTable.REPLICATES; group++) {
       if (table.replicate(entry, true, group) < 0) {

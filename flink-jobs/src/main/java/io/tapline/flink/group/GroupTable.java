@@ -20,8 +20,8 @@ import java.util.Arrays;
  */
 public final class GroupTable {
   /**
-   * Groups into which flows fall by their hash: the variance between these determines the error of
-   * a sum.
+   * Number of replicate groups, to which flows are assigned by hash. The variance between the
+   * groups determines the error of a sum.
    */
   static final int REPLICATES = 16;
 
@@ -32,7 +32,7 @@ public final class GroupTable {
   private final Accumulators accumulators;
   private final int flowsKept;
 
-  /** Doubles per entry for the correction of sampling, see {@link #addSampled}. */
+  /** Number of doubles per entry that correct for sampling, see {@link #addSampled}. */
   private final int corrected;
 
   private final KeyIndex keys = new KeyIndex();
@@ -51,7 +51,7 @@ public final class GroupTable {
 
   private double[] corrections;
 
-  /** Null while there are none. */
+  /** Null until a tuple is tallied. */
   private Tallies tallies;
 
   public GroupTable(MergeableAggregate aggregate) {
@@ -115,7 +115,7 @@ public final class GroupTable {
     keys.find(list, wanted, count, entries);
     for (int i = 0; i < count; i++) {
       if (entries[i] < 0) {
-        // Looked up again: a list may contain a key twice.
+        // A list may contain a new key twice, so it is looked up again.
         entries[i] = findOrAdd(list.copy(wanted[i]), list.hash(wanted[i]));
       }
     }
@@ -143,7 +143,7 @@ public final class GroupTable {
     }
   }
 
-  /** Counts tuples without a value. */
+  /** Counts tuples without adding a value. */
   public void count(int entry, int tuples) {
     counts[entry] += tuples;
   }
@@ -167,7 +167,7 @@ public final class GroupTable {
   }
 
   /**
-   * Counts a tuple without a value, which affects no aggregate but that count.
+   * Counts a tuple that lacks a value and therefore affects no aggregate.
    *
    * @param rate sampling rate of the flows
    */
@@ -216,7 +216,7 @@ public final class GroupTable {
     }
   }
 
-  /** Returns the time after which a flow must not end to be an exemplar of the group. */
+  /** Returns the latest time at which a flow may end to become an exemplar of the group. */
   public long exemplarsUntilNs(int entry) {
     return flowsUntilNs == null ? Long.MAX_VALUE : flowsUntilNs[entry];
   }
@@ -244,7 +244,7 @@ public final class GroupTable {
     flowsUntilNs[entry] = last == null ? Long.MAX_VALUE : Exemplar.endNs(last);
   }
 
-  /** Adds a group's exemplars to others. */
+  /** Adds a group's exemplars to {@code to}. */
   public void exemplars(int entry, Exemplars to) {
     for (int i = 0; flows != null && i < flowsKept; i++) {
       byte[] flow = flows[entry * flowsKept + i];
@@ -372,8 +372,8 @@ public final class GroupTable {
   }
 
   /**
-   * Subtracts what {@link #add} of {@code other} added; entries stay. REQUIRES: {@link
-   * #isSubtractable} of both.
+   * Reverses {@link #add} of {@code other}, except that entries stay. REQUIRES: {@link
+   * #isSubtractable} is true for both.
    *
    * @param places result of {@link #add}
    */
@@ -419,7 +419,9 @@ public final class GroupTable {
     }
   }
 
-  /** Writes which of them exist, then their values: a group of few flows has few. */
+  /**
+   * Writes a bit set of the nonzero corrections, then their values; a group of few flows has few.
+   */
   private void writeCorrections(DataOutput out, int entry) throws IOException {
     long some = 0;
     for (int i = 0; corrections != null && i < corrected; i++) {
@@ -436,7 +438,7 @@ public final class GroupTable {
   /**
    * Adds an entry that {@link #writeEntry} of a table of the same aggregate wrote.
    *
-   * @param room whether a key that is not there yet may be added
+   * @param room whether a new key may be added
    * @return the entry, or -1 - its tuples, with a value or without, if there was no room for it
    */
   public long readEntry(DataInput in, boolean room) throws IOException {

@@ -72,8 +72,8 @@ public final class Key {
   }
 
   /**
-   * Maps the bits of a double to a number whose (signed) order is that of the doubles; its own
-   * inverse.
+   * Maps the bits of a double to a number that sorts, as a signed number, like the double. The
+   * function is its own inverse.
    */
   public static long sortable(long bits) {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
@@ -97,7 +97,7 @@ public final class Key {
     return mix(hash ^ tail);
   }
 
-  /** Does the same for a number. */
+  /** Returns 64 well-mixed bits for a number. */
   public static long hash(long value) {
     return mix(value ^ 0x9e3779b97f4a7c15L);
   }

@@ -47,7 +47,7 @@ public final class KeyBuffer {
     }
   }
 
-  /** Returns an array whose first {@link #length} bytes are those so far. */
+  /** Returns an array whose first {@link #length} bytes are the key. */
   byte[] array() {
     return bytes;
   }

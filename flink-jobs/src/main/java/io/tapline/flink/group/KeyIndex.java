@@ -9,12 +9,12 @@ import java.util.Arrays;
 final class KeyIndex {
   private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
 
-  /** Keys that are looked up together: enough to wait for memory once instead of once per key. */
+  /** Number of keys looked up together, so that their waits for memory overlap. */
   private static final int STRIDE = 64;
 
   private int size;
 
-  /** Entry + 1 in the low half, high half of its hash in the high one; 0 is free. */
+  /** Entry + 1 in the low half, the high half of its hash in the high half; 0 is a free slot. */
   private long[] index = new long[32];
 
   private byte[][] keys = new byte[16][];
@@ -81,8 +81,8 @@ final class KeyIndex {
 
   /**
    * Finds many keys: {@code found[i]} is the entry of key {@code wanted[i]} of the list, or -1. A
-   * large table does not fit the caches; the loads of each step are independent, so that the
-   * processor has many of them in flight at once.
+   * large table does not fit the caches. The loads of each step are independent, so the processor
+   * has many of them in flight at once.
    *
    * @param count number of wanted keys
    */
@@ -117,8 +117,7 @@ final class KeyIndex {
   private void loadKeys(long[] slots, int some, byte[][] known) {
     for (int i = 0; i < some; i++) {
       byte[] key = slots[i] == 0 ? null : keys[(int) slots[i] - 1];
-      // The length is part of the key's own memory: reading it here prefetches the key for the
-      // comparison.
+      // Reading the length, which is stored with the key, prefetches the key for the comparison.
       known[i] = key == null || key.length < 0 ? null : key;
     }
   }

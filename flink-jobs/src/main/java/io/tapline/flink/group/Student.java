@@ -1,11 +1,11 @@
 package io.tapline.flink.group;
 
 /**
- * Quantiles of Student's distribution with one degree of freedom less than there are replicate
+ * Quantiles of Student's distribution with one degree of freedom fewer than there are replicate
  * groups of flows.
  */
 public final class Student {
-  /** Odd, so that the distribution function is a finite sum. */
+  /** Degrees of freedom. The number is odd, so the distribution function is a finite sum. */
   private static final int FREEDOM = GroupTable.REPLICATES - 1;
 
   private static final double CONFIDENCE = 0.95;
@@ -15,8 +15,9 @@ public final class Student {
   private Student() {}
 
   /**
-   * Returns the distance in standard deviations of bounds on either side so that those of this many
-   * estimates hold together with 95 % confidence, whatever their dependence (Bonferroni).
+   * Returns the distance of two-sided bounds in standard deviations at which the bounds of this
+   * many estimates hold together with 95 % confidence, even if the estimates are dependent
+   * (Bonferroni).
    */
   public static double quantile(int estimates) {
     double beyond = (1 - CONFIDENCE) / 2 / estimates;
@@ -33,7 +34,7 @@ public final class Student {
     return high;
   }
 
-  /** Abramowitz and Stegun, 26.7.3. */
+  /** Computes the distribution function by Abramowitz and Stegun, 26.7.3. */
   private static double distribution(double t) {
     double angle = Math.atan(t / Math.sqrt(FREEDOM));
     double cosine = Math.cos(angle);

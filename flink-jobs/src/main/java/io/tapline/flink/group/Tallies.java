@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Counts the tuples, by entry of a table, that are counted beside its values: those without a
- * value, the unanswered and the half seen. Most tables never have one. Not thread-safe.
+ * Counts, by entry of a table, the tuples without a value, the unanswered and the half-seen ones.
+ * Most tables have none of them. Not thread-safe.
  */
 final class Tallies {
   /** Tuples without a value; the other kinds are those of {@link Answers}. */
@@ -19,7 +19,10 @@ final class Tallies {
 
   private long[] counts;
 
-  /** Additional tuples that these stand for, by entry and kind; null unless flows were sampled. */
+  /**
+   * Additional tuples that the counted ones represent, by entry and kind; null unless flows were
+   * sampled.
+   */
   private double[] more;
 
   Tallies(int capacity) {
@@ -69,14 +72,16 @@ final class Tallies {
     }
   }
 
-  /** REQUIRES: {@link #add(int, Tallies, int)} was called with it, and not sampled. */
+  /**
+   * REQUIRES: {@link #add(int, Tallies, int)} of {@code other} was called, and it is not sampled.
+   */
   void subtract(int entry, Tallies other, int from) {
     for (int kind = 0; kind < KINDS; kind++) {
       counts[entry * KINDS + kind] -= other.counts[from * KINDS + kind];
     }
   }
 
-  /** Writes an entry of optional tallies: one byte if it has none. */
+  /** Writes an entry of {@code tallies}, which may be null: one byte if it has none. */
   static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
     int some = 0;
     for (int kind = 0; tallies != null && kind < KINDS; kind++) {
@@ -91,7 +96,7 @@ final class Tallies {
     }
   }
 
-  /** Reads what {@link #write} wrote, as tallies of one entry; null if it has none. */
+  /** Reads the result of {@link #write} as tallies of one entry; null if it has none. */
   static Tallies read(DataInput in) throws IOException {
     int some = in.readByte();
     Tallies read = some == 0 ? null : new Tallies(1);

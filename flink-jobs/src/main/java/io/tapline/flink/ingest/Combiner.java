@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /**
- * Aggregates one processor's tuples per pane before they are sent on: the first of the job's two
- * combining steps, and the one that sees every tuple. Keeps nothing across a flush. Not
+ * Aggregates one processor's tuples per pane before they are sent. This is the first of the job's
+ * two combining steps and the one that sees every tuple. It keeps no state across a flush. Not
  * thread-safe.
  */
 public final class Combiner {
@@ -26,7 +26,7 @@ public final class Combiner {
   private int groups;
   private Boolean real;
 
-  /** A combiner without tuples. */
+  /** Creates an empty combiner. */
   public Combiner(ProcessorSpec spec) {
     this.spec = spec;
   }
@@ -52,7 +52,7 @@ public final class Combiner {
     real = nowReal;
   }
 
-  /** Adds every row. REQUIRES: {@link #require} of the rows. */
+  /** Adds every row. REQUIRES: {@link #require} was called for the rows. */
   public void add(Rows rows) {
     boolean isReal = !spec.takesHashes() && Boolean.TRUE.equals(real);
     RowGroups grouped = new RowGroups(spec, rows, isReal, keys);

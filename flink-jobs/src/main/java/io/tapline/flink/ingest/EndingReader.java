@@ -163,7 +163,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
     kafka.close();
   }
 
-  /** Adds its partition's state to each record; splits have no watermarks of their own here. */
+  /** Adds its partition's state to each record; splits have no separate watermarks here. */
   private final class StatefulOutput implements ReaderOutput<Record> {
     private final ReaderOutput<Record> output;
 

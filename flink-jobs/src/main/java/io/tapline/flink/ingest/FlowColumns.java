@@ -5,9 +5,9 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
 /**
- * The columns of a batch that exemplars are built from, read row by row since few rows become
- * exemplars. Addresses are taken from the dictionary once, so that flows between the same hosts
- * share them.
+ * The columns of a batch from which exemplars are built. They are read row by row, since few rows
+ * become exemplars. Addresses are copied from the dictionary once and shared by flows between the
+ * same hosts.
  */
 final class FlowColumns {
   private static final byte[] NO_ADDRESS = {};

@@ -17,13 +17,13 @@ import java.util.Map;
  * parser (join), by flow ID within one partition, which all parsers of a flow share.
  *
  * <pre>
- *   start ──▶ flow{start}            joined tuple ──▶ flow{key, how many}
+ *   start ──▶ flow{start}            joined tuple ──▶ flow{key, count}
  *   end   ──▶ value = end - start, waits until the watermark has passed it
- *             0 joined: "unjoined"   1: counted under its key   more: "reused", no key is the right one
+ *             0 joined: "unjoined"   1: counted under its key   more: "reused", the key is ambiguous
  * </pre>
  *
- * <p>Without a join, an end counts at once. With a join, a value waits, because a joined tuple with
- * an earlier packet time may arrive in a later batch than the end; joined tuples with a later
+ * <p>Without a join, an end counts immediately. With a join, a value waits, because a joined tuple
+ * with an earlier packet time may arrive in a later batch than the end; joined tuples with a later
  * packet time are not waited for. Flows are bounded in number, in bytes and in their idle time;
  * each evicted flow is counted. Not thread-safe.
  */
@@ -37,7 +37,7 @@ final class FlowPairing {
   private final ProcessorSpec spec;
   private final int maxFlows;
 
-  /** Whether the joined parser has each key field. */
+  /** True for each key field that comes from the joined parser. */
   private final boolean[] joined;
 
   private final Map<FlowId, Flow> flows = new LinkedHashMap<>(16, 0.75f, true);
@@ -221,8 +221,8 @@ final class FlowPairing {
   }
 
   /**
-   * Counts values that no earlier tuple can follow any more, and evicts flows that were idle for
-   * long.
+   * Counts values that no earlier tuple can follow any more, and evicts flows that have been idle
+   * too long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
     Waiting value = waiting.pollBefore(watermarkNs);
@@ -297,7 +297,9 @@ final class FlowPairing {
     }
   }
 
-  /** Flows of a processor without differences only remember a key: nothing is lost with them. */
+  /**
+   * Accounts for an evicted flow. Without differences, a flow only has a key, and nothing is lost.
+   */
   private void giveUp(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();
     if (spec.value().isDifference()) {

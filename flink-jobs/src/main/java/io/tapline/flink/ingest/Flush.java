@@ -22,7 +22,8 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  *   parts      until the end: processor, pane, real, count, that many groups
  * </pre>
  *
- * <p>The marks come first but count last: the parts are what the watermark promises to be complete.
+ * <p>The marks come first but take effect last, since the watermark promises that the parts are
+ * complete.
  */
 final class Flush {
   private final QuerySpec query;
@@ -84,7 +85,7 @@ final class Flush {
     return out.getCopyOfBuffer();
   }
 
-  /** Returns true if the monitor's tuples arrive here, by the plan or in fact. */
+  /** Returns true if the plan assigns the monitor to this partition, or its tuples arrive here. */
   private boolean isHere(PartitionState partition, int monitor) {
     return query.partitions().get(monitor) == partition.partition
         || partition.lanes.markNs(monitor) > Long.MIN_VALUE;

@@ -21,14 +21,14 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * flow, combines per pane.
  *
  * <p>Chained to the source. It flushes its partials when the watermark of its partitions enters
- * another pane, before each checkpoint, when there are too many groups, and at the end; so it has
- * no state of its own. A partition's state arrives with each record and is saved by the source (see
+ * another pane, before each checkpoint, when there are too many groups, and at the end; therefore
+ * it has no state. A partition's state arrives with each record and is saved by the source (see
  * {@link EndingReader}).
  */
 public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
 
-  /** A flush follows when this many groups are combined. */
+  /** A flush follows when more groups than this are combined. */
   private static final int MOST_GROUPS = 1 << 17;
 
   private static final long SECOND_NS = 1_000_000_000L;
@@ -111,8 +111,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * A monitor that was suspended reports with one batch what the kernel dropped over many seconds.
-   * How much was dropped in which is unknown, so each second gets the same share.
+   * After a suspension, a monitor reports the kernel's drops of many seconds in one batch. Their
+   * distribution over time is unknown, so each second gets the same share.
    */
   private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting told) {
     if (time == null || !stoodStill(time, told)) {
@@ -132,7 +132,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
             .anyMatch(loss -> loss.getReason().equals("kernel_missed"));
   }
 
-  /** Only the time of unseen packets is known: each second of it is accounted. */
+  /** The number of unseen packets is unknown, so one drop is counted per second of the gap. */
   private void tellOf(PartitionLanes.Gap gap) {
     if (gap == null) {
       return;
@@ -148,7 +148,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     return ledger.at(partition.lanes.refusedNs(partition.partition));
   }
 
-  /** A batch counts wholly or not at all; its header has already been counted. */
+  /** Adds all rows of a batch or none; its header has already been counted. */
   private void addRows(
       PartitionState partition, TupleBatch batch, Admission admission, Accounts accounts) {
     if (batch.getRows() == 0) {
@@ -211,8 +211,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * A window can close only then, or when a partition is heard whose watermark is not known yet. A
-   * subtask ahead of the others does not flush more often because of it.
+   * Returns true if the watermark entered another pane, or that of another partition became known:
+   * only then can a window close. A subtask ahead of the others does not flush more often for this.
    */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Finds silent monitors round by round: the broker reports how long the partitions are, the reader
- * gets there, and each monitor that was not heard since the last round has one more silent round
- * (see {@link Silence}). Not thread-safe.
+ * Finds silent monitors in rounds. In each round, the broker reports the ends of the partitions,
+ * the reader reads up to them, and each monitor that sent nothing since the last round has one more
+ * silent round (see {@link Silence}). Not thread-safe.
  */
 final class Listening implements AutoCloseable {
   private final TopicEnds ends;
@@ -20,7 +20,7 @@ final class Listening implements AutoCloseable {
     this.ends = ends;
   }
 
-  /** Starts with the first call. */
+  /** Starts the first round; later calls have no effect. */
   void start(Collection<Integer> partitions) {
     if (!started) {
       started = true;

@@ -6,12 +6,12 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * A monitor's progress, as the subtask that reads it reports it to the buckets.
+ * A monitor's progress, which the subtask that reads its batches reports to the buckets.
  *
  * @param monitor index of the monitor
- * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} before it was heard
- * @param silent whether windows should not wait for it until it is heard again
- * @param unwatched all known times when it did not watch
+ * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} while this time is unknown
+ * @param silent whether windows stop waiting for it until it sends again
+ * @param unwatched all known spans that it did not watch
  */
 public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatched unwatched) {
   private static final int ENDED = 1;
@@ -24,7 +24,7 @@ public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatche
     unwatched.write(out);
   }
 
-  /** Reads the beginning of a flush. */
+  /** Reads a mark from the beginning of a flush. */
   public static Mark read(DataInput in) throws IOException {
     int monitor = (int) Wire.readUnsigned(in);
     long ns = in.readLong();

@@ -13,7 +13,7 @@ import java.io.IOException;
  * @param answer one of {@link Answers}
  */
 record PairedValue(long bits, boolean present, byte answer) {
-  /** Returns a measured time. */
+  /** Returns the value of a measured duration. */
   static PairedValue of(long durationNs) {
     return new PairedValue(durationNs, true, Answers.WHOLE);
   }

@@ -18,11 +18,12 @@ import java.util.function.IntPredicate;
  * per incarnation and lane, the next sequence number, the watermark and whether it ended.
  *
  * <p>A monitor's watermark and end are those of its newest incarnation's lanes, once each of the
- * lanes that its batches announce was heard. A higher epoch belongs to another process, perhaps on
- * a host whose monitor started earlier: its state starts over. Not thread-safe.
+ * lanes that its batches announce has sent a batch. A higher epoch belongs to another process,
+ * perhaps on a host whose monitor started earlier, so the monitor's state starts over. Not
+ * thread-safe.
  */
 public final class PartitionLanes {
-  /** What happens to a batch. */
+  /** The verdict on a batch. */
   public enum Verdict {
     ACCEPTED,
     /** Its sequence number was already seen. */
@@ -31,25 +32,25 @@ public final class PartitionLanes {
     SUPERSEDED,
     /** It belongs to another query or comes from a monitor that the plan does not name. */
     FOREIGN,
-    /** Its sequence number or watermark is one that no monitor can have reached. */
+    /** No monitor can have reached its sequence number or watermark. */
     ABSURD
   }
 
   /**
-   * A tuple this far ahead of its lane's watermark has a wrong time: it became certain before it
-   * was sent.
+   * A tuple further ahead of its lane's watermark has a wrong time, since it became certain before
+   * it was sent.
    */
   private static final long FAR_AHEAD_NS = 600_000_000_000L;
 
   /**
-   * A watermark never goes back unless the monitor's clock did; batches of two parsers may be
-   * swapped.
+   * A watermark that is further behind shows that the monitor's clock stepped back; batches of two
+   * parsers may be swapped.
    */
   private static final long STEP_BACK_NS = 60_000_000_000L;
 
   /**
-   * More batches can't be missing; such a number would make every later batch look like a
-   * duplicate.
+   * Maximum number of missing batches. A larger sequence number would make every later batch look
+   * like a duplicate.
    */
   private static final long MOST_MISSING = 1L << 32;
 
@@ -96,16 +97,16 @@ public final class PartitionLanes {
   record Gap(long fromNs, long toNs) {}
 
   /**
-   * The facts in a batch's header.
+   * The result of processing a batch's header.
    *
    * @param gap time before the batch that its monitor did not watch; null if there is none
-   * @param missing number of batches before it that never arrived; of accepted batches, like the
-   *     rest
-   * @param reportedNs time for what the batch reports: halfway between its lane's last watermark
-   *     and its own. No window that closed before reaches that time.
+   * @param missing number of batches before it that never arrived; set for accepted batches only,
+   *     as are the following
+   * @param reportedNs time at which the batch's report counts: halfway between its lane's last
+   *     watermark and its own. No window that closed before reaches that time.
    * @param covered time between its lane's last watermark and its own; null if its lane had none
    * @param laneNs its lane's watermark
-   * @param steppedBack whether its monitor's clock went back
+   * @param steppedBack whether its monitor's clock stepped back
    */
   record Admission(
       Verdict verdict,
@@ -128,7 +129,7 @@ public final class PartitionLanes {
   /**
    * A batch's lane.
    *
-   * @param lane null if the lane's incarnation is superseded
+   * @param lane null if its incarnation is superseded or has too many lanes
    * @param gap time before the incarnation that the monitor did not watch; null if there is none
    */
   private record FoundLane(Lane lane, Gap gap) {}
@@ -136,7 +137,7 @@ public final class PartitionLanes {
   private final QuerySpec query;
   private final Map<Integer, MonitorLives> monitors = new HashMap<>();
 
-  /** See {@link Admission#reportedNs}, of the last accepted batch. */
+  /** The {@link Admission#reportedNs} of the last accepted batch that had one. */
   private long reportedNs = Ledger.UNDATED;
 
   public PartitionLanes(QuerySpec query) {
@@ -174,7 +175,9 @@ public final class PartitionLanes {
     return accept(lives, lane, batch, gap);
   }
 
-  /** Returns the gap since the monitor of the epoch before; null if there is none. */
+  /**
+   * Begins an epoch; returns the gap since the monitor of the previous one, null if there is none.
+   */
   private static Gap begin(MonitorLives monitor, TupleBatch batch) {
     monitor.epoch = batch.getEpoch();
     monitor.lives.clear();
@@ -251,8 +254,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Until its newest incarnation watches in each lane, part of what the monitor should see goes
-   * unseen.
+   * Notes that part of the traffic goes unseen until the monitor's newest incarnation watches in
+   * each lane.
    */
   private static void noteUnwatched(MonitorLives monitor) {
     Life life = monitor.lives.lastEntry().getValue();
@@ -280,7 +283,7 @@ public final class PartitionLanes {
 
   /**
    * Returns the time at which a rejected record counts: the watermark of its partition, since a
-   * window that reaches beyond it can't have closed, however far other partitions are.
+   * window that reaches beyond it can't have closed, regardless of other partitions.
    */
   public long refusedNs(int partition) {
     long watermark = watermarkNs(partition);
@@ -288,15 +291,15 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the time before which no later tuple of this monitor is; {@link Long#MIN_VALUE} before
-   * it is heard.
+   * Returns the time before which no later tuple of this monitor lies; {@link Long#MIN_VALUE} while
+   * it is unknown.
    */
   public long markNs(int monitor) {
     MonitorLives lives = monitors.get(monitor);
     return lives == null ? Long.MIN_VALUE : lives.markNs;
   }
 
-  /** Returns when the monitor did not watch; nothing is known before it was heard. */
+  /** Returns the spans that the monitor did not watch; none before its first batch. */
   Unwatched unwatched(int monitor) {
     MonitorLives lives = monitors.get(monitor);
     return lives == null ? new Unwatched() : lives.unwatched;
@@ -325,7 +328,7 @@ public final class PartitionLanes {
     return watermarkNs(partition, monitor -> false);
   }
 
-  /** Does the same without some monitors, unless only ended ones would be left. */
+  /** Returns the same without the monitors that match, unless only ended ones would be left. */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
     long heard = Long.MAX_VALUE;

@@ -9,8 +9,8 @@ import java.io.IOException;
 import java.util.stream.IntStream;
 
 /**
- * The state of one partition: its lanes, its open flows and, except in checkpoints, its silent
- * monitors: a restarted job starts to listen afresh. Not thread-safe.
+ * The state of one partition: its lanes, its open flows and its silent monitors. Checkpoints omit
+ * the latter, since a restarted job detects silence again. Not thread-safe.
  */
 public final class PartitionState {
   final int partition;
@@ -36,7 +36,7 @@ public final class PartitionState {
     return lanes.allEnded(partition);
   }
 
-  /** Notes that the partition was read up to before an offset. */
+  /** Notes that the partition was read up to an offset (exclusive). */
   void readTo(long offset) {
     nextOffset = offset;
   }
@@ -53,8 +53,9 @@ public final class PartitionState {
   }
 
   /**
-   * Ends a round of {@link Silence}, answered or not.
+   * Ends a round of {@link Silence}.
    *
+   * @param answered whether the broker answered
    * @return whether the set of silent monitors has changed
    */
   boolean endRound(boolean answered) {
@@ -82,8 +83,8 @@ public final class PartitionState {
   }
 
   /**
-   * Returns the lowest watermark of the monitors that are heard here; if none is, of those that
-   * were.
+   * Returns the lowest watermark of the partition's monitors that are not silent; of all of them if
+   * every one is silent.
    */
   long watermarkNs() {
     return lanes.watermarkNs(partition, this::isSilent);
@@ -118,7 +119,9 @@ public final class PartitionState {
     }
   }
 
-  /** Reads what {@link #write} wrote for the same plan. REQUIRES: nothing was added yet. */
+  /**
+   * Reads the state that {@link #write} wrote for the same plan. REQUIRES: nothing was added yet.
+   */
   void read(DataInput in) throws IOException {
     lanes.read(in);
     finished = in.readBoolean();

@@ -3,8 +3,8 @@ package io.tapline.flink.ingest;
 import io.tapline.schema.proto.TupleBatch;
 
 /**
- * One Kafka record, or a notification that a partition's monitors have become silent or are heard
- * again. Stays within the task that read it: it is never serialized.
+ * One Kafka record, or a notification that monitors of a partition became silent or sent again. It
+ * stays within the task that read it and is never serialized.
  *
  * @param offset offset in its partition
  * @param state state of its partition, which the operator behind the source updates

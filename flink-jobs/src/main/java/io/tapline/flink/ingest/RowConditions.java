@@ -11,7 +11,7 @@ import java.util.Optional;
 
 /**
  * Finds the rows of a batch that meet a condition. A batch that lacks one of its columns is
- * malformed. A comparison with an absent value is unknown, and so no reason to keep a row. Each
+ * malformed. A comparison with an absent value is unknown, which does not keep a row. Each
  * dictionary entry is evaluated once.
  */
 final class RowConditions {
@@ -82,7 +82,7 @@ final class RowConditions {
     return holds;
   }
 
-  /** Evaluates by entry; rows without a value have the entry after the last. */
+  /** Evaluates a leaf for each entry; rows without a value have the entry after the last. */
   private boolean[] ofEntries(ConditionProgram.Leaf leaf, int field) {
     int count = columns.entries(fields[field]);
     boolean[] holds = new boolean[count + 1];
@@ -92,7 +92,7 @@ final class RowConditions {
     return holds;
   }
 
-  /** An entry of a dictionary, as a row of its one field. */
+  /** A dictionary entry, read as a row with this one field. */
   private record Entry(TupleColumns columns, int column, int entry, boolean isPresent)
       implements ConditionProgram.Row {
     @Override

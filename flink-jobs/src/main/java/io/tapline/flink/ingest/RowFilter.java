@@ -27,7 +27,7 @@ final class RowFilter {
     conditions = Map.copyOf(byParser);
   }
 
-  /** Returns the batch itself if no row is dropped. */
+  /** Returns the batch without the rows that fail; the batch itself if none does. */
   TupleBatch filter(TupleBatch batch) throws BatchReaderException {
     ConditionTree condition = conditions.get(batch.getParser());
     if (condition == null) {
@@ -42,7 +42,7 @@ final class RowFilter {
     return count == kept.length ? batch : rows(batch, kept, count);
   }
 
-  /** Returns the same batch with only these rows; dictionaries stay. */
+  /** Returns the batch with only these rows; dictionaries are unchanged. */
   private static TupleBatch rows(TupleBatch batch, boolean[] kept, int count) {
     TupleBatch.Builder filtered = batch.toBuilder().setRows(count).clearColumns();
     for (Column column : batch.getColumnsList()) {

@@ -23,7 +23,7 @@ final class RowGroups {
   /** Null if answers are not shown, or all are whole. */
   private final byte[] answers;
 
-  /** Key in the list + 1 of each slot. */
+  /** For each slot, 1 + the position of its key in the list; 0 if it has none yet. */
   private final int[] keyOfSlot;
 
   /**
@@ -103,7 +103,7 @@ final class RowGroups {
     }
   }
 
-  /** Counts the tuples of each slot in the run; returns how many slots there are. */
+  /** Counts the tuples of each slot in the run; returns the number of slots. */
   private int number(int from, int to) {
     int groups = 0;
     for (int row = from; row < to; row++) {

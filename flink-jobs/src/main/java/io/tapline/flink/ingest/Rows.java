@@ -15,9 +15,9 @@ import java.util.Set;
 /**
  * The columns of one batch, decoded once for all processors that read them.
  *
- * <p>Everything that processors need is required first ({@link #require}), which throws if the
- * batch is malformed; reading what was required then can't fail, so that a batch counts wholly or
- * not at all.
+ * <p>Processors first require all columns that they need ({@link #require}), which throws if the
+ * batch is malformed. Reading required columns can't fail, so a batch counts entirely or not at
+ * all.
  */
 public final class Rows {
   /** The year 2043; keeps sums of times and windows from overflowing. */
@@ -36,7 +36,7 @@ public final class Rows {
   private final byte[] answers;
   private FlowColumns flow;
 
-  /** Validates what every batch must have. */
+  /** Validates the columns that every batch must have. */
   public Rows(TupleBatch batch) throws BatchReaderException {
     this.batch = batch;
     this.columns = TupleColumns.of(batch);
@@ -109,7 +109,7 @@ public final class Rows {
     return answers;
   }
 
-  /** Does the same for a column that must contain numbers. */
+  /** Decodes a column that must contain numbers. */
   void requireNumber(String field) throws BatchReaderException {
     require(field);
     if (!numbers.containsKey(field)) {
@@ -173,8 +173,8 @@ public final class Rows {
   }
 
   /**
-   * Returns a hash of each row's value, whatever its type. REQUIRES: {@link #require} was called
-   * for the field.
+   * Returns a hash of each row's value, which may have any type. REQUIRES: {@link #require} was
+   * called for the field.
    */
   long[] hashes(String field) {
     long[] hashes = new long[count()];
@@ -198,7 +198,8 @@ public final class Rows {
   }
 
   /**
-   * Returns what identifies each row's flow; if a parser lacks that, each tuple counts as a flow.
+   * Returns a number that identifies each row's flow; if the parser lacks it, each tuple counts as
+   * a flow.
    */
   long[] flows() {
     return flows;
@@ -232,7 +233,7 @@ public final class Rows {
         : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
   }
 
-  /** Returns a field as part of many keys. REQUIRES: {@link #require} was called for the field. */
+  /** Returns a field for use in many keys. REQUIRES: {@link #require} was called for the field. */
   KeyColumn keyColumn(String field) {
     return keyColumns.computeIfAbsent(
         field,
@@ -246,8 +247,8 @@ public final class Rows {
   }
 
   /**
-   * Returns, by dictionary entry, which strings of a STRING column are among the given ones; a
-   * missing value is not.
+   * Returns, by dictionary entry, true if a STRING column's string is among {@code texts}; false
+   * for a missing value.
    */
   boolean[] entriesAmong(String field, Set<String> texts) {
     boolean[] among = new boolean[entryCount(field) + 1];

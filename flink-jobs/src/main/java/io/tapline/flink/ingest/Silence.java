@@ -3,10 +3,10 @@ package io.tapline.flink.ingest;
 import java.util.Arrays;
 
 /**
- * Finds the monitors of a partition that send nothing, not even heartbeats. Counted in rounds
- * rather than by a clock: a round is over once the broker has answered how long the partition is
- * and all of that was read. A broker that does not answer, and a reader that lags, say nothing
- * about monitors.
+ * Finds the monitors of a partition that send nothing, not even heartbeats. Silence is measured in
+ * rounds instead of by a clock: a round ends once the broker has reported the partition's end and
+ * everything up to it was read. Neither an unresponsive broker nor a lagging reader makes monitors
+ * silent.
  *
  * <pre>
  *   round          over      over      no answer      over      over      over
@@ -17,7 +17,9 @@ import java.util.Arrays;
  * <p>Not thread-safe.
  */
 final class Silence {
-  /** Rounds without a batch before a monitor is silent; the first round may be over at once. */
+  /**
+   * Rounds without a batch after which a monitor is silent; the first round may end immediately.
+   */
   static final int ROUNDS = 5;
 
   private final int[] rounds;
@@ -26,19 +28,19 @@ final class Silence {
     rounds = new int[monitors];
   }
 
-  /** A batch of the monitor arrived, whatever it was. */
+  /** Notes that a batch of the monitor arrived, valid or not. */
   void heard(int monitor) {
     rounds[monitor] = 0;
   }
 
-  /** A round is over. */
+  /** Ends a round. */
   void drained() {
     for (int i = 0; i < rounds.length; i++) {
       rounds[i] = Math.min(ROUNDS, rounds[i] + 1);
     }
   }
 
-  /** The broker did not answer: monitors may not have reached it either. */
+  /** Starts over: the broker did not answer, and monitors may not have reached it either. */
   void unanswered() {
     Arrays.fill(rounds, 0);
   }

@@ -17,8 +17,8 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Asks the broker how long partitions are, in its own thread: once per period, and not again before
- * the last answer was processed.
+ * Asks the broker for the ends of partitions in a separate thread: once per period, and not again
+ * before the last answer was processed.
  *
  * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
  */
@@ -46,7 +46,7 @@ class TopicEnds implements AutoCloseable {
     this.period = period;
   }
 
-  /** Starts to ask. */
+  /** Starts the thread. */
   void start(Collection<Integer> partitions) {
     thread = new Thread(() -> run(partitions), "ends of " + topic);
     thread.setDaemon(true);
@@ -95,12 +95,12 @@ class TopicEnds implements AutoCloseable {
     return admin.listOffsets(wantedOffsets).all();
   }
 
-  /** Completes when there is an answer to {@link #poll}. */
+  /** Completes when {@link #poll} has an answer. */
   CompletableFuture<?> news() {
     return answer;
   }
 
-  /** Returns the answer, once; null if there is none. */
+  /** Takes the answer; null if there is none. */
   Answer poll() {
     Answer taken = answer.getNow(null);
     if (taken != null) {

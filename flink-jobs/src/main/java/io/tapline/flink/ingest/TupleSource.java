@@ -28,7 +28,7 @@ import org.apache.kafka.common.TopicPartition;
  * Reads a query's partitions from their beginning until every monitor of the plan has ended its
  * stream.
  *
- * <p>Kafka has no end of its own, and the connector ends a partition only at an offset known
+ * <p>A Kafka topic has no end, and the connector ends a partition only at an offset known
  * beforehand. So this is a {@link KafkaSource} declared bounded but without stopping offsets, which
  * makes its enumerator notify readers when they have all their partitions. An {@link EndingReader}
  * around each of its readers watches for the ends of streams.
@@ -37,9 +37,9 @@ public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
   /**
-   * A frozen or disconnected broker gives no sign, and until its requests time out, clients do not
-   * look for the new leader. Longer than the nine seconds after which brokers consider another
-   * dead.
+   * Request timeout in milliseconds. Clients notice a frozen or disconnected broker, and look for
+   * the new leader, only when a request times out. Longer than the nine seconds after which brokers
+   * consider another dead.
    */
   private static final String BROKER_ANSWERS_MS = "12000";
 
@@ -51,7 +51,7 @@ public final class TupleSource
   private final KafkaSource<Record> kafka;
 
   /**
-   * @param options of which only those for flows and silent monitors are used
+   * @param options job options; only those for flows and silent monitors are used
    */
   public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
     this.query = query;
@@ -65,7 +65,7 @@ public final class TupleSource
             .setStartingOffsets(OffsetsInitializer.earliest())
             .setBounded(new NoStoppingOffsetsInitializer())
             .setDeserializer(new RecordReader())
-            // Checkpoints hold the offsets; a group would only remain on the broker.
+            // Checkpoints contain the offsets; a group would only remain on the broker.
             .setProperty("commit.offsets.on.checkpoint", "false")
             .setProperty("partition.discovery.interval.ms", "-1")
             .build();

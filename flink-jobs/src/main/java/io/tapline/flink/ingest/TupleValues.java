@@ -11,7 +11,7 @@ import io.tapline.schema.BatchReaderException;
  * @param absent rows without a value; null if there are none, as in most batches
  */
 record TupleValues(long[] bits, boolean[] absent) {
-  /** Decodes what {@link #of} reads; throws if the batch is malformed. */
+  /** Decodes the columns that {@link #of} reads; throws if the batch is malformed. */
   static void require(ProcessorSpec spec, Rows rows) throws BatchReaderException {
     if (spec.value().asks()) {
       rows.requireCondition(spec.value().asked());

@@ -27,8 +27,8 @@ public final class Unwatched {
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Notes that nothing from {@code fromNs} on is watched before {@code untilNs}; replaces a span
-   * that begins there.
+   * Notes that nothing is watched from {@code fromNs} to before {@code untilNs}; replaces a span
+   * with the same beginning.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
@@ -50,7 +50,10 @@ public final class Unwatched {
     return untilByFrom.headMap(endNs, false).values().stream().anyMatch(until -> until > startNs);
   }
 
-  /** Does the same for the time after the monitor had begun to watch. */
+  /**
+   * Returns true if a span other than that before the monitor's first watch begins before {@code
+   * endNs}.
+   */
   public boolean interrupts(long endNs) {
     return !untilByFrom.subMap(Long.MIN_VALUE, false, endNs, false).isEmpty();
   }

@@ -7,8 +7,8 @@ import java.util.ArrayDeque;
 import java.util.PriorityQueue;
 
 /**
- * Values by time, earliest first. Nearly all arrive in that order, since a monitor's lane has it:
- * only the others are sorted. Not thread-safe.
+ * Values by time, earliest first. Nearly all arrive in that order, since a monitor's lane is
+ * ordered; only the others are sorted. Not thread-safe.
  */
 final class WaitingValues {
   private final ArrayDeque<Waiting> inOrder = new ArrayDeque<>();
@@ -46,7 +46,7 @@ final class WaitingValues {
     }
   }
 
-  /** Adds what {@link #write} wrote. */
+  /** Adds the values that {@link #write} wrote. */
   void read(DataInput in) throws IOException {
     for (int i = in.readInt(); i > 0; i--) {
       add(Waiting.read(in));

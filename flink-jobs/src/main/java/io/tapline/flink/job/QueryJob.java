@@ -50,7 +50,9 @@ public final class QueryJob {
   private static final TypeInformation<Tuple2<Integer, byte[]>> FLUSHES =
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
-  /** Longer than the sink retries before it fails the job. */
+  /**
+   * Uptime that ends a series of failures; longer than the sink retries before it fails the job.
+   */
   private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
 
   private static final long TRIGGER_BUFFER_TIMEOUT_MS = 2;
@@ -69,8 +71,7 @@ public final class QueryJob {
     env.configure(configuration(options));
     env.setParallelism(options.parallelism());
     env.setMaxParallelism(Buckets.MAX_PARALLELISM);
-    // Records never change once they were sent, and tuple batches have no serializer of their own
-    // to copy them.
+    // Records are immutable once sent, and Flink has no serializer that could copy tuple batches.
     env.getConfig().enableObjectReuse();
     var batches =
         env.fromSource(
@@ -135,8 +136,7 @@ public final class QueryJob {
     Configuration configuration = new Configuration();
     configuration.set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.STREAMING);
     configuration.set(StateBackendOptions.STATE_BACKEND, "hashmap");
-    // Watermarks arrive with the batches; Flink's own timers for them would wake each job for
-    // nothing.
+    // Watermarks arrive with the batches; Flink's own timers would only wake each job needlessly.
     configuration.set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.ZERO);
     setRestarts(configuration, options.restartAttempts());
     if (!options.checkpointInterval().isZero()) {
@@ -177,10 +177,7 @@ public final class QueryJob {
     }
   }
 
-  /**
-   * Returns the same as a graph with a job ID of the caller's choice, for {@code
-   * MiniCluster.submitJob}.
-   */
+  /** Returns the topology as a graph with the given job ID, for {@code MiniCluster.submitJob}. */
   public static StreamGraph graph(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
     StreamExecutionEnvironment env = new StreamExecutionEnvironment();
     build(env, plan, endpoints, options);
@@ -201,8 +198,8 @@ public final class QueryJob {
     try {
       arguments = JobArguments.parse(args);
     } catch (IllegalArgumentException e) {
-      // Within a session cluster's REST call this is the response; a separate JVM ends with a trace
-      // and exit code 1.
+      // A session cluster returns this message in its REST response; a separate JVM ends with a
+      // stack trace and exit code 1.
       throw new IllegalArgumentException(e.getMessage() + "\n" + JobArguments.USAGE, e);
     }
     StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();

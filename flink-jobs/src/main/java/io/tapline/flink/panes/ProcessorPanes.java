@@ -23,16 +23,16 @@ import java.util.TreeMap;
  * next.
  *
  * <pre>
- *   panes     |  p  |     | p+2 | p+3 | p+4 |        those that hold a tuple
+ *   panes     |  p  |     | p+2 | p+3 | p+4 |        panes with tuples
  *   window          [── size ─────────)              sum = sum + entering pane - leaving pane
  *   next                  [── size ─────────)        slide later; stretches without tuples are skipped
  * </pre>
  *
  * <p>If panes can't be subtracted (extremes, distributions, sampled tuples), each window is summed
- * afresh. The whole query as one window only ever adds. Not thread-safe.
+ * from scratch. A window over the whole query only adds panes. Not thread-safe.
  */
 final class ProcessorPanes {
-  /** Key of the whole query's sums in the state, which no pane has. */
+  /** Key of the whole query's sums in the state; no pane has this number. */
   static final long WHOLE = Long.MIN_VALUE;
 
   private final ProcessorSpec spec;
@@ -71,7 +71,7 @@ final class ProcessorPanes {
     boolean mixed = known != null && known.real() != real;
     if (late || mixed) {
       long tuples = skip(in, real, count);
-      // Late tuples count in the window that is open when they arrive: their own has been written.
+      // Late tuples count in the window that is open when they arrive, since theirs is written.
       long timeNs = late ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
       own.addLate(late ? tuples : 0);
@@ -96,7 +96,7 @@ final class ProcessorPanes {
     return tuples;
   }
 
-  /** Returns the number of tuples in groups for which there was no room. */
+  /** Merges groups into a pane; returns the number of tuples in groups that did not fit. */
   private long merge(DataInput in, long pane, boolean real, long count) throws IOException {
     GroupTable table = panes.computeIfAbsent(pane, index -> table(real));
     int before = table.size();
@@ -175,7 +175,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Alerts end with the first window without tuples; such windows are not closed otherwise. */
+  /** Ends alerts with the first window without tuples; such windows are not closed otherwise. */
   private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
     long end = lastEndNs + spec.window().slideNs();
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
@@ -257,8 +257,8 @@ final class ProcessorPanes {
   }
 
   /**
-   * Emits snapshots at multiples of the slide at which something changed, then the result once all
-   * have ended.
+   * Emits a snapshot at each multiple of the slide at which something changed, and the result once
+   * all monitors have ended.
    */
   private void advanceWhole(Progress progress, List<WindowRows> closed) {
     long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
@@ -296,14 +296,14 @@ final class ProcessorPanes {
     return rows.of(window, all, firstPane * spec.window().paneNs(), endNs, partial);
   }
 
-  /** Returns what must be removed from the state since the last call. */
+  /** Takes the panes to be removed from the state since the last call. */
   Set<Long> takeRemoved() {
     Set<Long> taken = Set.copyOf(removed);
     removed.clear();
     return taken;
   }
 
-  /** Returns what must be written to the state since the last call. */
+  /** Takes the panes to be written to the state since the last call. */
   Set<Long> takeChanged() {
     changed.removeIf(pane -> pane != WHOLE && !panes.containsKey(pane));
     Set<Long> taken = Set.copyOf(changed);
@@ -346,7 +346,7 @@ final class ProcessorPanes {
       table.readEntry(in, true);
     }
     groups += table.size();
-    // A sliding window is summed afresh from its panes when it closes next.
+    // A sliding window is summed again from its panes when it closes next.
     if (pane == WHOLE) {
       window = table;
     } else {

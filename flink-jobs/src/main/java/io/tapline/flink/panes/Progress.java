@@ -13,17 +13,17 @@ import java.util.stream.IntStream;
 /**
  * The progress of each monitor of the plan, as reported to one bucket.
  *
- * <p>The watermark is the minimum over all monitors; one that was never heard holds it back, one
- * that ended does not. A silent one does not either, unless no other is heard: if all are silent,
- * the fault is elsewhere. The watermark never goes back: earlier tuples of a monitor that is heard
- * again are late, and windows wait until it has caught up.
+ * <p>The watermark is the minimum over all monitors. One that has never sent holds it back; one
+ * that has ended does not. A silent one does not either, unless all are silent: then the fault is
+ * elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier tuples are
+ * late, and windows wait until it has caught up.
  */
 final class Progress {
   private final long[] marksNs;
   private final boolean[] ended;
   private final Unwatched[] unwatched;
 
-  /** Not checkpointed: a restarted job starts to listen afresh. */
+  /** Not checkpointed, since a restarted job detects silence again. */
   private final boolean[] silent;
 
   private long watermarkNs = Long.MIN_VALUE;
@@ -86,7 +86,7 @@ final class Progress {
         || Arrays.stream(unwatched).anyMatch(each -> each.interrupts(endNs));
   }
 
-  /** Returns the monitors whose tuples for a window that ends now are unknown. */
+  /** Returns the silent monitors whose tuples for a window that ends then are unknown. */
   List<Integer> silentBefore(long windowEndNs) {
     return IntStream.range(0, marksNs.length)
         .filter(i -> silent[i] && !ended[i] && marksNs[i] < windowEndNs)

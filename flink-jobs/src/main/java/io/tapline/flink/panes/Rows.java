@@ -25,7 +25,9 @@ final class Rows {
   private final Comparator<ResultRow> order;
   private final Comparator<Value> valueOrder;
 
-  /** Width of the bounds of sampled values: those of a ranking hold for all its rows together. */
+  /**
+   * Width of the bounds of sampled values; a ranking's bounds are valid for all its rows together.
+   */
   private final double width;
 
   Rows(ProcessorSpec spec, int maxRows) {
@@ -96,7 +98,7 @@ final class Rows {
     return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
-  /** Rejects without building a row. Ties are decided by the order of keys. */
+  /** Rejects a value without building a row; the order of keys decides ties. */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;
   }

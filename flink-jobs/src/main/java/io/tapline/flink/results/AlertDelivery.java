@@ -9,7 +9,7 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
- * One alert on its way to one receiver.
+ * An alert for one receiver.
  *
  * @param url URL to which it is posted
  * @param json the alert as in Redis

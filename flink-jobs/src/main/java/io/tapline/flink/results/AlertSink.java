@@ -13,9 +13,9 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
- * Delivers the alerts of triggers to webhooks and Kafka topics, at least once: deliveries that a
- * webhook has not acknowledged are part of a checkpoint, and topics have everything from before
- * one.
+ * Delivers the alerts of triggers to webhooks and Kafka topics, at least once. A checkpoint
+ * contains the deliveries that a webhook has not acknowledged, and completes only after all earlier
+ * alerts have arrived in topics.
  */
 public final class AlertSink
     implements Sink<WindowUpdate>, SupportsWriterState<WindowUpdate, AlertDelivery> {

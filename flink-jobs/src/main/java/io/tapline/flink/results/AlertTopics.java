@@ -20,18 +20,20 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Sends alerts to Kafka topics. A topic that is gone, or that the job may not write to, fails the
- * job for good within seconds, with an error that names the topic: no restart would fix it. Calls
- * wait for brokers that don't answer. An interrupt ends every call. Used by one thread, besides the
- * producer's own.
+ * Sends alerts to Kafka topics. A topic that was deleted, or that the job may not write to, fails
+ * the job permanently within seconds, with an error that names the topic, since no restart would
+ * fix it. Calls wait for unresponsive brokers; an interrupt ends them. Used by one thread in
+ * addition to the producer's.
  *
- * <p>Flink's {@code KafkaSink}, which serves the results topic, can't tell these cases apart: a
- * topic that is gone blocks each write for as long as brokers that don't answer, and then restarts
- * the job. Alerts that were sent before their topic was deleted would block its flush for the
- * producer's delivery timeout, two minutes.
+ * <p>Flink's {@code KafkaSink}, which serves the results topic, can't distinguish these cases: a
+ * deleted topic blocks each write as long as unresponsive brokers do, and then restarts the job.
+ * Alerts sent before their topic was deleted would block its flush for the producer's delivery
+ * timeout, two minutes.
  */
 final class AlertTopics implements AutoCloseable {
-  /** Brokers learn of new topics and rights one after another. */
+  /**
+   * A topic must be gone for this long, since brokers learn of new topics and rights one by one.
+   */
   private static final Duration GONE_AFTER = Duration.ofSeconds(3);
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
@@ -138,7 +140,7 @@ final class AlertTopics implements AutoCloseable {
     }
   }
 
-  /** Waits for a moment; returns the topics whose alerts have not all arrived. */
+  /** Waits up to a second; returns the number of alerts that have not arrived, by topic. */
   private synchronized Map<String, Integer> awaitSent() throws IOException, InterruptedException {
     long deadline = System.nanoTime() + BLOCK_MS * 1_000_000L;
     long leftMs = BLOCK_MS;
@@ -154,7 +156,7 @@ final class AlertTopics implements AutoCloseable {
     return Map.copyOf(unsent);
   }
 
-  /** Alerts that have not arrived are not part of a checkpoint yet, and are sent again. */
+  /** Unacknowledged alerts are sent again, since they are not part of a checkpoint yet. */
   @Override
   public void close() {
     producer.close(Duration.ZERO);

@@ -28,7 +28,7 @@ final class Json {
   private final boolean answers;
   private final String detailsName;
 
-  /** A writer for the rows of one processor. */
+  /** Creates a writer for the rows of one processor. */
   Json(String query, ProcessorSpec spec) {
     this.query = query;
     this.processor = spec.name();
@@ -108,7 +108,7 @@ final class Json {
     }
   }
 
-  /** JSON has neither infinities nor NaN. */
+  /** Writes null for infinities and NaN, which JSON lacks. */
   private static void write(JsonGenerator json, double number) throws IOException {
     if (Double.isFinite(number)) {
       json.writeNumber(number);
@@ -246,7 +246,7 @@ final class Json {
     return text.toString();
   }
 
-  /** Returns {@code {"reason": count}}. */
+  /** Returns the counts as {@code {"reason": count}}. */
   static String dropped(Counters dropped) throws IOException {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {

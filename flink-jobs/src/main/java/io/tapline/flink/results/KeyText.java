@@ -15,8 +15,8 @@ final class KeyText {
   private KeyText() {}
 
   /**
-   * Returns a single field's value as a string; for several, or for one without a value, a JSON
-   * array, so that no two keys look alike.
+   * Returns a single field's value as a string; for several fields, or one without a value, a JSON
+   * array. Different keys have different strings.
    */
   static String of(byte[] key) {
     List<Object> fields = KeyFields.read(key);

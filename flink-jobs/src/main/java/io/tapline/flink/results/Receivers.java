@@ -11,8 +11,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Restricts the addresses to which alerts of a query may be posted, whatever a receiver's name
- * resolves to:
+ * Restricts the addresses, as resolved, to which alerts of a query may be posted:
  *
  * <pre>
  * receiver in the inventory        public  private, loopback  link-local, backplane
@@ -21,13 +20,13 @@ import java.util.stream.Collectors;
  * an address                       yes     yes                yes
  * </pre>
  *
- * <p>All of a name's addresses have to be allowed, so that an answer with a single disallowed
- * address is rejected entirely. Immutable.
+ * <p>All of a name's addresses must be allowed; a single disallowed one rejects the name.
+ * Immutable.
  *
  * @param privateUrls receivers that the inventory lists as private, or by their address
  */
 record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
-  /** A receiver that is not contacted, now or later. */
+  /** Thrown if a receiver must not be contacted, even on a retry. */
   static final class Refused extends IOException {
     private static final long serialVersionUID = 1L;
 

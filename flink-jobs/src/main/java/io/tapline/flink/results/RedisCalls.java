@@ -25,7 +25,7 @@ public final class RedisCalls {
     return "tapline:query:" + query.query() + ":" + suffix;
   }
 
-  /** Returns the call for an update, whole and at once. */
+  /** Returns the call that applies an update atomically. */
   public String[] of(Update update) throws IOException {
     if (update instanceof WindowUpdate window) {
       return window.processor(query).trigger() == null ? window(window) : alerts(window);
@@ -88,7 +88,7 @@ public final class RedisCalls {
     return Double.isNaN(number) ? "" : Double.toString(number).replace("Infinity", "inf");
   }
 
-  /** Returns the call for what the query has seen so far. */
+  /** Returns the call for the query's totals so far. */
   private String[] totals(Accounts accounts) throws IOException {
     long late = 0;
     long reused = 0;
@@ -137,7 +137,10 @@ public final class RedisCalls {
     };
   }
 
-  /** Twenty digits sort as strings as the numbers do; Lua's own integers are exact only to 2^53. */
+  /**
+   * Pads to 20 digits, which sort as strings like the numbers: Lua's integers are exact only to
+   * 2^53.
+   */
   private static String padded(long number) {
     return "%020d".formatted(number);
   }

@@ -13,7 +13,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A connection to Redis that calls functions and outlives short outages. Not thread-safe.
+ * A connection to Redis that calls functions and survives short outages. Not thread-safe.
  *
  * <p>With a login, the control plane loads the functions and creates the user; a restarted Redis
  * may lack both for a moment, which counts as an outage, too. Without a login, this class loads the
@@ -32,15 +32,15 @@ final class RedisFunctions {
   }
 
   /**
-   * @param patience how long to try
-   * @throws IOException if Redis can't be reached for so long, or does not support functions
+   * @param patience how long to retry
+   * @throws IOException if Redis can't be reached within that time, or does not support functions
    */
   void connect(Duration patience) throws IOException, InterruptedException {
     retry(patience, () -> {});
   }
 
   /**
-   * Calls a function exactly until one call succeeds.
+   * Calls a function until one call succeeds.
    *
    * @param call function, number of keys, keys, arguments
    */

@@ -17,7 +17,7 @@ public final class RedisLibrary {
     redis.functionLoadReplace(text());
   }
 
-  /** Returns true if some version of it is loaded. */
+  /** Returns true if any version of the library is loaded. */
   public static boolean isLoaded(Jedis redis) {
     return !redis.functionList(NAME).isEmpty();
   }

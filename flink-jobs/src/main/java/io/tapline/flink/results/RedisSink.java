@@ -10,12 +10,12 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 
 /**
- * Writes each update to Redis by one call of a Redis Function, one after another.
+ * Writes each update to Redis with one call of a Redis Function, in sequence.
  *
- * <p>A write is done when {@code write} returns, so that a checkpoint has nothing to wait for;
- * after a failure, calls are repeated and change nothing. A lost connection is retried for a while;
- * then the job fails and restarts from its last checkpoint. If Redis is unreachable at the very
- * start, that counts as a configuration error: the job fails for good.
+ * <p>A write is complete when {@code write} returns, so a checkpoint waits for nothing. Calls that
+ * are repeated after a failure change nothing. A lost connection is retried for a minute; then the
+ * job fails and restarts from its last checkpoint. If Redis is unreachable at the very start, the
+ * job fails permanently, since this indicates a configuration error.
  */
 public final class RedisSink implements Sink<Update> {
   private static final Duration PATIENCE_AT_START = Duration.ofSeconds(5);

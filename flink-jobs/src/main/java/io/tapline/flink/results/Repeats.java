@@ -9,14 +9,14 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
  * Finds the windows that only repeat the one before them. When all monitors have ended, every
- * window that still holds a tuple closes at once: {@code w=1h, s=1m} over five seconds would be
- * sixty tables with the same rows. A window that ends after the observation is a repeat if its rows
- * equal those of the window before it.
+ * window that still contains a tuple closes at once: {@code w=1h, s=1m} over five seconds would
+ * give sixty tables with the same rows. A window that ends after the observation is a repeat if its
+ * rows equal those of the window before it.
  *
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** Replaces exemplars: a difference only in them does not make a window new. */
+  /** Replaces exemplars, since windows that differ only in these are repeats. */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;

@@ -15,7 +15,7 @@ interface Resolver {
    */
   List<InetAddress> resolve(String host) throws UnknownHostException;
 
-  /** Does the same; returns none for an unknown host. */
+  /** Returns all addresses of a host; none if it is unknown. */
   default List<InetAddress> find(String host) {
     try {
       return resolve(host);

@@ -26,7 +26,7 @@ public record ResultRow(
    */
   public record Change(boolean begins, long sinceNs) {}
 
-  /** Returns a row that may still be dropped, with only what its rank depends on. */
+  /** Returns a row that may still be dropped, with only the fields that determine its rank. */
   public static ResultRow candidate(byte[] key, Value value) {
     return new ResultRow(key, value, Details.NONE, null, null, null);
   }
@@ -37,7 +37,7 @@ public record ResultRow(
   }
 
   /**
-   * Tuples of the group that are counted beside its value.
+   * Tuples of the group that are counted separately from its value.
    *
    * @param absent tuples without a value
    */
@@ -56,8 +56,8 @@ public record ResultRow(
   }
 
   /**
-   * Orders by the largest value first, or the smallest; equal values by key, so that ranks are the
-   * same in every run.
+   * Orders by value, largest first or, if {@code ascending}, smallest first; equal values by key,
+   * which makes ranks the same in every run.
    */
   public static Comparator<ResultRow> order(boolean ascending) {
     return Comparator.comparing(ResultRow::value, Value.order(ascending))

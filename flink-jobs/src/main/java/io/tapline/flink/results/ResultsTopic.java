@@ -15,12 +15,12 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Sends each window that is written to Redis to a Kafka topic, too, as one line of JSON.
+ * Sends each window that is written to Redis to a Kafka topic as well, as one line of JSON.
  *
- * <p>Delivery is at least once: after a failure, windows are sent again, the same and in order, so
- * that a reader that skips those that end no later than its last one sees each once. Transactions
- * would delay each window until the next checkpoint. A topic that can't be written to fails the
- * checkpoint and with it the job.
+ * <p>Delivery is at least once. After a failure, the same windows are sent again in order; a reader
+ * that skips windows that end no later than its last one sees each once. Transactions would delay
+ * each window until the next checkpoint. A topic that can't be written to fails the checkpoint and
+ * with it the job.
  */
 public final class ResultsTopic implements KafkaRecordSerializationSchema<WindowUpdate> {
   private static final int MOST_BYTES = 16 << 20;

@@ -3,8 +3,8 @@ package io.tapline.flink.results;
 import io.tapline.flink.accounting.Accounts;
 
 /**
- * An output of the results operator, which each sink encodes for its target. Stays within the task
- * that emits it, to which the sinks are chained: it is never serialized.
+ * An output of the results operator, which each sink encodes for its target. It is never
+ * serialized, since the sinks are chained to the task that emits it.
  */
 public sealed interface Update permits WindowUpdate, Update.Totals {
   /** The totals of the query so far. */

@@ -20,13 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Posts alerts from its own thread, one after another, each until its receiver has responded with
- * 2xx or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
+ * Posts alerts from a dedicated thread, in sequence, each until its receiver has responded with 2xx
+ * or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
  * Thread-safe.
  *
  * <p>Each request carries the time and, if there is a secret, HMAC-SHA256 of {@code time + "." +
- * body} in hexadecimal, so that a receiver can authenticate the sender and reject old requests. A
- * request may arrive twice: alerts have IDs.
+ * body} in hexadecimal, which lets a receiver authenticate the sender and reject old requests. A
+ * request may arrive twice; the alert's ID identifies duplicates.
  */
 final class Webhooks implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Webhooks.class);

@@ -20,11 +20,11 @@ import java.util.TreeMap;
  *   window          [from ──────── to)            sum of its panes; a slide adds and takes away
  * </pre>
  *
- * <p>Windows are requested in order of their ends. What is reported for a time that no later window
- * reaches counts in the next one: it happened while that was open. Not thread-safe.
+ * <p>Windows are requested in order of their ends. Events reported for a time that no later window
+ * reaches count in the next window, which was open when they happened. Not thread-safe.
  */
 final class WindowAccounts {
-  /** Losses of an unknown number of tuples: a window without tuples may have had some. */
+  /** Losses of an unknown number of tuples, which a window without tuples may have had. */
   private static final Set<String> UNSEEN =
       Set.of("missing_batch", "monitor_replaced", "kernel_missed");
 

@@ -25,7 +25,7 @@ public record WindowRows(
     long omitted,
     List<Integer> silent) {
 
-  /** A window that waited for all monitors. */
+  /** Creates a window that waited for all monitors. */
   public WindowRows(
       int processor,
       long startNs,
@@ -36,7 +36,7 @@ public record WindowRows(
     this(processor, startNs, endNs, partial, rows, omitted, List.of());
   }
 
-  /** Returns the same window, which did not wait for some monitors. */
+  /** Returns the same window, marked as one that did not wait for {@code monitors}. */
   public WindowRows without(List<Integer> monitors) {
     return monitors.isEmpty()
         ? this

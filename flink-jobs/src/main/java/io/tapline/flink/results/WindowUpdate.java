@@ -8,10 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A window of one processor that has closed: its rows, which of a trigger are the alerts that begin
- * or end with it.
+ * A closed window of one processor with its rows; those of a trigger are the alerts that begin or
+ * end with it.
  *
- * @param accounts what the window's completeness follows from
+ * @param accounts counters from which the window's completeness follows
  */
 public record WindowUpdate(WindowRows window, Accounts accounts) implements Update {
   ProcessorSpec processor(QuerySpec query) {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that bounds hold as often as claimed, over windows of flows by Zipf's law. */
+/** Tests that bounds are valid as often as claimed, over windows of flows by Zipf's law. */
 class EstimateTest {
   private static final int WINDOWS = 300;
   private static final int FLOWS = 6_000;
@@ -29,7 +29,7 @@ class EstimateTest {
     assertThat(Student.quantile(50)).isCloseTo(4.07277, near);
   }
 
-  /** The first ten by estimate are the luckier ones among equals. */
+  /** Among equals, the first ten by estimate are those that were overestimated. */
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
   void allRowsOfARankingAreWithinTheirBoundsIn95OfAHundredWindows(double rate) {

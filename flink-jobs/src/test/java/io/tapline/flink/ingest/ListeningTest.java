@@ -19,7 +19,7 @@ class ListeningTest {
   private final PartitionState state =
       new PartitionState(QuerySpec.of(Plans.plan("q", 1, Plans.topK(3, "1s", "1s"))), 0, 10);
 
-  /** Answers when the test says so. */
+  /** Answers when the test decides. */
   private static final class Broker extends TopicEnds {
     private Answer answer;
     private boolean asked = true;
@@ -48,7 +48,7 @@ class ListeningTest {
       asked = true;
     }
 
-    /** REQUIRES: nothing but it was waited for. */
+    /** REQUIRES: it was asked since the last answer. */
     void answers(Map<Integer, Long> ends) {
       assertThat(asked).as("asked again").isTrue();
       asked = false;

@@ -82,7 +82,7 @@ class PartitionLanesTest {
     }
   }
 
-  /** Parts of a query are reassigned one by one. */
+  /** The monitors of a query are reassigned one by one. */
   @Test
   void anEpochFencesItsOwnMonitorOnly() {
     QuerySpec two =

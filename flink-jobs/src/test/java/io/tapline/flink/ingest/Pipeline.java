@@ -28,8 +28,8 @@ import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 
 /**
- * The job's operators without broker and Redis, fed record by record, so that a test decides every
- * order. Can be stopped and restored with another number of subtasks at any record.
+ * Runs the job's operators without a broker and Redis, record by record, in an order that the test
+ * decides. They can be stopped and restored with another number of subtasks at any record.
  */
 public final class Pipeline implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -89,7 +89,7 @@ public final class Pipeline implements AutoCloseable {
     results.open();
   }
 
-  /** One Kafka record. */
+  /** Feeds one Kafka record. */
   public void feed(int partition, byte[] value) throws Exception {
     process(RecordReader.read(partition, 0, value).with(state(partition)));
   }
@@ -106,8 +106,8 @@ public final class Pipeline implements AutoCloseable {
   }
 
   /**
-   * Simulates the source after so many rounds in which everything in a partition was read, or after
-   * one without an answer of the broker.
+   * Simulates the source at the end of rounds in which everything in a partition was read or,
+   * unless {@code answered}, in which the broker did not answer.
    */
   public void listen(int partition, int rounds, boolean answered) throws Exception {
     PartitionState state = state(partition);
@@ -158,7 +158,7 @@ public final class Pipeline implements AutoCloseable {
     window.put("start", Long.parseLong(call[11])).put("end", Long.parseLong(call[12]));
     window.set("completeness", MAPPER.readTree(call[13]));
     var rows = window.putArray("rows");
-    // Calls of windows and of alerts have the same arguments at the same places.
+    // Calls of windows and of alerts have the same arguments at the same positions.
     for (int i = 14; i < call.length; i += 3) {
       rows.add(MAPPER.readTree(call[i + 2]));
     }
@@ -196,7 +196,7 @@ public final class Pipeline implements AutoCloseable {
     return copy;
   }
 
-  /** Windows of one processor, in the order in which they were written. */
+  /** Returns the windows of one processor in the order in which they were written. */
   public List<JsonNode> windows(int processor) {
     return Arrays.asList(
         windows.stream()

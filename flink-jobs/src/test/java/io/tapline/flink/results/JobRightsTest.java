@@ -101,7 +101,7 @@ class JobRightsTest {
     }
   }
 
-  /** All that a job ever asks for. */
+  /** Makes all calls that a job makes. */
   private static void work(int end) throws Exception {
     call(window("a-1", "a-1", end));
     call(alerts("a-1", end));
@@ -136,7 +136,7 @@ class JobRightsTest {
     work(10);
   }
 
-  /** IDs begin with the tenant; one may be the beginning of another's. */
+  /** IDs begin with the tenant, and one may be a prefix of another. */
   @Test
   void nothingOfAnotherQueryIsReadOrWritten() throws Exception {
     for (String other : List.of("b-1", "a-10", "a", "a-1:x", "*")) {
@@ -147,7 +147,7 @@ class JobRightsTest {
     assertRefused(window("a-1", "b-1", 10));
     assertRefused(new String[] {"tapline_totals", "1", "tapline:query:a-1", "10", "state", "x"});
     assertRefused(new String[] {"tapline_totals", "1", "tapline:queries", "10", "state", "x"});
-    // A key of its own query, but not its totals.
+    // A key of the job's query, but not its totals.
     assertRefused(new String[] {"tapline_totals", "1", key("a-1", "windows"), "10", "a", "x"});
     try (Jedis admin = redis.client();
         Jedis job = RedisClients.connect(endpoint())) {

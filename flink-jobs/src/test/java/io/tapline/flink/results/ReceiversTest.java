@@ -82,7 +82,7 @@ class ReceiversTest {
     exchange.close();
   }
 
-  /** Answers in turn, the last one for ever. */
+  /** Returns a resolver that gives these answers in turn, then repeats the last one. */
   private static Resolver answers(AtomicInteger asked, String... answers) {
     return host -> {
       String answer = answers[Math.min(asked.getAndIncrement(), answers.length - 1)];
@@ -287,7 +287,7 @@ class ReceiversTest {
     return context;
   }
 
-  /** A receiver that answers with these bytes, again and again if it is to be slow. */
+  /** Posts to a receiver that responds with these bytes, repeatedly if it is slow. */
   private static int posted(String answer, boolean slow) throws Exception {
     try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       Thread receiver =
@@ -302,7 +302,7 @@ class ReceiversTest {
                     Thread.sleep(slow ? 50 : 0);
                   } while (slow);
                 } catch (IOException | InterruptedException e) {
-                  // The other side has enough.
+                  // The client has closed the connection.
                 }
               });
       receiver.start();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
 
-/** The Lua library in a real Redis. */
+/** Tests the Lua library in a real Redis. */
 class RedisFunctionsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static RedisServer redis;
@@ -78,7 +78,7 @@ class RedisFunctionsTest {
     }
   }
 
-  /** A foreign dashboard knows only the document. */
+  /** A third-party dashboard knows only the document. */
   @Test
   void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {
     Path document = Path.of(System.getProperty("tapline.root", "..")).resolve("schema/redis.md");

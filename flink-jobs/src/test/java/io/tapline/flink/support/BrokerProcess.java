@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A Kafka broker as a process of its own, which keeps its log when it is killed. */
+/** A Kafka broker in a separate process, which keeps its log when it is killed. */
 public final class BrokerProcess implements AutoCloseable {
   private final ServerProcess process;
   private final TopicClient client;
@@ -13,7 +13,7 @@ public final class BrokerProcess implements AutoCloseable {
   public BrokerProcess(Path directory) throws Exception {
     Files.createDirectories(directory);
     BrokerFolder folder = new BrokerFolder(directory.resolve("log"));
-    // A quota holds from one second to the next, and a clean-up is not waited for.
+    // Quotas take effect within a second, and cleanup is immediate.
     folder.settings.put("quota.window.num", "2");
     folder.settings.put("log.segment.delete.delay.ms", "0");
     folder.settings.put("log.retention.check.interval.ms", "200");
@@ -48,7 +48,7 @@ public final class BrokerProcess implements AutoCloseable {
     return client;
   }
 
-  /** SIGKILL, and at once the same again; returns when it answers. */
+  /** Kills the broker with SIGKILL and restarts it immediately; returns when it answers. */
   public void replace() throws Exception {
     process.kill();
     process.start();

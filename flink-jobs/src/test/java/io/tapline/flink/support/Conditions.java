@@ -12,11 +12,11 @@ import io.tapline.schema.proto.ConditionTree.Term;
 import io.tapline.schema.proto.TupleFilter;
 import java.util.List;
 
-/** Conditions as the compiler types them. */
+/** Builds conditions with the types that the compiler assigns. */
 public final class Conditions {
   private Conditions() {}
 
-  /** Holds if the text is one of these. */
+  /** Returns a condition that is true if a string is one of these. */
   public static ConditionTree text(String field, String... texts) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));
     for (String text : texts) {
@@ -25,7 +25,7 @@ public final class Conditions {
     return tree(Node.newBuilder().setMembership(among));
   }
 
-  /** Holds if the value is one of these: numbers, true or false, addresses with their length. */
+  /** Returns a condition that is true of these numbers, booleans or address prefixes. */
   public static ConditionTree among(String field, String... words) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));
     for (String word : words) {
@@ -34,7 +34,7 @@ public final class Conditions {
     return tree(Node.newBuilder().setMembership(among));
   }
 
-  /** Compares a number. */
+  /** Returns a comparison with a number. */
   public static ConditionTree compared(String field, Order order, long number) {
     Literal literal = Literal.newBuilder().setWord(Long.toString(number)).build();
     return tree(
@@ -46,7 +46,7 @@ public final class Conditions {
                     .addRight(Term.newBuilder().setLiteral(literal))));
   }
 
-  /** Asks it of the tuples of parsers. */
+  /** Returns a filter that applies a condition to the tuples of these parsers. */
   public static TupleFilter of(ConditionTree condition, String... parsers) {
     return TupleFilter.newBuilder().addAllParsers(List.of(parsers)).setCondition(condition).build();
   }

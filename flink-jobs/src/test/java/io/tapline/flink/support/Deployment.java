@@ -19,8 +19,8 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
 /**
- * Every server that a query's results pass through as a process of its own: ZooKeeper, a broker, a
- * Redis with an append-only file and a highly available Flink session cluster, to which the job's
+ * Runs all servers through which a query's results pass in separate processes: ZooKeeper, a broker,
+ * a Redis with an append-only file and a highly available Flink session cluster, to which the job's
  * jar was uploaded.
  */
 public final class Deployment implements AutoCloseable {
@@ -56,7 +56,8 @@ public final class Deployment implements AutoCloseable {
         "1s",
         "heartbeat.timeout",
         "10s",
-        // For ended jobs: how many are remembered, and for how many seconds their jar stays.
+        // The number of ended jobs that are remembered, and the seconds for which their jar is
+        // kept.
         "jobstore.max-capacity",
         "4",
         "blob.service.cleanup.interval",
@@ -95,9 +96,7 @@ public final class Deployment implements AutoCloseable {
     }
   }
 
-  /**
-   * Deletes the folders that Flink leaves of an ended job, which it empties but does not remove.
-   */
+  /** Deletes the folders of an ended job, which Flink empties but does not remove. */
   public void deleteCheckpoints(String id) throws IOException {
     Path folder = directory.resolve("checkpoints").resolve(id);
     if (Files.exists(folder)) {
@@ -116,9 +115,9 @@ public final class Deployment implements AutoCloseable {
   }
 
   /**
-   * All that Redis says of a query, by key, but for the query's name and the IDs and order of its
-   * windows. Windows that show how far a whole query has come are left out: what it has read by
-   * then is a matter of chance.
+   * Returns everything that Redis has of a query, by key, except the query's name and the IDs and
+   * order of its windows. Snapshots of whole queries are left out, since their content depends on
+   * timing.
    *
    * @param snapshots processors whose window is the whole query
    */

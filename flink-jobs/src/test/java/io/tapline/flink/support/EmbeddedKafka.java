@@ -30,12 +30,12 @@ public final class EmbeddedKafka implements AutoCloseable {
     client.deleteTopic(topic);
   }
 
-  /** Returns when the broker has it. */
+  /** Sends a record; returns when the broker has it. */
   public void send(String topic, int partition, byte[] value) throws Exception {
     client.send(topic, partition, value);
   }
 
-  /** Returns so many values of partition 0 of a topic, once they are there. */
+  /** Returns {@code count} values of partition 0 of a topic, once they have arrived. */
   public List<String> read(String topic, int count) throws Exception {
     return client.read(topic, count);
   }

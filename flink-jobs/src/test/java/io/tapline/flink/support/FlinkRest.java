@@ -46,7 +46,7 @@ public final class FlinkRest {
     return Path.of(answer.get("filename").asText()).getFileName().toString();
   }
 
-  /** Runs the uploaded jar with a job ID of the caller's choice; returns the answer's status. */
+  /** Runs the uploaded jar with the given job ID; returns the response. */
   public JsonNode run(String jar, String jobId, List<String> arguments) throws Exception {
     var body =
         MAPPER
@@ -60,7 +60,7 @@ public final class FlinkRest {
             .POST(HttpRequest.BodyPublishers.ofString(body.toString())));
   }
 
-  /** Returns an empty string while nothing answers, or the job is unknown. */
+  /** Returns a job's state; empty while the cluster does not answer, or if the job is unknown. */
   public String state(String jobId) throws Exception {
     return get("/jobs/" + jobId).path("state").asText();
   }
@@ -69,7 +69,9 @@ public final class FlinkRest {
     return ENDS.contains(state(jobId));
   }
 
-  /** Checkpoints of a job: {@code completed}, {@code restored}, {@code failed}… */
+  /**
+   * Returns a job's number of {@code completed}, {@code restored} or {@code failed} checkpoints.
+   */
   public int checkpoints(String jobId, String kind) throws Exception {
     return get("/jobs/" + jobId + "/checkpoints").at("/counts/" + kind).asInt();
   }
@@ -78,7 +80,7 @@ public final class FlinkRest {
     return get("/overview").path("slots-total").asInt();
   }
 
-  /** Returns a response; empty while nothing answers. */
+  /** Returns a response; empty while the cluster does not answer. */
   public JsonNode get(String path) throws Exception {
     try {
       return send(request(path).GET());
@@ -93,7 +95,7 @@ public final class FlinkRest {
 
   private JsonNode send(HttpRequest.Builder request) throws Exception {
     String body = http.send(request.build(), HttpResponse.BodyHandlers.ofString()).body();
-    // While it starts it answers in plain words.
+    // While the cluster starts, it responds with plain text.
     return body.startsWith("{") || body.startsWith("[")
         ? MAPPER.readTree(body)
         : MAPPER.createObjectNode();

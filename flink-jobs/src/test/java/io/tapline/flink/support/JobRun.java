@@ -7,13 +7,13 @@ import java.util.List;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
-/** A query's results as a reader of Redis finds them. */
+/** Reads a query's results from Redis. */
 public final class JobRun {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private JobRun() {}
 
-  /** All window results of one processor, in the order in which they were written. */
+  /** Returns all windows of one processor in the order in which they were written. */
   public static List<JsonNode> windows(Jedis redis, String query, int processor) throws Exception {
     List<JsonNode> windows = new ArrayList<>();
     var entries = redis.xrange("tapline:query:" + query + ":windows", (StreamEntryID) null, null);

@@ -11,9 +11,9 @@ import java.util.Set;
 import redis.clients.jedis.Jedis;
 
 /**
- * Kills every server in turn, with SIGKILL, while two queries run: one finds all its input in Kafka
- * and is made to read it slowly, the other's comes meanwhile. Both must end, and with what an
- * undisturbed run gives.
+ * Kills every server in turn, with SIGKILL, while two queries run. One has all its input in Kafka
+ * and reads it at a limited rate; the other's arrives meanwhile. Both must end with the results of
+ * an undisturbed run.
  */
 public final class Kills {
   private static final String PROCESSORS =
@@ -39,8 +39,8 @@ public final class Kills {
   private final List<String> log = new ArrayList<>();
 
   /**
-   * @param seconds of packet time
-   * @param connections seen by each of two monitors
+   * @param seconds seconds of packet time
+   * @param connections connections seen by each of two monitors
    */
   public Kills(Deployment deployment, int seconds, int connections) {
     this.deployment = deployment;
@@ -56,7 +56,7 @@ public final class Kills {
     return log;
   }
 
-  /** Returns how many kills there were. */
+  /** Runs the rounds; returns the number of kills. */
   public int run(int rounds) throws Exception {
     Plan quiet = topic("q-quiet");
     send(quiet, workload("q-quiet"), 0, 1);
@@ -92,12 +92,12 @@ public final class Kills {
     return deployment.submit(plan, "--checkpoint-interval", "300", "--restart-attempts", "100");
   }
 
-  /** Something that ends a server and brings it back. */
+  /** Kills a server and starts it again. */
   private interface Kill {
     void run() throws Exception;
   }
 
-  /** In the middle of both jobs, at some moment after they have written and kept something. */
+  /** Kills a server while both jobs run, at a random time after each has completed a checkpoint. */
   private void kill(int number, int of, String what, Kill kill) throws Exception {
     send(live, arriving, 1.0 * number / (of + 1), (number + 1.0) / (of + 1));
     for (String job : jobs) {
@@ -127,7 +127,7 @@ public final class Kills {
     return plan;
   }
 
-  /** A part of each partition's records; returns how many bytes. */
+  /** Sends a part of each partition's records; returns the number of bytes. */
   private long send(Plan plan, Workload workload, double from, double to) throws Exception {
     long bytes = 0;
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
@@ -141,7 +141,7 @@ public final class Kills {
     return bytes;
   }
 
-  /** One by one, so that a difference can be read. */
+  /** Compares the entries one by one, which makes differences readable. */
   private void requireSame(Map<String, List<String>> results) {
     Map<String, List<String>> expected = deployment.results("q-quiet", SNAPSHOTS);
     assertThat(results).containsOnlyKeys(expected.keySet());

@@ -9,7 +9,7 @@ import io.tapline.schema.proto.TupleBatch;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Batches of one monitor's lane as a monitor would send them. */
+/** Builds the batches that a monitor sends from one lane. */
 public final class MonitorStream {
   private static final List<ColumnSpec> COMMON =
       List.of(
@@ -43,13 +43,15 @@ public final class MonitorStream {
     return this;
   }
 
-  /** Since when the monitor sees all that the query wants; {@link Long#MAX_VALUE}: not yet. */
+  /**
+   * Sets when the monitor began to see all that the query needs; {@link Long#MAX_VALUE}: not yet.
+   */
   public MonitorStream watchedSince(long timeNs) {
     watchedSinceNs = timeNs;
     return this;
   }
 
-  /** A new life of the monitor's process. */
+  /** Starts a new incarnation of the monitor's process. */
   public MonitorStream restart() {
     incarnation++;
     sequence = 0;
@@ -61,7 +63,7 @@ public final class MonitorStream {
     sequence++;
   }
 
-  /** Tuples of one parser. Ten packets are reported for each, and one more that was dropped. */
+  /** Returns a batch of one parser. It reports ten packets per tuple, and one that was dropped. */
   public TupleBatch batch(long watermarkNs, List<Tuple> tuples) {
     String parser = tuples.isEmpty() ? "http_get" : tuples.get(0).parser();
     BatchWriter writer = new BatchWriter(columns(parser, tuples));

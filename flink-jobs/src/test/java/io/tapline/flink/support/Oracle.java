@@ -18,11 +18,12 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The plain evaluator: keeps every tuple, looks at each window by itself, shares no code with the
- * job. A result is a text a row, so that a difference reads well.
+ * The plain evaluator: it keeps every tuple, evaluates each window separately and shares no code
+ * with the job but {@link Values}. A result is a string per window, which makes differences
+ * readable.
  */
 public final class Oracle {
-  /** One thing to aggregate. */
+  /** One value to aggregate. */
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
   private static final Set<String> SHOWN_WITH_DISTRIBUTION = Set.of("DISTRIBUTION", "HISTOGRAM");
@@ -35,7 +36,9 @@ public final class Oracle {
   public long reused;
   public long unjoined;
 
-  /** Tuples of all monitors that count, and when each monitor ended. */
+  /**
+   * Evaluates a processor over the tuples of all monitors; each stream ends at its {@code endsNs}.
+   */
   public Oracle(Plan plan, int index, List<Tuple> tuples, List<Long> endsNs) {
     processor = plan.getProcessors(index);
     samples =
@@ -97,7 +100,7 @@ public final class Oracle {
     return key;
   }
 
-  /** Windows that begin earlier are partial. */
+  /** Marks windows that begin earlier as partial. */
   public Oracle watchedSince(long timeNs) {
     watchedSinceNs = timeNs;
     return this;
@@ -108,8 +111,8 @@ public final class Oracle {
   }
 
   /**
-   * Every window that holds a sample, in order, but for those after the end of all monitors whose
-   * rows are those of the window before.
+   * Returns every window that contains a sample, in order, except those after the end of all
+   * monitors that repeat the rows of the window before.
    */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
@@ -148,9 +151,7 @@ public final class Oracle {
     return ends;
   }
 
-  /**
-   * Every window one after the other, those without samples too: what begins and what ends in it.
-   */
+  /** Returns the alerts that begin and end in each window, including windows without samples. */
   private List<String> alerts(long slide) {
     long size = nanoseconds(processor.getWindow().getSize());
     TreeSet<Long> ends = ends(slide, size);
@@ -288,8 +289,8 @@ public final class Oracle {
   }
 
   /**
-   * If there are more distinct values than are kept, computes what all of them give one after the
-   * other.
+   * Returns a quantile; if there are more distinct values than are kept, that of {@link Values}
+   * after adding all in order.
    */
   private static Number quantile(List<Long> sorted, double share) {
     if (sorted.stream().distinct().count() <= Values.EXACT) {
@@ -334,7 +335,7 @@ public final class Oracle {
     return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
   }
 
-  /** Returns what the job wrote, in the same form. */
+  /** Returns the job's windows in the same form. */
   public static List<String> actual(List<JsonNode> windows) {
     List<String> texts = new ArrayList<>();
     for (JsonNode window : windows) {
@@ -364,7 +365,7 @@ public final class Oracle {
     return texts;
   }
 
-  /** Alerts of one window have no order that matters. */
+  /** Sorts the alerts of a window, whose order is arbitrary. */
   private static String sortedLines(String text) {
     List<String> lines = new ArrayList<>(text.lines().toList());
     Collections.sort(lines.subList(1, lines.size()));

@@ -8,8 +8,8 @@ public final class Plans {
   private Plans() {}
 
   /**
-   * A plan over monitors m0, m1… in partitions 0, 1… with processors given as JSON, parted by
-   * commas.
+   * Returns a plan over monitors m0, m1… in partitions 0, 1… with processors given as JSON,
+   * separated by commas.
    */
   public static Plan plan(String query, int monitors, String processors) {
     StringBuilder monitorList = new StringBuilder();
@@ -35,7 +35,7 @@ public final class Plans {
     return plan.build();
   }
 
-  /** Most frequent URLs. */
+  /** Ranks the most frequent URLs. */
   public static String topK(int k, String size, String slide) {
     return """
         {"name":"top-k","parser":"http_get","key":["url"],"value":{"count":{},"unit":"count"},
@@ -43,7 +43,7 @@ public final class Plans {
         .formatted(k, size, slide);
   }
 
-  /** An aggregate of response times by some fields. */
+  /** Aggregates response times by some fields. */
   public static String group(String aggregate, String key, String window) {
     return """
         {"name":"group-%s","parser":"http_get","key":[%s],
@@ -51,12 +51,12 @@ public final class Plans {
         .formatted(aggregate.toLowerCase(), key, aggregate, window);
   }
 
-  /** Returns the same with any other members of a processor: {@code ,"share":0.9…}. */
+  /** Returns a processor with additional members such as {@code ,"share":0.9}. */
   public static String with(String processor, String more) {
     return processor.substring(0, processor.lastIndexOf('}')) + more + "}";
   }
 
-  /** Different values of a field by some others. */
+  /** Counts the distinct values of a field by some others. */
   public static String distinct(String field, String key, String window) {
     return """
         {"name":"distinct","parser":"http_get","key":[%s],"value":{"field":"%s"},
@@ -64,7 +64,7 @@ public final class Plans {
         .formatted(key, field, window);
   }
 
-  /** Requests by some fields, counted or per second. */
+  /** Counts requests by some fields, in total or per second. */
   public static String counts(String aggregate, String key, String window) {
     return """
         {"name":"count","parser":"http_get","key":[%s],"value":{"count":{},"unit":"count"},
@@ -72,7 +72,7 @@ public final class Plans {
         .formatted(key, aggregate, window);
   }
 
-  /** Connection times by destination. */
+  /** Aggregates connection times by some fields. */
   public static String diff(String aggregate, String key, String window) {
     return """
         {"name":"diff-group","parser":"tcp_conn_time","key":[%s],
@@ -81,7 +81,7 @@ public final class Plans {
         .formatted(key, aggregate, window);
   }
 
-  /** Connection times by URL, joined from http_get. */
+  /** Aggregates connection times by destination and URL, joined from http_get. */
   public static String join(String aggregate, String window) {
     return """
         {"name":"diff-group","parser":"tcp_conn_time","join":{"parser":"http_get","fields":["url"]},

@@ -13,20 +13,20 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
- * A real redis-server as a child process, which dies with this one. REQUIRES: started from a thread
- * that lives on.
+ * A real redis-server as a child process, which ends with this one. REQUIRES: the starting thread
+ * outlives it.
  */
 public final class RedisServer implements AutoCloseable {
   private final int port;
   private final List<String> persistence;
   private Process process;
 
-  /** One that keeps nothing. */
+  /** Starts a server that persists nothing. */
   public RedisServer() throws Exception {
     this(List.of("--appendonly", "no"));
   }
 
-  /** One with an append-only file in a folder that is there, and a socket beside. */
+  /** Starts a server with an append-only file and a Unix socket in an existing folder. */
   public RedisServer(Path directory) throws Exception {
     this(
         List.of(
@@ -44,7 +44,7 @@ public final class RedisServer implements AutoCloseable {
     start();
   }
 
-  /** Starts it again, with what it kept, after {@link #kill}. */
+  /** Starts the server again after {@link #kill}, with its persisted data. */
   public void start() throws Exception {
     List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
     command.addAll(List.of("redis-server", "--port", Integer.toString(port)));
@@ -79,7 +79,7 @@ public final class RedisServer implements AutoCloseable {
     return directory.resolve("redis.sock");
   }
 
-  /** Names of all commands that a user may call with some keys, subcommands as {@code acl|list}. */
+  /** Returns the commands that a user may call with some keys; subcommands as {@code acl|list}. */
   public Set<String> commandsOf(String user) {
     Set<String> allowed = new TreeSet<>();
     try (Jedis jedis = client()) {
@@ -124,7 +124,7 @@ public final class RedisServer implements AutoCloseable {
     process.destroyForcibly().waitFor();
   }
 
-  /** SIGKILL, and at once the same again; returns when it answers. */
+  /** Kills the server with SIGKILL and restarts it immediately; returns when it answers. */
   public void replace() throws Exception {
     kill();
     start();

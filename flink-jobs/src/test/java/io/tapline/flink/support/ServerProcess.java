@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A server as a child process, which dies with this one; can be killed and started again. REQUIRES:
- * started from a thread that lives on.
+ * A server as a child process, which ends with this one and can be killed and restarted. REQUIRES:
+ * the starting thread outlives it.
  */
 public final class ServerProcess implements AutoCloseable {
   private final Path log;
@@ -17,7 +17,7 @@ public final class ServerProcess implements AutoCloseable {
   private Process process;
 
   /**
-   * @param log file to which everything that it prints is appended
+   * @param log file to which its output is appended
    */
   public ServerProcess(Path log, List<String> command) {
     this.log = log;
@@ -25,12 +25,13 @@ public final class ServerProcess implements AutoCloseable {
     this.command.addAll(command);
   }
 
-  /** A Java program out of this test's libraries. */
+  /** Returns a Java program that runs on this test's libraries. */
   public static ServerProcess java(
       Path log, List<String> options, String main, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + "/bin/java");
-    // It lives for seconds: what it would earn back later is left out.
+    // The process lives for seconds, in which further compilation and verification would not pay
+    // off.
     command.addAll(
         List.of(
             "-XX:TieredStopAtLevel=1",
@@ -45,7 +46,9 @@ public final class ServerProcess implements AutoCloseable {
     return new ServerProcess(log, command);
   }
 
-  /** This test's class path without the classes of this module, as if the job were not there. */
+  /**
+   * Returns this test's class path without the classes of this module, to which the job belongs.
+   */
   private static String libraries() {
     String all =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -64,7 +67,7 @@ public final class ServerProcess implements AutoCloseable {
   }
 
   /**
-   * @throws IllegalStateException if it ended by itself
+   * @throws IllegalStateException if it has ended
    */
   public void requireAlive() {
     if (!process.isAlive()) {
@@ -82,7 +85,7 @@ public final class ServerProcess implements AutoCloseable {
         .waitFor();
   }
 
-  /** SIGKILL; returns when it is gone. */
+  /** Kills the process with SIGKILL; returns when it has ended. */
   public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
   }

@@ -11,8 +11,8 @@ import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 
 /**
- * A Flink session cluster as it is deployed: a job manager and a task manager as processes of their
- * own, all libraries on their class path but the job's jar, which is uploaded.
+ * A Flink session cluster like a deployed one: a job manager and a task manager in separate
+ * processes, with all libraries on their class path except the job's jar, which is uploaded.
  */
 public final class SessionCluster implements AutoCloseable {
   private static final int SLOTS = 2;
@@ -28,7 +28,7 @@ public final class SessionCluster implements AutoCloseable {
   }
 
   /**
-   * @param settings beside the usual ones, or instead of them
+   * @param settings settings that extend or replace the usual ones
    */
   public SessionCluster(Path directory, Map<String, String> settings) throws Exception {
     this.directory = Files.createDirectories(directory);
@@ -90,7 +90,7 @@ public final class SessionCluster implements AutoCloseable {
         });
   }
 
-  /** A jar of this module's classes and resources and nothing else. */
+  /** Returns a jar with only the classes and resources of this module. */
   public static Path jobJar(Path directory) throws Exception {
     Path classes =
         Path.of(
@@ -115,13 +115,13 @@ public final class SessionCluster implements AutoCloseable {
     return rest;
   }
 
-  /** SIGKILL to the task manager, and at once another one. */
+  /** Kills the task manager with SIGKILL and starts another one immediately. */
   public void replaceTaskManager() throws Exception {
     taskManager.kill();
     taskManager.start();
   }
 
-  /** SIGKILL to the job manager, and at once another one. */
+  /** Kills the job manager with SIGKILL and starts another one immediately. */
   public void replaceJobManager() throws Exception {
     jobManager.kill();
     jobManager.start();

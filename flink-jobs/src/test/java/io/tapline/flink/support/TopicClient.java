@@ -69,19 +69,19 @@ public final class TopicClient implements AutoCloseable {
         .get();
   }
 
-  /** Holds the consumers of a client ID to so many bytes per second. */
+  /** Limits the consumers of a client ID to this many bytes per second. */
   public void limitConsumer(String clientId, long bytesPerSecond) throws Exception {
     var entity = new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, clientId));
     var rate = new ClientQuotaAlteration.Op("consumer_byte_rate", (double) bytesPerSecond);
     admin.alterClientQuotas(List.of(new ClientQuotaAlteration(entity, List.of(rate)))).all().get();
   }
 
-  /** Returns when the broker has it; tries on for two minutes while the broker is away. */
+  /** Sends a record; returns when the broker has it. Retries for two minutes during outages. */
   public void send(String topic, int partition, byte[] value) throws Exception {
     producer.send(new ProducerRecord<>(topic, partition, null, value)).get();
   }
 
-  /** Returns so many values of partition 0 of a topic, once they are there. */
+  /** Returns {@code count} values of partition 0 of a topic, once they have arrived. */
   public List<String> read(String topic, int count) throws Exception {
     List<String> values = new ArrayList<>();
     var deserializer = new StringDeserializer();

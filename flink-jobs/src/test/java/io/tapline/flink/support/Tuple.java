@@ -13,7 +13,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("http_get", timeNs, flow, fields);
   }
 
-  /** One that lacks a half, or its time; null is no value. */
+  /** Returns a tuple that may lack a half or its response time; null for no value. */
   public static Tuple http(
       long timeNs, long flow, String url, Long responseTimeNs, String partial, boolean unanswered) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -31,7 +31,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("tcp_conn_time", timeNs, flow, fields);
   }
 
-  /** The server that a flow goes to. */
+  /** Returns the address of a flow's server. */
   public String destination() {
     return "10.0.1." + (flow % 3);
   }
@@ -40,7 +40,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return (int) (1024 + flow % 60_000);
   }
 
-  /** Value of any column that keys are made of. */
+  /** Returns the value of any column that can be in a key. */
   public Object field(String name) {
     return switch (name) {
       case "dst_ip" -> destination();

@@ -20,7 +20,7 @@ public final class Usage {
 
   private Usage() {}
 
-  /** Figures by name; sizes in KiB. */
+  /** Returns figures by name; sizes in KiB. */
   public static Map<String, Long> of(Deployment deployment, Path directory) throws Exception {
     Map<String, Long> usage = new LinkedHashMap<>();
     deployment.cluster.collectGarbage();
@@ -40,7 +40,7 @@ public final class Usage {
   private static void add(Map<String, Long> usage, String who, FlinkRest rest, String path)
       throws Exception {
     Map<String, Long> values = new LinkedHashMap<>();
-    // A server that was too busy to be asked is left out for ten seconds.
+    // Flink omits a server that was too busy to answer for ten seconds.
     Deadline.await(
         "figures of the " + who,
         () -> {
@@ -61,7 +61,7 @@ public final class Usage {
     }
   }
 
-  /** The latest of the samples, the first with its header. */
+  /** Formats the latest sample, preceded by a header if it is the first. */
   public static String line(int queries, List<Map<String, Long>> samples) {
     Map<String, Long> last = samples.get(samples.size() - 1);
     String row = last.values().stream().map("%16d"::formatted).collect(Collectors.joining());
@@ -70,8 +70,9 @@ public final class Usage {
   }
 
   /**
-   * Figures whose least value in the last fifth exceeds that of the second by a tenth: of what is
-   * kept, that is, for Flink tells of threads as they were up to ten seconds ago, within a job.
+   * Returns the figures whose minimum in the last fifth of the samples exceeds that in the second
+   * fifth by more than a tenth. Single samples are unreliable: Flink reports threads as of up to
+   * ten seconds ago, when a job may have run.
    */
   public static List<String> grown(List<Map<String, Long>> samples) {
     int fifth = samples.size() / 5;

@@ -16,7 +16,7 @@ public final class Workload {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long LATE_FLOWS = 1L << 40;
 
-  /** Tuples that count. */
+  /** Tuples that are counted. */
   public final List<Tuple> tuples = new ArrayList<>();
 
   /** Records of each partition, in order; the last ends the stream. */
@@ -25,7 +25,7 @@ public final class Workload {
   /** End of each monitor's stream. */
   public final List<Long> endsNs = new ArrayList<>();
 
-  /** From then on all monitors watch; {@link Long#MIN_VALUE}: none of them says. */
+  /** Time from which all monitors watch; {@link Long#MIN_VALUE} if they do not state it. */
   public long watchedSinceNs = Long.MIN_VALUE;
 
   public long repeats;
@@ -41,8 +41,8 @@ public final class Workload {
   }
 
   /**
-   * @param lateChance one interval in so many is followed by a batch that is late; 0 for none
-   * @param saysSince whether monitors say since when they watch, which is in the first half
+   * @param lateChance one in this many intervals is followed by a late batch; 0 for none
+   * @param saysSince whether monitors state since when they watch, which is in the first half
    */
   public Workload(
       String query,
@@ -93,8 +93,8 @@ public final class Workload {
   }
 
   /**
-   * Per interval one batch of each parser, in random order, now and then a heartbeat, and some
-   * batches twice.
+   * Returns, per interval, one batch of each parser in random order, sometimes a heartbeat, and
+   * some batches twice.
    */
   private List<byte[]> batches(
       MonitorStream stream, List<Tuple> tuples, long endNs, Random random) {

@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Decides which switch mirrors what to which monitor. Both directions of a query's connections are
- * mirrored by the edge switch at one of their ends: that of the named side, or TO's. A packet that
- * matches a query in both directions would be mirrored at both ends; the switch that comes first in
- * the list mirrors it, the other makes an exception.
+ * Decides which switch mirrors which packets to which monitor. Both directions of a query's
+ * connections are mirrored by the edge switch at one of their ends: that of the named side, or
+ * TO's. A packet that matches a query in both directions would be mirrored at both ends; the switch
+ * that comes first in the list mirrors it, and the other makes an exception.
  */
 public final class MirrorPlanner {
   /** TCP, UDP. */
@@ -27,8 +27,8 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Maximum number of zeros that can be required of a far port: as many of its bits decide on
-   * sampling (plan.proto).
+   * Maximum number of zeros that can be required of a far port, since that many of its bits decide
+   * on sampling (plan.proto).
    */
   public static final int MOST_ZEROS = 6;
 
@@ -36,8 +36,8 @@ public final class MirrorPlanner {
    * A query to be mirrored.
    *
    * @param monitors monitors by switch ID: a monitor gets copies from one switch only
-   * @param zeros only connections whose far port, which FROM does not name, has so many zeros after
-   *     its lowest bit; more than 0 only if {@link #canBeNarrowed}
+   * @param zeros number of zeros after the lowest bit of the far port, which FROM does not name,
+   *     that a connection must have; more than 0 only if {@link #canBeNarrowed}
    */
   public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
 
@@ -55,7 +55,7 @@ public final class MirrorPlanner {
     return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
-  /** Linux assigns client ports from here on, other systems from higher up. */
+  /** Linux assigns client ports from this one on; other systems begin higher. */
   private static final int FIRST_CLIENT_PORT = 32_768;
 
   /**
@@ -79,7 +79,10 @@ public final class MirrorPlanner {
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  /** Returns what is wanted at each switch that has to mirror anything, by its ID. */
+  /**
+   * Returns the packets wanted at each switch, by its ID; switches that mirror nothing are left
+   * out.
+   */
   public static Map<String, List<Wanted>> wanted(List<Query> queries, List<EdgeSwitch> switches) {
     Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
     for (int i = 0; i < switches.size(); i++) {
@@ -188,7 +191,7 @@ public final class MirrorPlanner {
     return entries.isEmpty() ? List.of(new Entry(IpPrefix.ANY, unnamed)) : entries;
   }
 
-  /** Returns the part of addresses that is under a switch. */
+  /** Returns the part of the addresses that is under a switch. */
   private List<Entry> under(List<Entry> entries, int number) {
     List<Entry> under = new ArrayList<>();
     for (Entry entry : entries) {

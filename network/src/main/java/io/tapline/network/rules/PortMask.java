@@ -36,8 +36,9 @@ public record PortMask(int value, int mask) {
   }
 
   /**
-   * Returns half of all ports, a quarter, …: those with so many zeros from the second lowest bit
-   * on. Linux gives clients even ports first, so the lowest bit carries little information.
+   * Returns the ports with {@code count} zeros from the second lowest bit on: half of all ports, a
+   * quarter, … Linux assigns even ports to clients first, so the lowest bit carries little
+   * information.
    */
   static PortMask zeros(int count) {
     return new PortMask(0, ((1 << count) - 1) << 1);

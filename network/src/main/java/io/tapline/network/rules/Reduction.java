@@ -10,8 +10,8 @@ import java.util.Set;
 
 /**
  * Reduces the number of matches for the same packets: removes matches that others contain, and
- * merges adjacent prefixes and port masks. Works per query, monitor and kind, so that what a query
- * wants stays the same.
+ * merges adjacent prefixes and port masks. Works per query, monitor and kind, which preserves the
+ * packets that each query wants.
  */
 final class Reduction {
   private Reduction() {}
@@ -57,7 +57,7 @@ final class Reduction {
     return kept;
   }
 
-  /** Merges halves until none is left; each by a key that it shares with its other half. */
+  /** Merges each match with at most one other, if a single match is the union of both. */
   private static List<RuleMatch> joined(List<RuleMatch> matches) {
     List<RuleMatch> result = new ArrayList<>();
     Map<RuleMatch, Boolean> gone = new HashMap<>();

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 
-/** Removes rules without which every packet is treated the same. */
+/** Removes rules that do not change how any packet is treated. */
 final class Redundancy {
   private Redundancy() {}
 

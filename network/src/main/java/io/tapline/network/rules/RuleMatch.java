@@ -124,7 +124,7 @@ public record RuleMatch(
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
   }
 
-  /** Returns the number of fixed bits: a match that another contains has more. */
+  /** Returns the number of fixed bits; a match has more than those that contain it. */
   int bits() {
     return from.length()
         + to.length()

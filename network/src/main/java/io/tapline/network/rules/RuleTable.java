@@ -18,9 +18,10 @@ import java.util.TreeSet;
  * of highest priority decides where copies go; without a rule there is no copy. Every packet then
  * continues to forwarding unchanged.
  *
- * <p>The table is derived from what queries want: equal and adjacent matches are merged; if two
- * rules overlap and differ, their intersection becomes a separate rule with the copies of both. A
- * rule's priority is the number of bits that it fixes, so the most specific one decides.
+ * <p>The table is derived from the packets that queries want: equal and adjacent matches are
+ * merged; if two rules overlap and differ, their intersection becomes a separate rule with the
+ * copies of both. A rule's priority is the number of bits that it fixes, so the most specific one
+ * decides.
  */
 public final class RuleTable {
   /** No known switch supports more rules, and computing more would take too long. */
@@ -33,7 +34,7 @@ public final class RuleTable {
 
   private final List<MirrorRule> rules;
 
-  /** REQUIRES: they are in order. */
+  /** REQUIRES: the rules are in {@link #ORDER}. */
   private RuleTable(List<MirrorRule> rules) {
     this.rules = List.copyOf(rules);
   }
@@ -55,7 +56,7 @@ public final class RuleTable {
   }
 
   /**
-   * Returns the table for what is wanted at a switch.
+   * Returns the table for the packets wanted at a switch.
    *
    * @param capacity maximum number of rules
    * @throws TooManyRules if it would need more

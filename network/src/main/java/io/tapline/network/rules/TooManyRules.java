@@ -1,8 +1,7 @@
 package io.tapline.network.rules;
 
 /**
- * Thrown when a switch's table has no room for what is wanted; the message states how much is
- * missing.
+ * Thrown when a switch's table has no room for the rules; the message states how many are needed.
  */
 public final class TooManyRules extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -20,12 +20,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Random queries, networks and packets: a flow table against a plain evaluation of the queries. */
+/**
+ * Compares flow tables with a plain evaluation of random queries over random networks and packets.
+ */
 class RulesTest {
   private static final int CAPACITY = 4096;
   private static final Map<String, IpPrefix> PARSED = new HashMap<>();
 
-  /** A small world, so that queries overlap and packets meet them. */
+  /** A small network, so that queries overlap and packets match them. */
   private static final class World {
     final Random random;
     final List<EdgeSwitch> switches = new ArrayList<>();
@@ -106,7 +108,7 @@ class RulesTest {
           random.nextInt(3) == 0 ? 7 : 0);
     }
 
-    /** Returns an address of a switch's host, or of no host here. */
+    /** Returns an address of some switch's host, or of none. */
     private IpPrefix address(boolean v6) {
       return v6
           ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
@@ -167,7 +169,7 @@ class RulesTest {
         && (match.getTenantsCount() == 0 || match.getTenantsList().contains(h.tenant()));
   }
 
-  /** The switch that has to mirror a packet for a query; -1 if none. */
+  /** Returns the switch that must mirror a packet for a query; -1 if there is none. */
   private static int owner(World world, Query query, Header h) {
     int from = world.switchOf(h.from());
     int to = world.switchOf(h.to());
@@ -225,7 +227,7 @@ class RulesTest {
     assertThat(copies).isGreaterThan(400);
   }
 
-  /** The port by which the monitor of the switch that has a packet decides. */
+  /** Returns the far port by which the monitor at the owning switch decides. */
   private static int farPort(World world, Query query, Header h, int owner) {
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
     int from = world.switchOf(h.from());
@@ -252,8 +254,8 @@ class RulesTest {
   }
 
   /**
-   * A monitor receives what it keeps of a narrowed query, packets whose far port lacks the zeros in
-   * both directions are not copied, and other queries are unaffected.
+   * A monitor receives the packets that it keeps of a narrowed query, packets of which neither port
+   * has the zeros are not copied, and other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsWhatItsMonitorsKeep() {
@@ -290,7 +292,10 @@ class RulesTest {
     assertThat(counts).satisfies(c -> assertThat(Math.min(c[0], c[1])).isGreaterThan(50));
   }
 
-  /** Queries come and go: after each message to a switch a packet is treated as before or after. */
+  /**
+   * After each message to a switch, packets are treated as before a change of the queries or after
+   * it.
+   */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void everyStepIsSafe(int part) {
@@ -391,7 +396,7 @@ class RulesTest {
     assertThat(PortMask.range(1, 65535)).hasSize(16);
   }
 
-  /** Shows that rules are few: against one rule for each pair of addresses and direction. */
+  /** Adjacent addresses and ports share rules; there is not one for each pair and direction. */
   @Test
   void rulesAreFewerThanPairs() {
     List<IpPrefix> rack = new ArrayList<>();
