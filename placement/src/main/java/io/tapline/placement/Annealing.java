@@ -29,7 +29,7 @@ final class Annealing {
     this.overrun = 4.0 * Math.max(1, problem.sizes().extractedBps(problem.flows().totalBps()));
   }
 
-  /** Returns false for large problems, whose steps are too expensive and too many. */
+  /** Returns false for large problems, which need too many steps, each too expensive. */
   static boolean suits(Problem problem) {
     int flows = problem.flows().size();
     return flows > 0 && flows <= MOST_FLOWS && problem.topology().hostCount() <= MOST_HOSTS;
@@ -75,7 +75,8 @@ final class Annealing {
   }
 
   /**
-   * Returns the traffic; exceeding the number of processes costs more than any traffic can save.
+   * Returns the weighted traffic; exceeding the number of processes costs more than any traffic can
+   * save.
    */
   private double cost(Draft draft) {
     long weighted = draft.weighted();
@@ -104,7 +105,7 @@ final class Annealing {
     };
   }
 
-  /** Changes a few processes, after which flows and tuples are routed afresh. */
+  /** Changes a few processes, then routes flows and tuples afresh. */
   private boolean rebuild(Draft draft) {
     boolean any = false;
     for (int changes = 1 + any(3); changes > 0; changes--) {
@@ -178,7 +179,9 @@ final class Annealing {
     return any;
   }
 
-  /** Moves a monitor to another host of its rack, and engines of that host to the monitor's. */
+  /**
+   * Moves a monitor to another host of its rack, and that host's engines to the monitor's old host.
+   */
   private boolean exchangeHosts(Draft draft) {
     int monitor = any(draft.monitors.count);
     int from = draft.monitors.host[monitor];
@@ -248,7 +251,7 @@ final class Annealing {
     };
   }
 
-  /** Returns an edge switch of some flow. */
+  /** Returns the edge switch of either host of a random flow. */
   private int likelyRack() {
     int flow = any(problem.flows().size());
     return random.nextBoolean() ? problem.fromEdge(flow) : problem.toEdge(flow);

@@ -9,15 +9,13 @@ import java.util.PriorityQueue;
 import java.util.stream.IntStream;
 
 /**
- * Decides which sources share an engine, for any number of engines: at first each source has an
- * engine on its own host, which costs no traffic; then the two clusters whose merger adds the least
- * traffic are merged, until no two fit into one engine. Each step saves one engine, so one run
- * yields a whole front of traffic against engines.
+ * Decides which sources share an engine, for any number of engines. Initially each source has an
+ * engine on its own host, which costs no traffic. Each step then merges the two clusters whose
+ * merger adds the least traffic, until no two fit into one engine. Each step saves one engine, so
+ * one run yields a whole front of traffic against engines.
  */
 final class Clustering {
-  /**
-   * Number of clusters outside its own group, the smallest ones, that a cluster may be merged with.
-   */
+  /** Number of clusters outside its group, smallest first, with which a cluster may be merged. */
   private static final int FAR_CANDIDATES = 24;
 
   private static final int MEDIAN_CANDIDATES = 64;
@@ -58,7 +56,7 @@ final class Clustering {
     return clustering;
   }
 
-  /** Returns the smallest number of clusters that was reached. */
+  /** Returns the smallest number of clusters reached. */
   int fewest() {
     return sources.host().length - joins.size();
   }
@@ -104,7 +102,7 @@ final class Clustering {
     }
   }
 
-  /** Queues the mergers of a cluster with those before it. */
+  /** Queues the mergers of a cluster with earlier ones. */
   private void candidates(
       int number,
       int end,
@@ -203,7 +201,7 @@ final class Clustering {
     chosen.forEach(this::recentre);
   }
 
-  /** Moves single sources to cheaper clusters; none is emptied. */
+  /** Moves single sources to cheaper clusters; never empties a cluster. */
   private boolean move(List<Cluster> chosen, int[] of) {
     int[] left = new int[chosen.size()];
     Arrays.stream(of).forEach(c -> left[c]++);
@@ -232,7 +230,7 @@ final class Clustering {
     return moved;
   }
 
-  /** Swaps pairs of sources where that is cheaper. */
+  /** Swaps pairs of sources if that is cheaper. */
   private boolean swap(List<Cluster> chosen, int[] of) {
     boolean moved = false;
     for (int x = 0; x < of.length; x++) {
@@ -271,7 +269,8 @@ final class Clustering {
   }
 
   /**
-   * Moves the center to the best host of a member, or of the heaviest members if there are many.
+   * Moves the center to the best host of a member, or of one of the heaviest members if there are
+   * many.
    */
   private void recentre(Cluster cluster) {
     long best = costAt(cluster.members, cluster.centre);

@@ -11,9 +11,9 @@ import java.util.Map;
  *
  * @param hops bits per second times links, monitors to aggregators only (the paper's bandwidth
  *     cost)
- * @param weighted the same with each link's weight (the paper's weighted-bandwidth cost)
- * @param processorHops as {@code hops}, with aggregators to processors
- * @param processorWeighted as {@code weighted}, with aggregators to processors
+ * @param weighted like {@code hops}, with each link's weight (the paper's weighted-bandwidth cost)
+ * @param processorHops like {@code hops}, including aggregators to processors
+ * @param processorWeighted like {@code weighted}, including aggregators to processors
  * @param mirrorBps copies from edge switches to monitors: the same for every layout
  * @param levelBps extra traffic on each level: copies and tuples, over all hops
  */
@@ -26,7 +26,7 @@ public record Cost(
     Map<LinkLevel, Long> levelBps,
     int processes) {
 
-  /** The data that counts as a strategy's traffic. */
+  /** The links that count towards a strategy's traffic. */
   public enum Objective {
     /** Monitors to aggregators only, as in the paper. */
     PAPER,
@@ -39,7 +39,9 @@ public record Cost(
     return objective == Objective.PAPER ? weighted : processorWeighted;
   }
 
-  /** Returns true if this is no more than the other by any measure of traffic, and in processes. */
+  /**
+   * Returns true if neither a measure of traffic nor the number of processes exceeds the other's.
+   */
   public boolean dominates(Cost other) {
     return hops <= other.hops
         && weighted <= other.weighted
@@ -102,8 +104,8 @@ public record Cost(
   }
 
   /**
-   * Returns the load of the flows themselves on the network: bits per second times links, or their
-   * weights.
+   * Returns the load of the flows themselves on the network, in bits per second: plain, times
+   * links, and times weights.
    */
   public static Workload workload(Topology topology, Flows flows) {
     long hops = 0;
@@ -120,8 +122,8 @@ public record Cost(
    * The three denominators of a relative cost.
    *
    * @param raw bits per second
-   * @param hops times links
-   * @param weighted times weights
+   * @param hops bits per second times links
+   * @param weighted bits per second times weights
    */
   public record Workload(long raw, long hops, long weighted) {}
 }

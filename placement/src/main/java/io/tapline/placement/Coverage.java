@@ -71,7 +71,7 @@ final class Coverage {
     return next[edge] < begin[edge + 1] ? listed[next[edge]] : NONE;
   }
 
-  /** Returns where {@link #peek} stopped: an index for {@link #flowAt}. */
+  /** Returns the index, for {@link #flowAt}, at which {@link #peek} stopped. */
   int nextIndex(int edge) {
     return next[edge];
   }
@@ -83,8 +83,8 @@ final class Coverage {
   }
 
   /**
-   * Returns the start of the flows that the edge switch covers, assigned or not: indices for {@link
-   * #flowAt}.
+   * Returns the index, for {@link #flowAt}, of the first flow that the edge switch covers, assigned
+   * or not.
    */
   int listBegin(int edge) {
     return begin[edge];
@@ -102,7 +102,9 @@ final class Coverage {
     return monitorOfFlow[flow] != NONE;
   }
 
-  /** Returns the monitor of each flow. The array is not copied: call this when all are assigned. */
+  /**
+   * Returns the monitor of each flow without copying the array. REQUIRES: all flows are assigned.
+   */
   int[] monitorOfFlow() {
     return monitorOfFlow;
   }

@@ -11,8 +11,8 @@ import java.util.Set;
 
 /**
  * The processes of many queries together, as an immutable value. A change returns a new value and
- * describes the required actions; what need not move stays. Adding a query takes time linear in its
- * own flows and in the number of processes, not in the flows of the others.
+ * describes the required actions; it moves only the processes that must move. Adding a query takes
+ * time linear in its own flows and in the number of processes, regardless of other queries' flows.
  */
 public final class Deployment {
   final Topology topology;
@@ -73,9 +73,9 @@ public final class Deployment {
   }
 
   /**
-   * Adds a query, first with the spare capacity of running monitors and engines.
+   * Adds a query, preferring the spare capacity of running monitors and engines.
    *
-   * @throws PlacementException if there is no room; nothing changes then
+   * @throws PlacementException if there is no room; then nothing changes
    */
   public Change add(String query, Flows flows) {
     if (queries.containsKey(query)) {
@@ -88,7 +88,7 @@ public final class Deployment {
     return reshaping.change(after, closedHosts, 0);
   }
 
-  /** Ends a query: stops processes that are no longer needed. */
+  /** Ends a query and stops processes that are no longer needed. */
   public Change remove(String query) {
     Part part = queries.get(query);
     if (part == null) {
@@ -105,9 +105,10 @@ public final class Deployment {
   }
 
   /**
-   * Takes a host out of use, because it was lost or is being drained: only its processes move.
+   * Takes a host out of use because it was lost or is being drained. Moves only that host's
+   * processes.
    *
-   * @throws PlacementException if there is no room elsewhere; nothing changes then
+   * @throws PlacementException if there is no room on other hosts; then nothing changes
    */
   public Change close(int host) {
     Set<Integer> closed = new HashSet<>(closedHosts);
@@ -138,7 +139,7 @@ public final class Deployment {
     return reshaping.change(after, closed, moved);
   }
 
-  /** Lets a host be used again. Nothing moves. */
+  /** Makes a closed host available again. Nothing moves. */
   public Deployment reopen(int host) {
     Set<Integer> closed = new HashSet<>(closedHosts);
     closed.remove(host);
@@ -146,8 +147,8 @@ public final class Deployment {
   }
 
   /**
-   * Restricts placement to these hosts from now on. Nothing moves: processes elsewhere end with
-   * their queries.
+   * Restricts new processes to these hosts. Nothing moves: processes on other hosts end with their
+   * queries.
    */
   public Deployment using(Set<Integer> hosts) {
     Set<Integer> closed = new HashSet<>();

@@ -6,12 +6,12 @@ import java.util.random.RandomGenerator;
 
 /**
  * Improves on Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
- * processes. Minimizes monitors first, then computes the {@link Front} of what they allow, chooses
- * a point of it, steers flows to the monitors that suit that point, and recomputes the front, a few
- * times. If nothing better is found, returns the layout of Netalytics-Network itself.
+ * processes. First minimizes monitors. Then, a few times, computes the {@link Front} for these
+ * monitors, chooses one of its points, steers flows to the monitors that suit it, and recomputes
+ * the front. If it finds nothing better, returns the layout of Netalytics-Network.
  */
 final class Dominating implements Strategy {
-  /** How to use the slack between the bound and what is possible. */
+  /** Use of the slack below the bound. */
   enum Aim {
     FEWEST_PROCESSES,
     LEAST_TRAFFIC
@@ -71,7 +71,7 @@ final class Dominating implements Strategy {
     }
 
     /**
-     * Computes the front for these monitors; returns them with flows steered for the next round.
+     * Computes the front for these monitors and returns them with flows steered for the next round.
      */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
       Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
@@ -100,7 +100,10 @@ final class Dominating implements Strategy {
       return null;
     }
 
-    /** Considers less traffic with as many processes: the result if nothing with fewer is found. */
+    /**
+     * Looks for less traffic with the same number of processes, the result if no layout with fewer
+     * is found.
+     */
     private void lookAtAsMany(Front front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
         asMany =
@@ -116,7 +119,7 @@ final class Dominating implements Strategy {
       return best == network && asMany != null ? asMany : best;
     }
 
-    /** Anneals the best layout so far, for fewer and fewer processes until none is found. */
+    /** Anneals the best layout so far for ever fewer processes until it finds none. */
     void anneal(RandomGenerator random) {
       distances = new Distances(problem.topology());
       if (aim == Aim.LEAST_TRAFFIC) {

@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A layout of a small problem that can be changed step by step, used by {@link Annealing}. Every
- * change respects capacities and room, or is rejected and changes nothing. Not thread-safe.
+ * A layout of a small problem that {@link Annealing} changes step by step. A change that violates
+ * capacities or room is rejected and changes nothing. Not thread-safe.
  */
 final class Draft {
   static final int NONE = -1;
@@ -91,8 +91,8 @@ final class Draft {
   }
 
   /**
-   * Assigns the output of aggregators to processors, nearest pairs first: optimal if distances are
-   * those of a tree.
+   * Assigns the output of aggregators to processors, nearest pairs first. This is optimal if
+   * distances are those of a tree.
    */
   private long ship(List<Layout.Stream> streams) {
     if (left.length < aggregators.count || room.length < processors.count) {
@@ -115,7 +115,7 @@ final class Draft {
     return unread == 0 ? cost : -1;
   }
 
-  /** Assigns between pairs of this distance. */
+  /** Assigns output between pairs at this distance. */
   private long ship(int weight, List<Layout.Stream> streams) {
     long shipped = 0;
     for (int a = 0; a < aggregators.count; a++) {
@@ -134,7 +134,7 @@ final class Draft {
     return shipped;
   }
 
-  /** REQUIRES: processors can take it all. */
+  /** Returns the layout. REQUIRES: the processors can take all traffic. */
   Layout layout() {
     List<Layout.Stream> streams = new ArrayList<>();
     ship(streams);
@@ -251,7 +251,7 @@ final class Draft {
     processors.remove(processor);
   }
 
-  /** REQUIRES: it has no flows. */
+  /** Stops a monitor. REQUIRES: it has no flows. */
   void stopMonitor(int monitor) {
     use.give(monitors.host[monitor], sizes.monitor());
     int last = monitors.count - 1;
@@ -262,7 +262,7 @@ final class Draft {
     monitors.remove(monitor);
   }
 
-  /** REQUIRES: no monitor writes to it. */
+  /** Stops an aggregator. REQUIRES: no monitor writes to it. */
   void stopAggregator(int aggregator) {
     use.give(aggregators.host[aggregator], sizes.aggregator());
     int last = aggregators.count - 1;
@@ -273,9 +273,9 @@ final class Draft {
   }
 
   /**
-   * Repairs the layout for the present processes: monitors write to the aggregator with the
-   * shortest path of tuples to a processor, flows go to the monitor with the shortest path, and
-   * unused processes stop. Capacities are respected; flows are served in order.
+   * Repairs the layout for the current processes: monitors write to the aggregator on the shortest
+   * path to a processor, flows go to the monitor with the shortest path, and unused processes stop.
+   * Respects capacities; serves flows in order.
    */
   void settle() {
     int[] toProcessor = new int[aggregators.count];

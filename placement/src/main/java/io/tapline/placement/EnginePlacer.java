@@ -3,7 +3,7 @@ package io.tapline.placement;
 import io.tapline.network.Topology;
 import java.util.random.RandomGenerator;
 
-/** Decides where aggregators, or processors, run and which sources each one reads. */
+/** Decides where aggregators or processors run, and which sources each one reads. */
 @FunctionalInterface
 interface EnginePlacer {
   /** Starts engines until all sources are read. */

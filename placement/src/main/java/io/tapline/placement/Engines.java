@@ -5,16 +5,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Aggregators, or processors, while they are placed. Not thread-safe.
+ * Aggregators or processors during their placement. Not thread-safe.
  *
- * <p>Their sources are the processes that write to them: monitors to aggregators, aggregators to
- * processors.
+ * <p>Their sources are the processes that write to them: monitors write to aggregators, aggregators
+ * to processors.
  */
 final class Engines {
   /**
-   * One of the two kinds.
+   * The kind of engine: aggregator or processor.
    *
-   * @param divisible whether a source's output may be divided among several
+   * @param divisible whether several engines may share a source's output
    */
   record Kind(String name, long capacityBps, Resources need, boolean divisible) {
     static Kind aggregators(Sizes sizes) {
@@ -26,7 +26,7 @@ final class Engines {
     }
   }
 
-  /** The sources' hosts and output rates. */
+  /** Hosts and output rates of the sources. */
   record Sources(int[] host, long[] bps) {
     static Sources monitors(List<Layout.Process> monitors, Sizes sizes) {
       return new Sources(
@@ -67,7 +67,7 @@ final class Engines {
     return hosts.get(engine);
   }
 
-  /** Starts an engine on a host; -1 as host is an error. */
+  /** Starts an engine on a host; throws if the host is -1. */
   int start(int host) {
     HostUse.required(host, kind.name(), kind.need());
     use.take(host, kind.need());
@@ -80,7 +80,7 @@ final class Engines {
     return kind.capacityBps() - input.get(engine);
   }
 
-  /** Returns true if the engine can take the source or, if that is divisible, any part of it. */
+  /** Returns true if the engine can take the source or, if sources are divisible, a part of it. */
   boolean accepts(int engine, int source) {
     return kind.divisible()
         ? room(engine) > 0 || unread[source] == 0
@@ -88,7 +88,8 @@ final class Engines {
   }
 
   /**
-   * Makes the engine read what it can of the source; returns true if nothing of the source is left.
+   * Makes the engine read as much of the source as it can; returns true if the source is read
+   * completely.
    */
   boolean read(int engine, int source) {
     long bps = Math.min(unread[source], room(engine));
@@ -106,7 +107,7 @@ final class Engines {
     return processes;
   }
 
-  /** Returns the engine of each source. REQUIRES: not divisible, all read. */
+  /** Returns the engine of each source. REQUIRES: sources are not divisible and all are read. */
   int[] engineOfSource() {
     int[] engines = new int[sources.host().length];
     readings.forEach(reading -> engines[reading.source()] = reading.engine());

@@ -15,25 +15,25 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Computes the minimum weighted traffic of any layout within a number of processes, with OR-Tools'
- * CP-SAT. For small problems: tens of hosts and flows.
+ * Computes the minimum weighted traffic of any layout within a number of processes, with the CP-SAT
+ * solver of OR-Tools. For small problems: tens of hosts and flows.
  *
  * <p>Variables: whether a host has a monitor; the monitor of each flow; the number of aggregators
- * on a host and the one that each monitor writes to; the number of processors on a host and what
- * they read. REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link
+ * on a host, and the aggregator of each monitor; the number of processors on a host, and their
+ * input. REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link
  * #UNIT_BPS}, so that the output of monitors is a whole number.
  */
 public final class Exact {
-  /** 10 Mb/s: a monitor reduces it to a tenth, the 1 Mb/s that is the model's unit. */
+  /** 10 Mb/s: a monitor reduces it to a tenth, 1 Mb/s, which is the model's unit. */
   public static final long UNIT_BPS = 10_000_000L;
 
   /**
    * The optimum.
    *
-   * @param proven false if time ran out: then {@code weighted} is the best known and {@code bound}
+   * @param proven false if time ran out; then {@code weighted} is the best known and {@code bound}
    *     is lower
    * @param weighted bits per second times weights, as in {@link Cost}
-   * @param bound no layout has less
+   * @param bound lower bound for any layout
    */
   public record Optimum(boolean proven, long weighted, long bound, int processes) {}
 
@@ -65,10 +65,10 @@ public final class Exact {
   /**
    * Solves the problem.
    *
-   * @param known traffic of a known layout with so few processes, as an upper bound; Long.MAX_VALUE
-   *     if there is none
+   * @param known traffic of a known layout within this number of processes, as an upper bound;
+   *     Long.MAX_VALUE if there is none
    * @param seconds time limit
-   * @return empty if no layout has so few processes
+   * @return empty if no layout fits into this number of processes
    */
   public static Optional<Optimum> solve(
       Problem problem, Cost.Objective objective, int mostProcesses, long known, double seconds) {
@@ -116,7 +116,10 @@ public final class Exact {
     }
   }
 
-  /** Adds as many aggregators to each host as it has room for; the first ones are used first. */
+  /**
+   * Adds as many aggregators to each host as it has room for. Using them in order avoids equivalent
+   * solutions.
+   */
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
       BoolVar before = null;
@@ -132,7 +135,7 @@ public final class Exact {
     }
   }
 
-  /** Returns the number that the other processes leave of the budget. */
+  /** Returns an upper bound of aggregators: the budget minus the fewest monitors and processors. */
   private int mostAggregators() {
     long total = problem.flows().totalBps();
     long fewestMonitors = divideUp(total, problem.sizes().monitorBps());
@@ -141,7 +144,10 @@ public final class Exact {
     return (int) Math.max(1, mostProcesses - fewestMonitors - Math.max(1, fewestProcessors));
   }
 
-  /** Each flow takes one path: a monitor that covers it, and the one aggregator of that monitor. */
+  /**
+   * Each flow takes one path: through a monitor that covers it and through that monitor's
+   * aggregator.
+   */
   private void addFlows() {
     BoolVar[][] writes = new BoolVar[hosts][slots.size()];
     LinearExprBuilder[] taken = new LinearExprBuilder[hosts];

@@ -3,7 +3,8 @@ package io.tapline.placement;
 import java.util.Arrays;
 
 /**
- * Flows between hosts with their rates, as columns: ten million take 160 MB. Immutable once built.
+ * Flows between hosts with their rates, as columns: ten million flows take 160 MB. Immutable once
+ * built.
  */
 public final class Flows {
   private final int[] from;
@@ -25,12 +26,12 @@ public final class Flows {
     return from[flow];
   }
 
-  /** Returns a flow's second host, which may be the first. */
+  /** Returns a flow's second host, which may equal the first. */
   public int to(int flow) {
     return to[flow];
   }
 
-  /** Returns the rate of both directions together, in bits per second. */
+  /** Returns the total rate of both directions, in bits per second. */
   public long rateBps(int flow) {
     return rateBps[flow];
   }
@@ -43,7 +44,7 @@ public final class Flows {
     return total;
   }
 
-  /** Returns these flows, renumbered in this order. */
+  /** Returns the selected flows, renumbered in the given order. */
   public Flows select(int[] flows) {
     Builder selected = new Builder(flows.length);
     for (int flow : flows) {

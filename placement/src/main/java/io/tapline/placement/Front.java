@@ -8,11 +8,11 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Layouts that trade traffic against processes: all have the same few monitors, and from an
- * aggregator on every monitor's host down to the fewest that can take the tuples.
+ * Layouts that trade traffic against processes. All have the same few monitors. They range from one
+ * aggregator on every monitor's host to the fewest aggregators that can take the tuples.
  */
 public final class Front {
-  /** Maximum of different numbers of aggregators that are tried. */
+  /** Maximum number of distinct aggregator counts to try. */
   private static final int MOST_LEVELS = 160;
 
   /**
@@ -20,7 +20,8 @@ public final class Front {
    *
    * @param toAggregators weighted traffic of monitors to aggregators
    * @param toProcessors weighted traffic of aggregators to processors
-   * @param remainders how aggregators share processors, the argument of {@link Remainders#readers}
+   * @param remainders the way in which aggregators share processors, the argument of {@link
+   *     Remainders#readers}
    */
   public record Point(
       int processes, long toAggregators, long toProcessors, int aggregators, int remainders) {
@@ -106,12 +107,12 @@ public final class Front {
     return best;
   }
 
-  /** Returns the Pareto-optimal ones among the points that match, by processes. */
+  /** Returns the Pareto-optimal points among those that match, by processes. */
   List<Point> points(Predicate<Point> wanted) {
     return best(points.stream().filter(wanted).toList());
   }
 
-  /** Returns the layout with the least traffic plus this price for each process. */
+  /** Returns the layout that minimizes traffic plus this price per process. */
   public Layout cheapest(double pricePerProcess) {
     return layout(
         points().stream()

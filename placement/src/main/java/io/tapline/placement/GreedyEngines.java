@@ -10,9 +10,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * Algorithm 2 of NetAlytics (4.1): the aggregation switch above most sources gets an engine
- * "nearby" under it, which reads them until one does not fit; repeated until all are read. "Nearby"
- * is interpreted as the least loaded host in the first source's rack, else under that switch, else
- * of all.
+ * "nearby" under it, which reads these sources until one does not fit. This repeats until all are
+ * read. "Nearby" is interpreted as the least loaded host in the first source's rack, else under
+ * that switch, else in the network.
  */
 final class GreedyEngines implements EnginePlacer {
   @Override

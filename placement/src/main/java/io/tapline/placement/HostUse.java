@@ -35,7 +35,7 @@ final class HostUse {
     nicBps = other.nicBps.clone();
   }
 
-  /** Copies another one of the same topology. */
+  /** Copies another instance of the same topology. */
   void copyFrom(HostUse other) {
     System.arraycopy(other.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
     System.arraycopy(other.memoryMib, 0, memoryMib, 0, memoryMib.length);
@@ -48,7 +48,7 @@ final class HostUse {
         && nicBps[host] >= need.nicBps();
   }
 
-  /** REQUIRES: it fits. */
+  /** Reserves resources on a host. REQUIRES: they fit. */
   void take(int host, Resources need) {
     change(host, need, -1);
   }
@@ -64,7 +64,7 @@ final class HostUse {
     nicBps[host] += sign * need.nicBps();
   }
 
-  /** Makes the host reject everything from now on. */
+  /** Makes the host reject all further processes. */
   void close(int host) {
     cpuMillis[host] = -1;
   }
@@ -114,8 +114,7 @@ final class HostUse {
   }
 
   /**
-   * Returns the host with room that is nearest to a place by weight, then least loaded; -1 if none
-   * has room.
+   * Returns the nearest host with room by weight, preferring the least loaded; -1 if none has room.
    */
   int nearest(int place, Resources need) {
     if (fits(place, need)) {
@@ -147,7 +146,7 @@ final class HostUse {
     return fitting.length == 0 ? -1 : fitting[random.nextInt(fitting.length)];
   }
 
-  /** Returns the host, or throws an error that names the process. */
+  /** Returns the host; throws an error that names the process if it is -1. */
   static int required(int host, String process, Resources need) {
     if (host < 0) {
       throw new PlacementException(

@@ -6,9 +6,9 @@ import java.util.List;
  * The hosts of all processes and the data that they exchange.
  *
  * @param monitorOfFlow monitor of each flow
- * @param monitors monitors, each under an edge switch that covers all of its flows
+ * @param monitors monitors, each under an edge switch that covers all its flows
  * @param aggregatorOfMonitor the aggregator that each monitor writes to
- * @param streams what processors read: an aggregator's output may be divided among several
+ * @param streams input of processors; several may share an aggregator's output
  */
 public record Layout(
     int[] monitorOfFlow,
@@ -35,7 +35,7 @@ public record Layout(
     processors = List.copyOf(processors);
   }
 
-  /** Returns the paper's resource cost (6.2). */
+  /** Returns the number of processes, the paper's resource cost (6.2). */
   public int processes() {
     return monitors.size() + aggregators.size() + processors.size();
   }

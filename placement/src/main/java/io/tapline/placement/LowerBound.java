@@ -10,12 +10,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Bounds that no layout can beat, for problems too large for {@link Exact}.
+ * Lower bounds for all layouts, for problems too large for {@link Exact}.
  *
- * <p>Processes: flows within a rack need monitors there; all flows together need a minimum number;
- * so do tuples. Traffic: a linear program that allows flows to be divided between their two racks,
- * aggregators and processors to be fractional, and everything within a rack to share a host, with
- * OR-Tools' GLOP. Tuples that leave a rack pay for the nearest rack of their group, or of another.
+ * <p>Processes: flows within a rack need monitors there; the sum of all flows needs a minimum
+ * number, and so do the tuples. Traffic: a linear program (OR-Tools' GLOP) that allows flows to be
+ * divided between their two racks, aggregators and processors to be fractional, and all processes
+ * within a rack to share a host. Tuples that leave a rack cost the weight to the nearest rack of
+ * its group, or of another.
  */
 public final class LowerBound {
   private static final double INFINITE = Double.POSITIVE_INFINITY;
@@ -43,7 +44,7 @@ public final class LowerBound {
   }
 
   /**
-   * Returns a lower bound of the weighted traffic, including processors, of any layout within a
+   * Returns a lower bound of the weighted traffic, including processors, for any layout within a
    * number of processes.
    */
   public static double weighted(Problem problem, int mostProcesses) {
@@ -85,7 +86,7 @@ public final class LowerBound {
     return Math.max(sum, divideUp(problem.flows().totalBps(), problem.sizes().monitorBps()));
   }
 
-  /** Flows between disjoint pairs of racks without monitors need one monitor each. */
+  /** Flows between disjoint pairs of racks without monitors need one monitor per pair. */
   private int disjointPairs(boolean[] taken) {
     int pairs = 0;
     for (int flow = 0; flow < problem.flows().size(); flow++) {
@@ -100,7 +101,7 @@ public final class LowerBound {
     return pairs;
   }
 
-  /** Returns the tuples by the pair of racks that their flow connects, in Mb/s. */
+  /** Returns the tuples in Mb/s by the pair of racks that their flows connect. */
   private Map<Long, Double> classes() {
     Map<Long, Double> classes = new TreeMap<>();
     double share = problem.sizes().extractedPerMille() / 1000.0 * SCALE;
@@ -171,7 +172,7 @@ public final class LowerBound {
   }
 
   /**
-   * Sends all output of racks to engines: of the same rack, of a rack of the same group, or of any
+   * Sends all output of racks to engines in the same rack, in a rack of the same group, or in any
    * other.
    *
    * @param given input of each rack, minus its output
@@ -237,7 +238,7 @@ public final class LowerBound {
     return least;
   }
 
-  /** Returns the least weight to a rack without a common group; 0 if there is none. */
+  /** Returns the minimum weight to a rack without a common group; 0 if there is none. */
   private double farthest(int edge) {
     int[] near = near(edge);
     double least = INFINITE;

@@ -9,10 +9,10 @@ interface MonitorPlacer {
   /**
    * Places monitors for all flows.
    *
-   * @param use reduced by their resources
+   * @param use free resources, from which the monitors' needs are taken
    */
   Monitors place(Problem problem, HostUse use, RandomGenerator random);
 
-  /** Monitors, and for each flow its monitor. */
+  /** Monitors, and the monitor of each flow. */
   record Monitors(int[] monitorOfFlow, List<Layout.Process> monitors) {}
 }

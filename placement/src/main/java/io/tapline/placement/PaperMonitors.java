@@ -8,16 +8,16 @@ import java.util.random.RandomGenerator;
 
 /**
  * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on its
- * least loaded host, and lets it take flows of that switch until one does not fit; repeats until
- * every flow has a monitor. The paper does not define what happens if a switch has no host with
- * room: here it is skipped from then on.
+ * least loaded host, and assigns flows of that switch to it until one does not fit; repeats until
+ * every flow has a monitor. The paper does not define the case of a switch without a host with
+ * room: this implementation skips such a switch permanently.
  */
 final class PaperMonitors implements MonitorPlacer {
-  /** The way to pick the edge switch. */
+  /** The rule for picking the edge switch. */
   enum Pick {
     /** Any switch that covers a flow without a monitor. */
     RANDOM,
-    /** The switch that covers most of those flows. */
+    /** The switch that covers the most flows without a monitor. */
     MOST_FLOWS
   }
 

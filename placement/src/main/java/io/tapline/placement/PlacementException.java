@@ -1,14 +1,16 @@
 package io.tapline.placement;
 
-/** Thrown when a placement is impossible; the message states what, where, and what would help. */
+/**
+ * Thrown if a placement is impossible. The message names the obstacle, its location and a remedy.
+ */
 public final class PlacementException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** The obstacle. */
+  /** Kind of obstacle. */
   public enum Code {
     /** A flow is larger than a monitor's capacity. */
     FLOW_TOO_LARGE,
-    /** No host has room where a process is needed. */
+    /** No host that could run a required process has room. */
     NO_HOST
   }
 

@@ -2,9 +2,9 @@ package io.tapline.placement;
 
 import io.tapline.network.Topology;
 
-/** The flows to be monitored, the network and the processes. */
+/** The flows to monitor, the network and the sizes of processes. */
 public record Problem(Topology topology, Flows flows, Sizes sizes) {
-  /** Throws if a flow is larger than a monitor's capacity: then no placement exists. */
+  /** Throws if a flow is larger than a monitor's capacity, since then no placement exists. */
   void requireMonitorable() {
     for (int flow = 0; flow < flows.size(); flow++) {
       if (flows.rateBps(flow) > sizes.monitorBps()) {

@@ -8,18 +8,19 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The output of aggregators beyond the processors that they fill alone, and the ways in which they
- * can share processors for it: merged whole, as in {@link Clustering}, or poured in one after the
- * other and divided when a processor is full, within each group or over the whole network.
+ * The output of aggregators beyond the processors that they fill alone, and the ways in which
+ * aggregators can share processors for it: merged as a whole, as in {@link Clustering}, or poured
+ * in one after the other and divided when a processor is full, within each group or across the
+ * network.
  */
 final class Remainders {
-  /** Argument of {@link #readers} instead of a number of processors: poured within each group. */
+  /** Argument of {@link #readers} instead of a number of processors: pours within each group. */
   static final int POURED_BY_GROUP = -1;
 
-  /** Argument of {@link #readers} instead of a number of processors: poured over all. */
+  /** Argument of {@link #readers} instead of a number of processors: pours across the network. */
   static final int POURED = -2;
 
-  /** A processor near a host, and its inputs. */
+  /** A processor near a host, with its inputs. */
   record Reader(int near, List<Share> shares) {}
 
   /** A processor's input from an aggregator. */
@@ -50,7 +51,7 @@ final class Remainders {
     return aggregators.get(aggregator).inputBps();
   }
 
-  /** Returns the number of processors that need not be shared. */
+  /** Returns the number of processors that are not shared. */
   int whole() {
     return whole;
   }
@@ -79,7 +80,10 @@ final class Remainders {
     return traffic;
   }
 
-  /** Returns the shared processors: this many, as near as possible, or poured. */
+  /**
+   * Returns the shared processors: this many, placed as near as possible, or poured for a negative
+   * count.
+   */
   List<Reader> readers(int count) {
     if (count < 0) {
       return poured(count == POURED_BY_GROUP);

@@ -41,7 +41,7 @@ final class Reshaping {
         });
   }
 
-  /** Assigns flows to monitors; returns the number of each flow's monitor. */
+  /** Assigns flows to monitors and returns the number of each flow's monitor. */
   int[] assign(Problem problem) {
     problem.requireMonitorable();
     int[] of = new int[problem.flows().size()];
@@ -97,8 +97,8 @@ final class Reshaping {
   }
 
   /**
-   * Returns one in the same group that is less than half full, or has room for everything; else a
-   * new one.
+   * Returns the nearest aggregator of the group that stays at most half full, or that can take a
+   * large input completely; else a new one.
    */
   private int aggregatorFor(int host, long bps) {
     int best = NONE;
@@ -157,7 +157,7 @@ final class Reshaping {
     load(number, -rate);
   }
 
-  /** Changes an aggregator's input, and with it that of its processors. */
+  /** Changes an aggregator's input, and with it the input of its processors. */
   private void feed(int number, long more) {
     Running.Aggregator aggregator = running.aggregators.get(number);
     TreeMap<Integer, Long> readers = new TreeMap<>(aggregator.readers());
@@ -191,8 +191,8 @@ final class Reshaping {
   }
 
   /**
-   * Returns one that already reads from it and has room, else the nearest of the same group, else a
-   * new one.
+   * Returns a processor with room that already reads from the aggregator, else the nearest one of
+   * the same group, else a new one.
    */
   private int processorFor(int host, Map<Integer, Long> readers) {
     int best = NONE;
@@ -234,7 +234,7 @@ final class Reshaping {
     return numbers;
   }
 
-  /** Moves the aggregators and processors of a host elsewhere, each as a whole. */
+  /** Moves the aggregators and processors of a host to other hosts, each as a whole. */
   void moveEngines(int host) {
     for (int number : List.copyOf(running.processors.keySet())) {
       Layout.Process process = running.processors.get(number);

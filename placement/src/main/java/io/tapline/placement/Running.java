@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The processes of a {@link Deployment}, by numbers that stay the same while they run. Only {@link
+ * The processes of a {@link Deployment}, by numbers that do not change while they run. Only {@link
  * Reshaping} changes it, on its own copy.
  */
 final class Running {
@@ -16,7 +16,7 @@ final class Running {
   /**
    * An aggregator.
    *
-   * @param readers what each processor reads from it, by the processor's number
+   * @param readers rate at which each processor reads from it, by the processor's number
    */
   record Aggregator(int host, long inputBps, Map<Integer, Long> readers) {}
 

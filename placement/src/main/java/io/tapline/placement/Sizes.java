@@ -3,11 +3,11 @@ package io.tapline.placement;
 import io.tapline.network.Resources;
 
 /**
- * The capacities and needs of processes.
+ * Capacities and resource needs of processes.
  *
- * @param monitorBps packets that one monitor can take in
- * @param aggregatorBps tuples that one aggregator can take in
- * @param processorBps tuples that one processor can take in
+ * @param monitorBps maximum input of a monitor, in packets
+ * @param aggregatorBps maximum input of an aggregator, in tuples
+ * @param processorBps maximum input of a processor, in tuples
  * @param extractedPerMille output of a monitor, in thousandths of its input
  */
 public record Sizes(
@@ -19,11 +19,11 @@ public record Sizes(
     Resources aggregator,
     Resources processor) {
   /**
-   * The paper's (6.2): a monitor takes 10 Gb/s and emits a tenth; an aggregator with two processors
-   * takes 1 Gb/s. The needs follow from its abstract: 40 Gb/s took 4 monitoring cores and 15 cores
-   * for what are 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a monitor has a second CPU for
-   * its collector. Aggregators hold their logs in memory (6.1). A monitor takes the whole of a 10
-   * Gb/s NIC.
+   * The paper's sizes (6.2): a monitor takes 10 Gb/s and emits a tenth; an aggregator with two
+   * processors takes 1 Gb/s. The needs follow from the paper's abstract: 40 Gb/s took 4 monitoring
+   * cores, and 15 cores for the equivalent of 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a
+   * monitor has a second CPU for its collector. Aggregators keep their logs in memory (6.1). A
+   * monitor uses a 10 Gb/s NIC completely.
    */
   public static final Sizes PAPER =
       new Sizes(
@@ -49,7 +49,7 @@ public record Sizes(
     }
   }
 
-  /** Returns the output of a monitor with this input. */
+  /** Returns the output of a monitor for this input, in bits per second. */
   public long extractedBps(long inputBps) {
     return inputBps / 1000 * extractedPerMille + inputBps % 1000 * extractedPerMille / 1000;
   }

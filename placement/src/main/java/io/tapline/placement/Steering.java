@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Moves flows between the monitors that cover them, to those that are closer to their aggregator.
- * Aggregators stay in place; capacities are respected. Linear in the number of flows.
+ * Moves flows to those of their possible monitors that are closer to their aggregator. Aggregators
+ * stay in place, and capacities are respected. Linear in the number of flows.
  */
 final class Steering {
   private final Problem problem;

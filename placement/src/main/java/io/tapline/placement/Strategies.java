@@ -14,14 +14,12 @@ public final class Strategies {
   public static final Strategy NETALYTICS_NETWORK =
       new PaperStrategy(new PaperMonitors(PaperMonitors.Pick.MOST_FLOWS), new GreedyEngines());
 
-  /**
-   * No more traffic than Netalytics-Network, by any measure, with as few processes as that allows.
-   */
+  /** No more traffic than Netalytics-Network by any measure, with as few processes as possible. */
   public static final Strategy TAPLINE_NODE = new Dominating(Dominating.Aim.FEWEST_PROCESSES);
 
   /**
-   * Fewer processes than Netalytics-Network, with as little traffic as that allows; or as many, if
-   * no layout with fewer and no more traffic is found.
+   * Fewer processes than Netalytics-Network, with as little traffic as possible; the same number if
+   * no layout with fewer processes and no more traffic is found.
    */
   public static final Strategy TAPLINE_NETWORK = new Dominating(Dominating.Aim.LEAST_TRAFFIC);
 

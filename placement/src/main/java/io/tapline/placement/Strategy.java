@@ -6,7 +6,7 @@ import java.util.random.RandomGenerator;
 @FunctionalInterface
 public interface Strategy {
   /**
-   * Places everything.
+   * Places all processes.
    *
    * @throws PlacementException if this strategy finds no placement
    */

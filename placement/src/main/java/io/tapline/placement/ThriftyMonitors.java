@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Few, well-filled monitors. Flows within a rack can only be monitored there, so their racks get
- * monitors first; flows between racks then fill the spare capacity of those; the rest is covered,
- * repeatedly, by the edge switch with the most bits per second; finally, monitors all of whose
- * flows fit elsewhere are emptied. Linear in the number of flows.
+ * Places few, well-filled monitors. Flows within a rack can only be monitored there, so their racks
+ * get monitors first. Flows between racks then fill the spare capacity. For the rest, the edge
+ * switch that covers the most bits per second repeatedly gets a monitor. Finally, monitors whose
+ * flows all fit elsewhere are emptied. Linear in the number of flows.
  */
 final class ThriftyMonitors implements MonitorPlacer {
   /** A monitor counts as full after this many consecutive flows that don't fit. */
@@ -96,7 +96,7 @@ final class ThriftyMonitors implements MonitorPlacer {
       }
     }
 
-    /** Tries only the last few monitors of the switch: earlier ones are almost full. */
+    /** Tries only the last few monitors of the switch, since earlier ones are almost full. */
     private boolean takeAny(int edge, int flow) {
       List<Integer> monitors = monitorsOfEdge.get(edge);
       for (int i = monitors.size() - 1; i >= Math.max(0, monitors.size() - 4); i--) {

@@ -71,7 +71,7 @@ class DeploymentTest {
       assertThat(change.rewired()).isZero();
       deployment = change.after();
     }
-    // All of it would fit into one monitor per rack.
+    // All flows would fit into one monitor per rack.
     assertThat(deployment.layout().monitors()).hasSizeLessThanOrEqualTo(topology.edgeCount());
   }
 

@@ -51,16 +51,19 @@ class ExactTest {
     }
   }
 
-  /** Two racks, one connection in each, room for two processes per host: the optimum is obvious. */
+  /**
+   * Two racks with one connection each, and room for two processes per host: the optimum is
+   * obvious.
+   */
   @Test
   void theOptimumOfAProblemSolvedByHand() {
     Topology topology = LeafSpine.of(2, 1, 2, HostMaker.uniform(24, 128));
     Flows flows =
         new Flows.Builder(2).add(0, 1, 100 * Exact.UNIT_BPS).add(2, 3, 50 * Exact.UNIT_BPS).build();
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
-    // Two monitors and two aggregators with a processor each: nothing leaves its host.
+    // Two monitors, and two aggregators with a processor each: no traffic leaves its host.
     assertThat(optimum(problem, 6)).isEqualTo(0);
-    // One processor less: the smaller 50 Mb/s cross from rack to rack, weight 6.
+    // With one processor fewer, the smaller 50 Mb/s cross from rack to rack at weight 6.
     assertThat(optimum(problem, 5)).isEqualTo(6 * 50_000_000L);
     assertThat(optimum(problem, 4)).isEqualTo(6 * 50_000_000L);
     assertThat(Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, 3, Long.MAX_VALUE, 30))

@@ -15,7 +15,7 @@ class HostUseTest {
   private static final Resources TOTAL = new Resources(1000, 100, 50);
   private static final Resources USED = new Resources(200, 10, 5);
 
-  /** A fat tree of 16 hosts, alike, of each of which something is used. */
+  /** A fat tree of 16 equal hosts, each partly used. */
   private static final Topology TREE =
       FatTree.of(4, (name, edge) -> new Host(name, edge, 1, 1_000, TOTAL, USED));
 
@@ -54,7 +54,8 @@ class HostUseTest {
   void theLeastLoadedHostIsOneWithMemory() {
     Resources need = new Resources(100, 30, 0);
     int[] ofEdge = TREE.hostsOf(0);
-    // Next to no memory, and many CPUs; the other host of the edge has less to do with more room.
+    // The first host has enough free CPUs but too little memory; the second is as loaded but has
+    // room.
     use.take(ofEdge[0], new Resources(0, 70, 0));
     use.take(ofEdge[1], new Resources(600, 0, 0));
     assertThat(use.leastLoaded(0, need)).isEqualTo(ofEdge[1]);

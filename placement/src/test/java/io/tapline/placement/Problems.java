@@ -8,7 +8,7 @@ import io.tapline.network.Topology;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** Random problems, the same for the same seed. */
+/** Random problems, reproducible by seed. */
 final class Problems {
   private Problems() {}
 
@@ -29,7 +29,7 @@ final class Problems {
     };
   }
 
-  /** Edge switches in a ring, four hosts each. */
+  /** Returns edge switches in a ring, with four hosts each. */
   static Topology ring(int edges, HostMaker hosts) {
     Graph graph = new Graph();
     for (int edge = 0; edge < edges; edge++) {

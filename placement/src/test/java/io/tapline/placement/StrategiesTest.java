@@ -23,7 +23,7 @@ class StrategiesTest {
           "tapline-node", Strategies.TAPLINE_NODE,
           "tapline-network", Strategies.TAPLINE_NETWORK);
 
-  /** The layout, or nothing if there is no room: then the error says so. */
+  /** Returns the layout; nothing if there is no room, after checking the error. */
   private static Optional<Layout> place(Strategy strategy, Problem problem) {
     try {
       return Optional.of(strategy.place(problem, new Random(7)));
@@ -91,7 +91,7 @@ class StrategiesTest {
         });
   }
 
-  /** Figure 2 of the paper: three connections, greedy needs two monitors, in racks 5 and 6. */
+  /** Figure 2 of the paper: for three connections, greedy needs two monitors, in racks 5 and 6. */
   @Test
   void greedyPlacesThePapersExample() {
     Topology topology = LeafSpine.of(6, 2, 4, HostMaker.uniform(24, 128));

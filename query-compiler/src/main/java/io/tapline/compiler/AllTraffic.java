@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Checks queries whose parsers have to see all packets, such as {@code PARSE link_load}: a query
- * that selects or samples packets would hide the load of the port that sends the copies.
+ * Checks queries whose parsers must see all packets, such as {@code PARSE link_load}: a query that
+ * selects or samples packets would hide the load of the port that sends the copies.
  */
 final class AllTraffic {
   private final ParserInfo parser;
@@ -25,7 +25,7 @@ final class AllTraffic {
     this.errors = errors;
   }
 
-  /** Returns the sampling of the query, which is none for such parsers. */
+  /** Returns the sampling of the query; such parsers are not sampled. */
   static Sampling sampling(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
     Optional<ParserInfo> parser = parsers.stream().filter(ParserInfo::allTraffic).findFirst();
     if (parser.isEmpty()) {
@@ -37,7 +37,10 @@ final class AllTraffic {
     return check.unsampled();
   }
 
-  /** Parsers of queues alone measure all packets, and report those that FROM and TO select. */
+  /**
+   * Requires that the query selects all packets. If all its parsers measure queues, FROM and TO
+   * only select the packets to report.
+   */
   private void requireEverything() {
     refuse(ClauseKind.FROM, !onlyQueues && !isEverything(query.from()));
     refuse(ClauseKind.TO, !onlyQueues && !isEverything(query.to()));

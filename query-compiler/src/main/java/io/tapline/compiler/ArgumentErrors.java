@@ -7,12 +7,12 @@ import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.QueryError;
 import java.util.List;
 
-/** Errors in the values of arguments, of parsers and of processors alike. */
+/** Errors in the values of arguments, for parsers and processors. */
 final class ArgumentErrors {
   private ArgumentErrors() {}
 
   /**
-   * Reports a value of another kind.
+   * Reports a value of the wrong type.
    *
    * @param expected begins with the kind, for example "a duration from 10ms to 24h"
    * @param suggestion replacement for the value; empty for none
@@ -26,7 +26,7 @@ final class ArgumentErrors {
     errors.add(value.span(), QueryError.Code.TYPE, message, expected, suggestion);
   }
 
-  /** Reports a value that is none of the choices. */
+  /** Reports a value that is not one of the choices. */
   static void unknownChoice(Errors errors, String argument, Ast.Word value, List<String> choices) {
     String message = "%s can't be %s".formatted(argument, Names.quoted(value.text()));
     String nearest = Names.nearest(value.text(), choices);

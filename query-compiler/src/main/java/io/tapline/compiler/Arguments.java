@@ -76,7 +76,7 @@ final class Arguments {
     return has(name) ? given.get(name).valueSpan() : processor.span();
   }
 
-  /** The processor's own name, at which errors that concern no single argument point. */
+  /** Returns the processor's name, at which errors that concern no single argument point. */
   Ast.Word processor() {
     return processor;
   }
@@ -145,7 +145,7 @@ final class Arguments {
     return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
   }
 
-  /** Returns the same, of at least {@code leastNs}. */
+  /** Returns the same, but at least {@code leastNs}. */
   Optional<Long> windowNs(String name, long leastNs) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {

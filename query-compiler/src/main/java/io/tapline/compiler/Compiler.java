@@ -38,8 +38,8 @@ import java.util.Set;
  *                       └▶ processors (ProcessorCatalogue, fields of the parsers)
  * </pre>
  *
- * <p>Every stage reports what is wrong with its part, so one run finds the errors of all of them.
- * No input makes the compiler throw.
+ * <p>Every stage reports the errors in its part, so one run finds the errors of all stages. No
+ * input makes the compiler throw.
  */
 public final class Compiler {
   private static final int PLAN_FORMAT = 1;
@@ -85,7 +85,7 @@ public final class Compiler {
       }
     }
 
-    /** Options without topics that are known to be missing, and without known taps. */
+    /** Options without known taps and without topics that are known to be missing. */
     public Options(String query, int epoch, Rights rights, Placement placement) {
       this(query, epoch, rights, placement, Set.of(), Optional.empty());
     }
@@ -148,7 +148,7 @@ public final class Compiler {
     noteUnused(parsers, processors);
     noteJoins(processors);
     noteShortLimit(limit, processors);
-    // Switches don't copy the two sides of a queue: its taps are given to monitors.
+    // Monitors are given both sides of a queue as taps, so switches mirror nothing for it.
     Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors, parsers);
@@ -195,7 +195,7 @@ public final class Compiler {
     return parsers;
   }
 
-  /** Triggers on packets have a parser of their own. */
+  /** Triggers on packets have their own parser. */
   private static List<String> names(List<ParserInfo> parsers, PacketTriggers.Split split) {
     List<String> names = new ArrayList<>(parsers.stream().map(ParserInfo::name).toList());
     if (!split.triggers().isEmpty() && !names.contains(PacketTriggers.PARSER)) {

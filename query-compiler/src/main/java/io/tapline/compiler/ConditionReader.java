@@ -32,7 +32,7 @@ final class ConditionReader {
   /**
    * @param aggregate aggregate as written, in lower case
    * @param field null if missing
-   * @param tuples condition on tuples in place of a field; null if there is none
+   * @param tuples condition on tuples instead of a field; null if there is none
    */
   record Read(String aggregate, Ast.Word field, ParsedCondition tuples, Condition condition) {}
 
@@ -59,7 +59,7 @@ final class ConditionReader {
     return tuples(inside, word, errors).map(tuples -> new Read(aggregate, null, tuples, condition));
   }
 
-  /** Parses the language of WHERE. */
+  /** Parses a condition in the language of WHERE. */
   private static Optional<ParsedCondition> tuples(String text, Ast.Word word, Errors errors) {
     Optional<ParsedCondition> parsed = ParsedCondition.within(word, text);
     if (parsed.isEmpty()) {

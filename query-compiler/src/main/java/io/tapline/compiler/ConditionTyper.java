@@ -22,12 +22,12 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Types a condition against the fields of a parser. In the result fields have their canonical
- * names, numbers are plain and in the field's unit, and names of hosts are addresses: those who
- * evaluate it need nothing but the types of columns.
+ * Types a condition against the fields of a parser. In the result, fields have their canonical
+ * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating it
+ * requires only the types of columns.
  *
- * <p>An unquoted word beside a text is a text, beside an address a host of the inventory, and
- * elsewhere a field.
+ * <p>An unquoted word compared with a string is a string, with an address a host of the inventory,
+ * and otherwise a field.
  */
 final class ConditionTyper {
   private final ParserInfo parser;
@@ -188,7 +188,10 @@ final class ConditionTyper {
         : List.of(equal, Node.newBuilder().setNot(Not.getDefaultInstance()).build());
   }
 
-  /** Returns the field that a word beside another field names, if it is no text and no host. */
+  /**
+   * Returns the field that a word compared with another field names, unless the word is a string or
+   * a host.
+   */
   private Optional<FieldInfo> field(Term term, FieldInfo beside) {
     String name = term.getField().getName();
     boolean word = term.hasField() && !term.getField().hasElement();
@@ -208,7 +211,7 @@ final class ConditionTyper {
     return Term.newBuilder().setField(field).setNegative(negative).build();
   }
 
-  /** Returns a term that is no field as a value, with its sign. */
+  /** Returns a term that is not a field as a value, with its sign. */
   private static Literal literal(Term term) {
     Literal literal =
         switch (term.getValueCase()) {
@@ -226,7 +229,8 @@ final class ConditionTyper {
   }
 
   /**
-   * Types a comparison of sums: all terms are numbers, those without a field in the first's unit.
+   * Types a comparison of sums: all terms are numbers, and terms without a field have the first
+   * field's unit.
    */
   private List<Node> linear(List<Term> left, Order order, List<Term> right) {
     FieldInfo first = info(first(left));

@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Explains a plan to people ({@link #render}) and programs ({@link #json}). */
+/** Explains a plan, as text ({@link #render}) or as JSON ({@link #json}). */
 public final class Explain {
   private final StringBuilder out = new StringBuilder();
 
@@ -43,8 +43,8 @@ public final class Explain {
   }
 
   /**
-   * Returns the same without hosts, switches and servers, for callers that may not know the
-   * network.
+   * Returns the same without hosts, switches and servers, for callers that are not allowed to see
+   * the network.
    */
   public static String renderWithoutNetwork(Plan plan, List<Note> notes) {
     return render(plan, notes, false);
@@ -246,7 +246,7 @@ public final class Explain {
     }
   }
 
-  /** Returns the steps that a tuple passes, in order. */
+  /** Returns the steps that a tuple passes through, in order. */
   private static List<String> steps(Processor processor) {
     List<String> steps = new ArrayList<>();
     steps.add(value(processor.getParser(), processor.getValue()));

@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * Resolves the fields that a processor's words refer to, given the parsers of the query.
  *
  * @param parsers parsers in the order of PARSE
- * @param catalogue catalogue, to name parsers that have a missing field
+ * @param catalogue catalogue, to name other parsers that have an unknown field
  */
 record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
 
@@ -37,12 +37,12 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     return words.stream().allMatch(word -> Catalogue.field(parser, word.text()).isPresent());
   }
 
-  /** Returns those of the parsers that have the field, in the same order. */
+  /** Returns the parsers that have the field, in the same order. */
   static List<ParserInfo> having(List<ParserInfo> parsers, Ast.Word word) {
     return parsers.stream().filter(p -> Catalogue.field(p, word.text()).isPresent()).toList();
   }
 
-  /** Returns those of the parsers in which the field is a number, in the same order. */
+  /** Returns the parsers in which the field is a number, in the same order. */
   static List<ParserInfo> havingNumber(List<ParserInfo> parsers, Ast.Word word) {
     return parsers.stream()
         .filter(p -> Catalogue.field(p, word.text()).filter(f -> f.type().isNumeric()).isPresent())

@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import org.antlr.v4.runtime.Token;
 
 /**
- * The canonical layout of queries. Meaning and comments stay; a comment moves to its own lines
- * before the clause that it was in or before.
+ * The canonical layout of queries. Formatting keeps meaning and comments; a comment moves to its
+ * own lines before the clause that it was in or before.
  *
  * <pre>
  * PARSE tcp_conn_time, http_get
@@ -42,8 +42,8 @@ public final class Formatter {
   }
 
   /**
-   * Formats a query; formatting is idempotent. Rejects a query that no parsers and hosts could make
-   * valid.
+   * Formats a query; formatting is idempotent. Rejects a query that would be invalid with any
+   * parsers and hosts.
    */
   public static FormatResult format(String text) {
     Errors errors = new Errors();
@@ -67,7 +67,10 @@ public final class Formatter {
     return formatter.out.toString();
   }
 
-  /** Returns the comments up to a token that were not yet returned, and those that end its line. */
+  /**
+   * Returns the comments up to a token that were not yet returned, including those at the end of
+   * its line.
+   */
   private List<String> commentsUpTo(int lastToken) {
     List<String> comments = new ArrayList<>();
     int line = syntax.tokens().get(lastToken).getLine();
@@ -113,7 +116,7 @@ public final class Formatter {
     }
   }
 
-  /** Appends items to a beginning, as many per line as fit. */
+  /** Appends items to a prefix, as many per line as fit. */
   private static String wrapped(String begin, List<String> items) {
     StringBuilder text = new StringBuilder(begin);
     int lineBegin = 0;
@@ -177,7 +180,7 @@ public final class Formatter {
     return queue.switchName().source() + ":" + queue.port().source();
   }
 
-  /** A condition that is wrong stays as it was written, for those who report it. */
+  /** Leaves an invalid condition as written, since it is reported elsewhere. */
   private static String condition(Ast.Condition condition) {
     return ParsedCondition.of(condition, new Errors())
         .map(parsed -> ConditionPrinter.text(parsed.tree()))

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compiles what filter and trigger have in common: groups and the condition that they must meet.
+ * Compiles the common parts of filter and trigger: groups and the condition that they must meet.
  */
 final class GroupConditions {
   /** Aggregates of conditions that need no field. */
@@ -37,7 +37,7 @@ final class GroupConditions {
     this.errors = fields.errors();
   }
 
-  /** Checks what can be checked while not all fields are known. */
+  /** Checks everything that does not depend on fields, since not all of them are known. */
   static void check(Arguments arguments, Window window, Errors errors) {
     Ast.Word when = when(arguments);
     ConditionReader.read(when, errors)
@@ -48,7 +48,7 @@ final class GroupConditions {
                     .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
   }
 
-  /** Compiles groups by the aggregate and field of a condition, which they must meet. */
+  /** Compiles groups that must meet a condition, by its aggregate and field. */
   Optional<Processor.Builder> compile(Arguments arguments, Window window) {
     Ast.Word when = when(arguments);
     return ConditionReader.read(when, errors)
@@ -66,8 +66,7 @@ final class GroupConditions {
   }
 
   /**
-   * Returns true if a condition's aggregate exists, and has the field, tuples and window that it
-   * needs.
+   * Returns true if a condition's aggregate exists and has the required field, tuples and window.
    */
   private static boolean isComplete(
       ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
@@ -158,8 +157,8 @@ final class GroupConditions {
   }
 
   /**
-   * Compiles {@code count(CONDITION)} and {@code share(CONDITION)}: the tuples that meet the
-   * condition, among all.
+   * Compiles {@code count(CONDITION)} and {@code share(CONDITION)}: the count or share of tuples
+   * that meet the condition.
    */
   private Optional<Processor.Builder> asked(
       Arguments arguments, ConditionReader.Read read, Window window) {
@@ -216,7 +215,7 @@ final class GroupConditions {
         : Names.normal(read.field().text());
   }
 
-  /** Returns p50, p99.9… as a share. */
+  /** Parses p50, p99.9… as a fraction. */
   private static Optional<Double> percentile(String aggregate) {
     return aggregate.startsWith("p")
         ? Literals.number(aggregate.substring(1))

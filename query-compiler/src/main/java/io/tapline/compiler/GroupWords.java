@@ -15,10 +15,10 @@ import java.util.stream.Stream;
  * {@code src_ip/24/64} for IPv4 and IPv6), and {@code flow}, which stands for {@link #FLOW}.
  *
  * @param fields words that name fields
- * @param networks lengths of those addresses that are not compared whole
+ * @param networks prefix lengths of the addresses that are grouped by network
  */
 record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
-  /** The fields of a flow, apart from its protocol, which a parser's tuples share. */
+  /** The fields that identify a flow; all tuples of a parser have the same protocol. */
   static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
   private static final int IPV4_BITS = 32;
@@ -26,7 +26,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
   private static final String LENGTHS =
       "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
 
-  /** Reports words that are no groups; of these the result has the field alone. */
+  /** Reports words that are not groups; for those, the result contains only the field. */
   static GroupWords read(List<Ast.Word> words, Errors errors) {
     List<Ast.Word> fields = new ArrayList<>();
     List<NetworkLength> networks = new ArrayList<>();
@@ -76,7 +76,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
         NetworkLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
   }
 
-  /** Returns 0, which is no length, for what is no number of up to three digits. */
+  /** Returns 0, an invalid length, unless the text is a number of up to three digits. */
   private static int length(String text) {
     return text.matches("[0-9]{1,3}") ? Integer.parseInt(text) : 0;
   }
@@ -89,7 +89,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     return network.getIpv4() < IPV4_BITS || network.getIpv6() < IPV6_BITS;
   }
 
-  /** Returns a key's fields as they are written, with the lengths of networks. */
+  /** Returns a key's fields as queries write them, with prefix lengths. */
   static List<String> text(List<String> key, List<NetworkLength> networks) {
     return key.stream().map(name -> text(name, networks)).toList();
   }

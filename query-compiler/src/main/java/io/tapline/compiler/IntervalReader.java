@@ -24,7 +24,7 @@ final class IntervalReader {
     this.errors = errors;
   }
 
-  /** Returns the parsers with the intervals that a query's arguments set. */
+  /** Returns the parsers with the intervals set by the query's arguments. */
   static List<ParserInfo> choose(List<ParserInfo> parsers, List<ParserArgument> values) {
     return parsers.stream().map(parser -> choose(parser, values)).toList();
   }
@@ -39,8 +39,8 @@ final class IntervalReader {
   }
 
   /**
-   * Returns the window, with defaults no shorter than the interval; reports an error for a shorter
-   * explicit one.
+   * Returns the window, with defaults no shorter than the interval. Reports an explicit window that
+   * is shorter.
    */
   static Window fit(Window window, ParserInfo parser, Arguments arguments, Errors errors) {
     if (parser.intervalNs() == 0) {
@@ -70,7 +70,7 @@ final class IntervalReader {
   /**
    * Reports that a trigger's windows are too short for tuples.
    *
-   * @param why why the monitor can't test it on packets
+   * @param why why the monitor can't test it on packets, as the end of a sentence
    */
   static void refuse(ParserInfo parser, Arguments arguments, String why, Errors errors) {
     String least = Literals.durationText(parser.intervalNs());

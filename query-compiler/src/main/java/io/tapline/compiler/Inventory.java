@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Names of hosts and groups, as an inventory file gives them:
+ * Names of hosts and groups, as defined in an inventory file:
  *
  * <pre>
  * hosts:
@@ -125,7 +125,7 @@ public final class Inventory {
     return named(queries, name);
   }
 
-  /** Returns the policy for the forms in which texts may leave monitors. */
+  /** Returns the policy for the forms in which strings may leave monitors. */
   public TextPolicy texts() {
     return texts;
   }
@@ -146,9 +146,9 @@ public final class Inventory {
   }
 
   /**
-   * Returns the part that a caller may know: hosts and groups all of whose addresses are within its
-   * scope, and the network tenant that has its tenant's name. Everything else is treated as
-   * nonexistent.
+   * Returns the part of the inventory that is visible to a caller: hosts and groups whose addresses
+   * are all within its scope, and the network tenant that has its tenant's name. Everything else is
+   * treated as nonexistent.
    */
   public Inventory within(Rights rights) {
     Scope scope = rights.scope();

@@ -11,7 +11,9 @@ import io.tapline.schema.proto.Limit;
 import java.math.BigDecimal;
 import java.util.Optional;
 
-/** Reads LIMIT: a time, a number of packets, or until stopped. */
+/**
+ * Reads LIMIT: a duration or a number of packets. Without LIMIT, a query runs until it is stopped.
+ */
 final class LimitReader {
   private static final long MOST_PACKETS = 0xFFFF_FFFFL;
   private static final long LONGEST_HOURS = 365 * 24;

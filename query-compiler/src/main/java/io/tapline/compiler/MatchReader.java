@@ -20,11 +20,11 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads FROM and TO: resolves names to addresses, and lists that contain {@code *} to empty ones,
- * which match everything.
+ * Reads FROM and TO: resolves names to addresses. A list that contains {@code *} becomes empty,
+ * which matches everything.
  */
 final class MatchReader {
-  /** Maximum number of addresses on either side after names were resolved. */
+  /** Maximum number of addresses on either side after names are resolved. */
   static final int MOST_ADDRESSES = 4096;
 
   private static final List<ClauseKind> SIDES = List.of(ClauseKind.FROM, ClauseKind.TO);
@@ -33,7 +33,7 @@ final class MatchReader {
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
   /** Matches a word that can't be a name in an inventory: it is an address or invalid. */
-  /** Matches text that looks like an IPv4 address, whatever its numbers. */
+  /** Matches text that looks like an IPv4 address, even if its numbers are out of range. */
   static final Pattern FOUR_NUMBERS = Pattern.compile("[0-9]+(\\.[0-9]+){3}");
 
   private final Inventory inventory;
@@ -51,7 +51,9 @@ final class MatchReader {
     this.namesAreKnown = namesAreKnown;
   }
 
-  /** Checks what needs no inventory: addresses, ports and numbers of networks. */
+  /**
+   * Checks everything that does not depend on the inventory: addresses, ports and network numbers.
+   */
   static void checkWithoutNames(Ast.Query query, Errors errors) {
     MatchReader reader = new MatchReader(Inventory.empty(), Rights.ALL, errors, false);
     reader.side(ClauseKind.FROM, query.from());
@@ -88,7 +90,7 @@ final class MatchReader {
     return match;
   }
 
-  /** Requires that all addresses of one side are within the scope, whatever the other side is. */
+  /** Requires that all addresses of one side are within the scope, regardless of the other side. */
   private void requireScope(Ast.Query query) {
     for (ClauseKind side : SIDES) {
       List<Ast.Address> written = side == ClauseKind.FROM ? query.from() : query.to();
@@ -281,7 +283,10 @@ final class MatchReader {
     return prefix;
   }
 
-  /** 2001:db8::1:80 is an address whose last group is 80, but may have been meant as a port. */
+  /**
+   * The text 2001:db8::1:80 is an address whose last group is 80, but the author may have meant a
+   * port.
+   */
   private void noteUnclearPort(Ast.Address address, IpPrefix prefix) {
     String text = address.endpoint().text();
     int last = text.lastIndexOf(':');

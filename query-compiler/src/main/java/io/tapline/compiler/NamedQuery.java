@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Expands USE: inserts the clauses of a query in the inventory, except those that the text contains
- * itself. A named query can't use another.
+ * Expands USE: inserts the clauses of a named query from the inventory, except those that the text
+ * itself contains. A named query can't use another.
  */
 final class NamedQuery {
   /**
@@ -22,7 +22,7 @@ final class NamedQuery {
 
   private NamedQuery() {}
 
-  /** Returns the whole query: the text itself if it does not use another. */
+  /** Returns the whole query, or the text itself if it does not use another. */
   static Syntax expand(Syntax syntax, Inventory inventory, Errors errors) {
     Ast.Word use = syntax.query().use();
     if (use == null) {

@@ -27,7 +27,7 @@ final class OnlyReader {
     this.errors = errors;
   }
 
-  /** Parses the condition; reports what is wrong with it while no field is known. */
+  /** Parses the condition and reports syntax errors; resolves no fields. */
   static Optional<ParsedCondition> parse(Arguments arguments, Errors errors) {
     Optional<Ast.Word> word = arguments.word("only");
     if (word.isEmpty()) {
@@ -46,7 +46,7 @@ final class OnlyReader {
     return parsed;
   }
 
-  /** Checks what can be checked while not all fields are known. */
+  /** Checks everything that does not depend on fields, since not all of them are known. */
   static void check(Arguments arguments, Errors errors) {
     parse(arguments, errors).ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
   }
@@ -63,7 +63,7 @@ final class OnlyReader {
         .ifPresent(typed -> narrow(trigger, typed));
   }
 
-  /** A count of tuples becomes that of those which meet the condition. */
+  /** A count of tuples becomes a count of the tuples that meet the condition. */
   private static void narrow(Processor.Builder trigger, ConditionTree only) {
     if (trigger.getAggregate().isEmpty() && trigger.getValue().hasCount()) {
       trigger
@@ -93,7 +93,7 @@ final class OnlyReader {
     return new ConditionTyper(parser, only, inventory, errors).typed(only.tree());
   }
 
-  /** Reports that the stream job can't narrow a trigger on anything but the values of a field. */
+  /** Reports a trigger that the stream job can't narrow: it only narrows values of a field. */
   static void checkInJob(Processor trigger, Arguments arguments, Errors errors) {
     Value value = trigger.getValue();
     boolean isField = value.hasField() && !trigger.getAggregate().equals("DISTINCT");

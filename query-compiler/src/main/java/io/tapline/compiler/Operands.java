@@ -106,7 +106,7 @@ record Operands(Fields fields) {
     }
   }
 
-  /** Returns a number or, for a field that is true or false, the count or share of tuples. */
+  /** Returns a number, or, for a field that is true or false, the count or share of tuples. */
   Optional<Taken> taken(ParserInfo parser, Ast.Word word, MergeableAggregate aggregate) {
     if (!Countable.has(parser, word)) {
       return fields.numeric(parser, word).map(field -> Taken.of(field, aggregate));

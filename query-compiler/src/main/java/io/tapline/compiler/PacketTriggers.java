@@ -25,8 +25,8 @@ import java.util.stream.Stream;
 
 /**
  * Decides which triggers the monitor tests on packets: those whose windows are shorter than the
- * interval of their parser's tuples, if the monitor can compute what they compare. The stream job
- * then sees the monitor's tuples of the parser {@code trigger} in place of the parser's own.
+ * interval of their parser's tuples, if the monitor can compute the compared value. The stream job
+ * then reads the monitor's tuples of the parser {@code trigger} instead of the parser's own.
  */
 final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */
@@ -40,7 +40,7 @@ final class PacketTriggers {
           "udp_flow",
           Map.of("bytes", PacketTrigger.Measure.BYTES));
 
-  /** Fields of a tuple that its packets have. */
+  /** Fields of a tuple that packets also have. */
   private static final Set<String> FIELDS = Set.of("src_ip", "src_port", "dst_ip", "dst_port");
 
   private static final Set<String> ADDRESSES = Set.of("src_ip", "dst_ip");
@@ -63,8 +63,8 @@ final class PacketTriggers {
   }
 
   /**
-   * Returns why the monitor can't test a trigger on packets, as the end of a sentence; empty if it
-   * can.
+   * Returns the reason why the monitor can't test a trigger on packets, as the end of a sentence;
+   * empty if it can.
    */
   Optional<String> obstacle(Processor trigger) {
     Map<String, PacketTrigger.Measure> measures =
@@ -100,7 +100,9 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
-  /** Splits the triggers that {@link #needsPackets need packets} in two. */
+  /**
+   * Splits each trigger that {@link #needsPackets needs packets} into a monitor's and a job's part.
+   */
   Split split(List<Processor> processors, List<ParserInfo> parsers) {
     List<PacketTrigger> triggers = new ArrayList<>();
     List<Processor> left = new ArrayList<>();
@@ -135,7 +137,7 @@ final class PacketTriggers {
     return packets.build();
   }
 
-  /** In a window the greatest value that met the condition is shown. */
+  /** Within a window, the job shows the greatest value that met the condition. */
   private static Processor inJob(int index, Processor trigger) {
     Value value =
         Value.newBuilder()
@@ -151,7 +153,7 @@ final class PacketTriggers {
         .build();
   }
 
-  /** Returns the shortest multiple that the job supports. */
+  /** Returns the shortest multiple of the window that the job supports. */
   private static Window inJob(Window window) {
     long everyNs = Durations.toNanos(window.getSlide());
     long times = (ProcessorCatalogue.SHORTEST_WINDOW_NS + everyNs - 1) / everyNs;
@@ -160,7 +162,7 @@ final class PacketTriggers {
   }
 
   /**
-   * Reports groups by network of a trigger that the stream job tests: its tuples have whole
+   * Reports groups by network in a trigger that the stream job tests, since its tuples have whole
    * addresses.
    */
   static void refuseNetworks(Processor trigger, Arguments arguments, Errors errors) {
@@ -201,7 +203,10 @@ final class PacketTriggers {
     return tree.getNodesList().stream().allMatch(PacketTriggers::fits);
   }
 
-  /** Returns true if packets have what the node compares, as the monitor's program needs it. */
+  /**
+   * Returns true if packets have the compared fields, in a form that the monitor's program
+   * supports.
+   */
   private static boolean fits(ConditionTree.Node node) {
     return switch (node.getKindCase()) {
       case ALL -> true;
@@ -233,7 +238,7 @@ final class PacketTriggers {
         && !addressRange;
   }
 
-  /** Returns, for people, where each trigger of a plan runs, and why there. */
+  /** Returns where each trigger of a plan runs and why, as text for users. */
   static List<String> explain(Plan plan) {
     PacketTriggers here = new PacketTriggers(plan.getSampling(), plan.getFiltersList());
     List<String> texts = new ArrayList<>();

@@ -22,14 +22,14 @@ import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
 /**
- * A condition on tuples of which no name is resolved.
+ * A condition on tuples whose names are not resolved yet.
  *
- * @param tree its fields are words that may name fields, hosts or texts
+ * @param tree its fields are words that may name fields, hosts or strings
  * @param spans returns the position of the part that begins at a byte of the text
  */
 record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
 
-  /** Parses WHERE; reports an error and returns nothing if it is no condition. */
+  /** Parses WHERE; reports an error and returns nothing if it is not a condition. */
   static Optional<ParsedCondition> of(Ast.Condition where, Errors errors) {
     try {
       ConditionTree tree = ConditionParser.parse(where.text(), new Vocabulary.Any());
@@ -51,8 +51,8 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
   }
 
   /**
-   * Parses a condition within an argument, which is one word to the grammar: all parts have its
-   * position. Returns nothing if it is no condition.
+   * Parses a condition within an argument. The grammar treats the argument as one word, so all
+   * parts have its position. Returns nothing if it is not a condition.
    */
   static Optional<ParsedCondition> within(Ast.Word argument, String text) {
     try {
@@ -65,7 +65,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     }
   }
 
-  /** Returns the position of the word that begins at a byte or has it, from there to its end. */
+  /** Returns the position from a byte to the end of the word that contains it. */
   private static Span span(Ast.Condition where, List<Token> tokens, int at) {
     int i = 0;
     while (tokens.get(i).end() <= at && tokens.get(i).kind() != Kind.END) {
@@ -83,7 +83,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     return token.kind() == Kind.WORD || token.text().equals("-");
   }
 
-  /** Returns the position of some bytes. */
+  /** Returns the position of a range of bytes. */
   private static Span span(Ast.Condition where, int at, int end) {
     byte[] text = where.text().getBytes(StandardCharsets.UTF_8);
     String before = new String(text, 0, at, StandardCharsets.UTF_8);
@@ -97,17 +97,17 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
         Math.max(1, part.codePointCount(0, part.length())));
   }
 
-  /** Returns the words that have to be fields, in order. */
+  /** Returns the words that must be fields, in order. */
   List<Ast.Word> fields() {
     return fields(tree);
   }
 
-  /** Returns those of a part of the condition. */
+  /** Returns the words in a part of the condition that must be fields. */
   List<Ast.Word> fields(ConditionTree part) {
     return part.getNodesList().stream().flatMap(ParsedCondition::required).map(this::word).toList();
   }
 
-  /** Returns the fields that a node names where nothing else can stand. */
+  /** Returns the fields that a node names in places that only allow fields. */
   static Stream<Field> required(Node node) {
     return switch (node.getKindCase()) {
       case PRESENT -> Stream.of(node.getPresent());

@@ -34,8 +34,8 @@ final class ParserArgumentReader {
   }
 
   /**
-   * Returns the values of all arguments of the query's parsers, defaults included. Ignores forms of
-   * texts and unknown names: these are reported by {@link ShapeReader}.
+   * Returns the values of all arguments of the query's parsers, including defaults. Ignores forms
+   * of strings and unknown names, which {@link ShapeReader} reports.
    */
   static List<ParserArgument> read(List<Ast.Parser> written, Catalogue catalogue, Errors errors) {
     Map<String, ParserArgumentReader> readers = new LinkedHashMap<>();

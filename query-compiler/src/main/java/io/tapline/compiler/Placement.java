@@ -12,8 +12,8 @@ import java.util.List;
 @FunctionalInterface
 public interface Placement {
   /**
-   * Places one monitor on the control plane's own host, which sees packets without any switch's
-   * help.
+   * Places one monitor on the control plane's own host, which sees packets without mirroring by a
+   * switch.
    */
   Placement LOCAL =
       match ->

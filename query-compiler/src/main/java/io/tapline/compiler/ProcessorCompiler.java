@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Compiles one processor of PROCESS: from name and arguments to parser, key, value, aggregate and
- * window.
+ * Compiles one processor of PROCESS: its name and arguments become parser, key, value, aggregate
+ * and window.
  */
 final class ProcessorCompiler {
   static final int MOST_PROCESSORS = 64;
@@ -67,7 +67,7 @@ final class ProcessorCompiler {
   }
 
   /**
-   * Checks what can be checked while not all parsers, and so not all fields, are known.
+   * Checks everything that does not depend on fields, since not all parsers are known.
    *
    * @param parsers number of parsers that the query names
    */
@@ -130,7 +130,7 @@ final class ProcessorCompiler {
     return arguments.integer("k", 1, ProcessorCatalogue.MOST_K, ProcessorCatalogue.DEFAULT_K);
   }
 
-  /** Reports errors and returns nothing if the processor is unknown or lacks what it needs. */
+  /** Reports errors and returns nothing if the processor is unknown or incomplete. */
   Optional<Processor> compile(Ast.Processor processor) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
     if (definition.isEmpty()) {
@@ -153,7 +153,7 @@ final class ProcessorCompiler {
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
   }
 
-  /** Adds what follows from the chosen parser. */
+  /** Adds the parts that depend on the chosen parser. */
   private void complete(Processor.Builder result, Arguments arguments) {
     ParserInfo parser =
         parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
@@ -172,7 +172,7 @@ final class ProcessorCompiler {
     }
   }
 
-  /** Only monitors have shorter windows. */
+  /** Requires windows that the stream job supports; only monitors support shorter ones. */
   private void isLongEnough(Processor processor, Arguments arguments) {
     long everyNs = Durations.toNanos(processor.getWindow().getSlide());
     if (processor.hasTrigger() && everyNs < ProcessorCatalogue.SHORTEST_WINDOW_NS) {
@@ -354,8 +354,8 @@ final class ProcessorCompiler {
   }
 
   /**
-   * Chooses, for counts, the parser with all group fields; with by=, one that has the field; else
-   * the first that has a default value.
+   * For counts, chooses the first parser that has all group fields; with by=, one that has the
+   * field; otherwise the first that has a default value field.
    */
   private Optional<ParserInfo> groupParser(Arguments arguments, MergeableAggregate aggregate) {
     if (countsTuples(aggregate)) {

@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The clauses AT, FROM and TO of a query whose parsers measure queues: AT chooses the queues. All
- * packets of a queue are measured, and FROM and TO choose the flows that are reported.
+ * The clauses AT, FROM and TO of a query whose parsers measure queues: AT selects the queues. All
+ * packets of a queue are measured; FROM and TO select the flows to report.
  */
 final class QueueQuery {
   private final List<ParserInfo> parsers;
@@ -40,13 +40,13 @@ final class QueueQuery {
     return measuresQueues;
   }
 
-  /** Returns true if these are parsers that measure queues. */
+  /** Returns true if all of these parsers measure queues, and there is at least one. */
   static boolean measuresQueues(List<ParserInfo> parsers) {
     return !parsers.isEmpty() && parsers.stream().allMatch(ParserInfo::queues);
   }
 
   /**
-   * Reports what is wrong with the clauses together.
+   * Reports errors in the combination of the clauses.
    *
    * @param written FROM and TO
    */
@@ -87,7 +87,7 @@ final class QueueQuery {
             span -> errors.conflict(span, message, "only parsers of queues, such as queue_flows"));
   }
 
-  /** A tuple that sums up several flows can't be chosen by what distinguishes these flows. */
+  /** FROM and TO can't select by a field that a tuple aggregates over. */
   private void checkFlowUnits(Match written, List<ParserArgument> arguments) {
     for (ParserArgument argument : arguments) {
       boolean destination = argument.getValue().equals("destination");
@@ -122,12 +122,15 @@ final class QueueQuery {
         : List.of();
   }
 
-  /** Returns the packets that the query gets: all of the queues' taps. */
+  /**
+   * Returns the match for the query's packets: everything for queues, whose taps are read
+   * completely.
+   */
   Match match(Match written) {
     return measuresQueues ? Match.getDefaultInstance() : written;
   }
 
-  /** Returns the flows that are reported; empty if all are. */
+  /** Returns the match for the flows to report; empty if all flows are reported. */
   Optional<Match> reported(Match written) {
     return measuresQueues && selects(written) ? Optional.of(written) : Optional.empty();
   }

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /**
  * Reads AT: resolves each neighbour of a switch to a port, by the links and port numbers of the
- * inventory's network. Without a network, names are those of taps.
+ * inventory's network. Without a network, names refer to taps.
  */
 final class QueueReader {
   /** A monitor has at most 64 taps (packet_io/base/tap.h), and a queue needs two. */
@@ -36,7 +36,7 @@ final class QueueReader {
     this.errors = errors;
   }
 
-  /** Checks what needs no inventory. */
+  /** Checks everything that does not depend on the inventory. */
   static void checkWithoutNames(List<Ast.Queue> written, Errors errors) {
     new QueueReader(new PortNames(SwitchPorts.NONE), Optional.empty(), errors).read(written);
   }
@@ -91,7 +91,7 @@ final class QueueReader {
     errors.place(span, problem.code(), problem.message(), problem.expected(), problem.suggestion());
   }
 
-  /** Checks the form that a tap's switch and port have. */
+  /** Checks the form of a tap's switch or port name. */
   private boolean isName(Ast.Word word, String what) {
     String text = word.text();
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;

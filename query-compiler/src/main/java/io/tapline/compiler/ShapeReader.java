@@ -19,15 +19,15 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Reads the forms of a parser's texts in PARSE: {@code http_get(url=template, host=hash)}. What is
- * written beside them are arguments, which {@link ParserArgumentReader} reads.
+ * Reads the forms of a parser's strings in PARSE: {@code http_get(url=template, host=hash)}. Other
+ * entries are arguments, which {@link ParserArgumentReader} reads.
  */
 final class ShapeReader {
   private ShapeReader() {}
 
   /**
    * Returns the forms that the query requests, then those that the policy requires and the query
-   * does not mention. For unknown parsers, only the forms are checked.
+   * does not mention. For unknown parsers, checks only the forms.
    */
   static List<Shape> read(
       List<Ast.Parser> parsers, Catalogue catalogue, TextPolicy policy, Errors errors) {
@@ -56,7 +56,7 @@ final class ShapeReader {
     return shapes;
   }
 
-  /** Checks what can be checked while the parser's fields are not known. */
+  /** Checks everything that does not depend on the parser's fields. */
   static void checkForms(Ast.Parser parser, Errors errors) {
     Set<String> shaped = new HashSet<>();
     for (Ast.Argument argument : parser.arguments()) {
@@ -75,7 +75,10 @@ final class ShapeReader {
         .toList();
   }
 
-  /** While the parser is not known, any other value may be that of an argument. */
+  /**
+   * Returns true if the value resembles a form. Any other value may belong to an argument, since
+   * the parser is unknown.
+   */
   private static boolean isNearlyForm(Ast.Argument argument) {
     return !Names.nearest(argument.values().get(0).text(), Forms.OF_TEXTS).isEmpty();
   }
@@ -102,7 +105,7 @@ final class ShapeReader {
     return Names.lower(form.name());
   }
 
-  /** Returns the forms that a query gets for texts it does not mention. */
+  /** Returns the forms that the policy prescribes for strings of these parsers. */
   private static List<Shape> owed(Set<ParserInfo> parsers, TextPolicy policy) {
     List<Shape> owed = new ArrayList<>();
     for (ParserInfo parser : parsers) {

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Reads the ports of switches from an inventory's section {@code network}: links between switches
- * and to hosts, and {@code ports}, the numbers of ports by neighbour:
+ * and to hosts, and {@code ports}, which maps neighbours to port numbers:
  *
  * <pre>
  * network:
@@ -19,7 +19,7 @@ import java.util.Map;
  * </pre>
  */
 final class SwitchPortReader {
-  /** Links of larger fat trees are not listed: names of their switches are not checked. */
+  /** Links of larger fat trees are not listed, so names of their switches are not checked. */
   private static final int LARGEST_FAT_TREE = 32;
 
   private final SwitchPorts.Builder ports = new SwitchPorts.Builder();

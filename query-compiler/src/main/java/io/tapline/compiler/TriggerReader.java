@@ -14,7 +14,7 @@ import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Trigger;
 import java.util.Optional;
 
-/** Reads the arguments of a trigger beyond the condition that it watches. */
+/** Reads the arguments of a trigger other than its condition. */
 final class TriggerReader {
   private final Inventory inventory;
   private final Compiler.Options options;
@@ -26,14 +26,14 @@ final class TriggerReader {
     this.errors = errors;
   }
 
-  /** Checks what does not depend on an inventory. */
+  /** Checks everything that does not depend on the inventory. */
   static void checkForms(Arguments arguments, Errors errors) {
     values(arguments, 0, errors);
     arguments.word("webhook").ifPresent(word -> url(word, errors));
     arguments.word("topic").ifPresent(word -> isTopic(word, errors));
   }
 
-  /** Reads when the trigger fires, how it clears, and where its alerts go. */
+  /** Reads when the trigger fires, how it clears, and the destinations of its alerts. */
   Trigger.Builder read(Arguments arguments, Processor.Builder watched) {
     Trigger.Builder trigger = values(arguments, watched.getCondition().getThreshold(), errors);
     arguments.word("webhook").flatMap(this::webhook).ifPresent(trigger::addActions);
@@ -89,7 +89,7 @@ final class TriggerReader {
     return is;
   }
 
-  /** Returns the normalized URL, if the inventory allows alerts to be posted there. */
+  /** Returns the normalized URL if the inventory allows alerts to be posted to it. */
   private Optional<Action> webhook(Ast.Word word) {
     return url(word, errors).flatMap(url -> allowed(url, word));
   }
@@ -109,7 +109,7 @@ final class TriggerReader {
                 .build());
   }
 
-  /** Returns the topic, if the tenant may send to it and it is not known to be missing. */
+  /** Returns the topic if the tenant may send to it and it is not known to be missing. */
   private Optional<Action> topic(Ast.Word word) {
     String topic = word.text();
     if (!isTopic(word, errors)) {

@@ -7,12 +7,12 @@ import io.tapline.compiler.text.Names;
 import java.util.List;
 
 /**
- * Finds errors in a query that do not depend on parsers, hosts, tenants and rights: wrong values,
- * ranges and forms. It resolves no names except those of processors and their arguments, which are
- * the language's own.
+ * Finds errors in a query that do not depend on parsers, hosts, tenants and rights: invalid values,
+ * ranges and forms. Resolves only names of processors and their arguments, which belong to the
+ * language.
  *
- * <p>Each check is that of the reader that the compiler uses, so that the formatter rejects only
- * queries that can't be compiled anywhere, and for the same reason.
+ * <p>Runs the checks of the compiler's own readers, so the formatter only rejects queries that no
+ * catalogue and inventory could make valid, and reports the same errors.
  */
 final class Validation {
   private Validation() {}
@@ -36,7 +36,10 @@ final class Validation {
     }
   }
 
-  /** Returns an upper bound of the parsers that a query names: two names may be aliases of one. */
+  /**
+   * Returns an upper bound of the number of parsers that a query names: two names may be aliases of
+   * one parser.
+   */
   static int distinctParsers(Ast.Query query) {
     boolean elsewhere = query.use() != null && !query.has(ClauseKind.PARSE);
     return elsewhere

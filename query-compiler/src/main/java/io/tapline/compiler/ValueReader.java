@@ -137,7 +137,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     return prefix(ip.get(), written).map(IpPrefix::toString).stream().toList();
   }
 
-  /** Reports a prefix length that no address has. */
+  /** Reports an invalid prefix length. */
   void check(Literal written) {
     String text = text(written);
     int slash = text.indexOf('/');
@@ -146,7 +146,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     }
   }
 
-  /** Returns an address with its length, if that is valid. */
+  /** Returns the prefix if its length is valid. */
   private Optional<IpPrefix> prefix(IpPrefix ip, Literal written) {
     String text = text(written);
     int slash = text.indexOf('/');

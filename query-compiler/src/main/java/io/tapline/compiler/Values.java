@@ -15,7 +15,7 @@ final class Values {
     return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
   }
 
-  /** Takes a field, in its unit. */
+  /** Takes the value of a field, in its unit. */
   static Value of(FieldInfo field) {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
@@ -23,13 +23,13 @@ final class Values {
   /**
    * Counts tuples that meet a condition as one, and all others as zero.
    *
-   * @param text the condition for people
+   * @param text the condition as text for users
    */
   static Value of(ConditionTree condition, String text, String unit) {
     return Value.newBuilder().setCondition(condition).setConditionText(text).setUnit(unit).build();
   }
 
-  /** Takes the time between start and end. REQUIRES: the parser has one. */
+  /** Takes the time between start and end. REQUIRES: the parser has a duration. */
   static Value duration(ParserInfo parser) {
     ParserInfo.DurationSource source = parser.duration().orElseThrow();
     if (source instanceof ParserInfo.DurationField field) {

@@ -24,8 +24,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Reads WHERE. Each of the conditions that AND joins is asked of the query's parsers that have its
- * fields.
+ * Reads WHERE. Each condition joined by AND applies to the query's parsers that have its fields.
  */
 final class WhereReader {
   static final int MOST_CONDITIONS = 64;
@@ -42,7 +41,7 @@ final class WhereReader {
     this.errors = errors;
   }
 
-  /** Parses WHERE; nothing if it is missing or wrong, which is reported. */
+  /** Parses WHERE; returns nothing if it is missing or invalid, and reports the latter. */
   static Optional<ParsedCondition> parse(Ast.Condition written, Errors errors) {
     return Optional.ofNullable(written)
         .flatMap(each -> ParsedCondition.of(each, errors))
@@ -63,7 +62,7 @@ final class WhereReader {
     return false;
   }
 
-  /** Checks what can be checked while the types of fields are not known. */
+  /** Checks everything that does not depend on the types of fields. */
   static void checkWithoutFields(ParsedCondition parsed, Errors errors) {
     ValueReader values = new ValueReader(parsed.spans(), Inventory.empty(), errors);
     parsed.tree().getNodesList().stream().flatMap(WhereReader::literals).forEach(values::check);
@@ -79,7 +78,7 @@ final class WhereReader {
             .map(Term::getLiteral);
   }
 
-  /** Returns what tuples have to meet, by parsers. REQUIRES: all parsers are known. */
+  /** Returns the conditions that tuples must meet, by parsers. REQUIRES: all parsers are known. */
   static List<TupleFilter> read(
       ParsedCondition where, Fields fields, Inventory inventory, Errors errors) {
     WhereReader reader = new WhereReader(where, fields, inventory, errors);
@@ -117,7 +116,10 @@ final class WhereReader {
             });
   }
 
-  /** Returns true if the fields that have an order are numbers: a name may have several types. */
+  /**
+   * Returns true if all fields in ordered comparisons are numbers. Fields of the same name may have
+   * different types.
+   */
   private static boolean ordersNumbers(ConditionTree part, ParserInfo parser) {
     return part.getNodesList().stream()
         .flatMap(WhereReader::ordered)
@@ -136,7 +138,10 @@ final class WhereReader {
     return equality ? Stream.empty() : ParsedCondition.required(node);
   }
 
-  /** Returns the parsers whose fields have the same types; notes if some tuples just pass. */
+  /**
+   * Returns the parsers whose fields have the same types; adds a note if tuples of other parsers
+   * pass unchecked.
+   */
   private List<String> asked(ConditionTree typed, ParserInfo parser) {
     List<FieldInfo> infos =
         ConditionTyper.fieldsOf(typed).map(name -> parser.field(name).orElseThrow()).toList();

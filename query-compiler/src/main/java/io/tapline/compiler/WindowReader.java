@@ -42,7 +42,7 @@ final class WindowReader {
     return Window.newBuilder().setSlide(Durations.fromNanos(slide)).build();
   }
 
-  /** Reads windows that end every {@code every=} and are as long as that unless w is given. */
+  /** Reads windows that end every {@code every=}; their default length is the same. */
   static Window every(Arguments arguments, Errors errors) {
     WindowReader reader = new WindowReader(arguments, errors);
     long leastNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;
@@ -55,7 +55,7 @@ final class WindowReader {
         .build();
   }
 
-  /** w is already wrong; s may still be. */
+  /** Reports errors in s too, since w is already invalid. */
   private Window wrong() {
     arguments.windowNs("s");
     return Window.getDefaultInstance();

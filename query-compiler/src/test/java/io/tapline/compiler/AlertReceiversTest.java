@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests where the alerts of triggers may go: webhooks and topics. */
+/** Tests the allowed receivers of alerts: webhooks and topics. */
 class AlertReceiversTest {
   private static final String WEBHOOKS =
       """
@@ -107,7 +107,7 @@ class AlertReceiversTest {
             });
   }
 
-  /** Whatever a library would make of them. */
+  /** Rejects these spellings, regardless of how a library would read them. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

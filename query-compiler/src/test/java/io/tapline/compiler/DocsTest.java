@@ -17,7 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The reference says what the compiler does. */
+/** Verifies that the reference documentation matches the compiler. */
 class DocsTest {
   private static final Pattern BLOCK = Pattern.compile("```(\\w+)\n(.*?)```", Pattern.DOTALL);
 
@@ -53,7 +53,7 @@ class DocsTest {
     assertThat(names).contains(List.of("branch", "h1", "h2", "web"));
   }
 
-  /** Aggregates that are plugged in describe themselves: the page need not have them. */
+  /** The page may omit plugged-in aggregates, which describe themselves. */
   @Test
   void everyProcessorIsInTheReference() throws IOException {
     String page = page("processors.md");
@@ -86,7 +86,7 @@ class DocsTest {
             (alias, parser) -> assertThat(page).contains("`" + alias + "`", "`" + parser + "`"));
   }
 
-  /** A processor's heading, description and table of arguments, as the page has to hold them. */
+  /** Returns a processor's heading, description and table of arguments, as required on the page. */
   private static String section(ProcessorInfo processor) {
     StringBuilder out = new StringBuilder();
     String description = processor.description();

@@ -15,8 +15,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Wrong queries with the exact text of their errors. {@code gallery.txt} holds blocks of a query
- * and, after a line {@code ---}, its errors; a line {@code ===} ends a block.
+ * Tests invalid queries with the exact text of their errors. {@code gallery.txt} contains blocks: a
+ * query and, after a line {@code ---}, its errors. A line {@code ===} ends a block.
  */
 class ErrorGalleryTest {
   private static final String END = "\n===\n";
@@ -41,7 +41,7 @@ class ErrorGalleryTest {
             .flatMap(query -> Fixtures.compile(query).errors().stream())
             .map(QueryError::code)
             .collect(Collectors.toCollection(() -> EnumSet.noneOf(QueryError.Code.class)));
-    // A query without the right to it, and one too large to print, have tests of their own.
+    // Other tests cover a query without the required rights and a query that is too large to print.
     shown.add(QueryError.Code.FORBIDDEN);
     shown.add(QueryError.Code.TOO_LARGE);
     assertThat(shown).containsExactlyInAnyOrder(QueryError.Code.values());

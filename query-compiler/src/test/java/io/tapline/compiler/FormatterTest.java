@@ -114,7 +114,7 @@ class FormatterTest {
     return LongStream.range(0, 20);
   }
 
-  /** 2000 queries in all. */
+  /** Tests 2000 queries in total. */
   @ParameterizedTest
   @MethodSource("seeds")
   void keepsTheMeaningAndChangesNothingTheSecondTime(long seed) {

@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Files under src/test/resources with expected output. Rewritten with -Dgolden.update=true, to be
- * reviewed.
+ * Files under src/test/resources with expected output. -Dgolden.update=true rewrites them for
+ * review.
  */
 final class Golden {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root"));

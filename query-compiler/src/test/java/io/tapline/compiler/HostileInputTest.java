@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Any text gives a plan or errors with a place in the text: nothing is thrown, nothing printed. */
+/**
+ * Tests that any text gives a plan or errors with a position in the text, and that the compiler
+ * neither throws nor prints.
+ */
 class HostileInputTest {
   private static final String[] PIECES = {
     "PARSE",
@@ -74,7 +77,7 @@ class HostileInputTest {
     return LongStream.range(0, 10);
   }
 
-  /** 10 000 queries in all. */
+  /** Tests 10 000 queries in total. */
   @ParameterizedTest
   @MethodSource("seeds")
   void mutatedQueriesGiveAPlanOrErrors(long seed) {
@@ -85,7 +88,7 @@ class HostileInputTest {
       String text = mutate(generator.query(), random);
       plans += checkAnswer(text) ? 1 : 0;
     }
-    // Otherwise the mutations would test only one side.
+    // Ensures that the mutations produce both plans and errors.
     assertThat(plans).isBetween(20, 900);
   }
 
@@ -104,7 +107,7 @@ class HostileInputTest {
     return text.toString();
   }
 
-  /** Returns true if it compiled. */
+  /** Returns true if the text compiled. */
   private static boolean checkAnswer(String text) {
     CompileResult result = Fixtures.compile(text);
     long lines = text.chars().filter(c -> c == '\n').count() + 1;

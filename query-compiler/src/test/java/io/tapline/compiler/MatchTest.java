@@ -17,9 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests what FROM and TO select. */
+/** Tests the packets that FROM and TO select. */
 class MatchTest {
-  /** One address of a query, from which both its text and its meaning follow independently. */
+  /** One address of a query; its text and its meaning are derived from it independently. */
   private record Written(String text, List<byte[]> addresses, int length, int port) {
     boolean holds(byte[] address, int itsPort) {
       boolean inside = addresses.isEmpty();
@@ -30,7 +30,7 @@ class MatchTest {
     }
   }
 
-  /** The first bits of an address as text; all if there are fewer. */
+  /** Returns the first bits of an address as text; all if there are fewer. */
   private static String bits(byte[] address, int length) {
     String bits = new BigInteger(1, address).setBit(address.length * 8).toString(2).substring(1);
     return bits.substring(0, Math.min(length, bits.length()));
@@ -52,7 +52,7 @@ class MatchTest {
     for (int i = 0; i < 10; i++) {
       selected += selectedOf100(random);
     }
-    // Otherwise only one answer would be tested.
+    // Ensures that both answers are tested.
     assertThat(selected).isBetween(50, 950);
   }
 
@@ -143,7 +143,7 @@ class MatchTest {
     return InetAddress.getByName(ip).getAddress();
   }
 
-  /** Few addresses and ports, so that matches happen. */
+  /** Uses few addresses and ports to make matches likely. */
   private static byte[] ip(Random random) throws UnknownHostException {
     String ip =
         random.nextBoolean()

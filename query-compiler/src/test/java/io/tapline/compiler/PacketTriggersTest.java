@@ -79,7 +79,7 @@ class PacketTriggersTest {
         .contains("addresses and ports by AND");
   }
 
-  /** WHERE comes before SAMPLE. */
+  /** Moves WHERE before SAMPLE, as the language requires. */
   private static String ordered(String query, String where) {
     return query.replace(" SAMPLE * WHERE %s", " WHERE " + where + " SAMPLE *");
   }

@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The queries of NetAlytics sections 3.3 and 7, and some with WHERE, give exactly the plans in
- * src/test/resources/plans.
+ * Tests that the queries of NetAlytics sections 3.3 and 7, and some with WHERE, give exactly the
+ * plans in src/test/resources/plans.
  */
 class PaperQueriesTest {
   static Stream<Arguments> queries() {
@@ -68,13 +68,13 @@ class PaperQueriesTest {
         Arguments.of(
             "popular_pages",
             "PARSE http_get FROM * TO h1:80 LIMIT 90s SAMPLE * PROCESS (top_k: k=10, w=10s)"),
-        // Beyond the paper: conditions on numbers, texts, addresses, times and sizes.
+        // Beyond the paper: conditions on numbers, strings, addresses, times and sizes.
         Arguments.of(
             "where_slow_errors",
             "PARSE http_get FROM * TO h1:80 WHERE status >= 500 AND method != (GET, \"POST\")"
                 + " AND response_time_ns > 10ms AND response_bytes <= 1.5kB LIMIT 90s SAMPLE *"
                 + " PROCESS (top-k: k=10, w=10s)"),
-        // Two parsers: a condition is asked of those that have its field.
+        // Two parsers: a condition applies to those that have its field.
         Arguments.of(
             "where_of_two_parsers",
             "PARSE tcp_conn_time, http_get FROM 10.0.2.0/24 TO h1:8000-8099 VLAN 7 TENANT blue"
@@ -99,7 +99,10 @@ class PaperQueriesTest {
         .getSchema(Files.readString(Golden.path("schema/plan.schema.json")));
   }
 
-  /** Verifies what the issue and the paper say about the join, in addition to the golden file. */
+  /**
+   * Verifies the properties of the join that the issue and the paper require, in addition to the
+   * golden file.
+   */
   @Test
   void connectionTimePerPageJoinsTheUrl() {
     Plan plan =

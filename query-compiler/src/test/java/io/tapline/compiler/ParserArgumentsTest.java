@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Arguments of parsers: {@code PARSE queue(delay=500us)}. */
+/** Tests arguments of parsers: {@code PARSE queue(delay=500us)}. */
 class ParserArgumentsTest {
   private static final String ARGUMENTS =
       """
@@ -28,7 +28,7 @@ class ParserArgumentsTest {
   private static final Catalogue CATALOGUE = catalogue(ARGUMENTS);
   private static final String REST = " FROM * TO *:80 LIMIT 9s SAMPLE * PROCESS (top-k: k=3, w=1s)";
 
-  /** The fixtures' http_get with these arguments, as a parser named queue. */
+  /** Returns the fixtures' http_get with these arguments, as a parser named queue. */
   private static Catalogue catalogue(String arguments) {
     String json = Fixtures.resource("parsers.json");
     return Catalogue.fromJson(

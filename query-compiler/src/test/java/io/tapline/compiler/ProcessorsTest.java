@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests the key, value, aggregate and window of processors with their arguments. */
 class ProcessorsTest {
-  /** A value of each argument that is not the default. */
+  /** A non-default value of each argument. */
   private static final Map<String, String> SAMPLES =
       Map.ofEntries(
           Map.entry("k", "3"),
@@ -58,7 +58,7 @@ class ProcessorsTest {
     assertThat(one(parsers, with)).isNotEqualTo(one(parsers, "(" + processor + ")"));
   }
 
-  /** Plans leave out the name of counts. */
+  /** Returns the aggregate's name; plans omit it for counts. */
   private static String aggregate(Processor compiled) {
     return compiled.getAggregate().isEmpty() ? "COUNT" : compiled.getAggregate();
   }

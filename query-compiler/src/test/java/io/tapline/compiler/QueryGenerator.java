@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Random queries that compile, in every spelling that the language allows. */
+/** Generates random queries that compile, in every spelling that the language allows. */
 final class QueryGenerator {
   private final Random random;
 
@@ -55,7 +55,7 @@ final class QueryGenerator {
         all.add(random.nextInt(all.size() + 1), other);
       }
     }
-    // diff takes the first parser, which must know a duration.
+    // The processor diff takes the first parser, which must have a duration.
     if (all.get(0).equals("tcp-pkt-size")) {
       all.add(all.remove(0));
     }
@@ -121,7 +121,7 @@ final class QueryGenerator {
     if (ranks || name.equals("group-sum")) {
       maybe(arguments, "by", one("response_time_ns", "response_bytes", "status", "response-bytes"));
     }
-    // Parsers that emit once a second take no shorter windows.
+    // Parsers that emit once a second accept no shorter windows.
     maybe(arguments, "w", one("10s", "1m", "2000ms", "2.5s"));
     maybe(arguments, "s", one("1000ms", "1.25s", "2s"));
     return "("

@@ -236,7 +236,7 @@ class QueueQueryTest {
         .isEqualTo("AT is given twice");
   }
 
-  /** Names `at` were valid before there was a clause. */
+  /** Names `at` were valid before the AT clause existed. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -408,7 +408,7 @@ class QueueQueryTest {
     assertThatThrownBy(() -> Inventory.fromYaml(yaml)).hasMessage(message);
   }
 
-  /** Any text behind AT compiles or gets errors. */
+  /** Any text after AT compiles or gives errors. */
   @Test
   void hostileClausesAreErrors() {
     Random random = new Random(7);

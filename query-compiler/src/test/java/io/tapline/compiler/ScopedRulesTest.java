@@ -20,8 +20,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests what switches copy for a team that may look only at 10.0.2.0/24: for any query that the
- * compiler accepts from it, only packets with an end there, however hosts and subnets are arranged.
+ * Tests the packets that switches mirror for a team whose scope is 10.0.2.0/24: for any query that
+ * the compiler accepts from the team, only packets with an end in the scope, regardless of how
+ * hosts and subnets are arranged.
  */
 class ScopedRulesTest {
   private static final Rights RIGHTS =
@@ -109,7 +110,7 @@ class ScopedRulesTest {
     int copies = 0;
     int alone = 0;
     for (int i = 0; i < queries.size(); i++) {
-      // Alone, and together with others, whose rules come between.
+      // Tests each query alone, and together with others whose rules are interleaved.
       List<Query> some = new ArrayList<>(List.of(queries.get(i)));
       for (int more = random.nextInt(3); more > 0; more--) {
         some.add(queries.get(random.nextInt(queries.size())));

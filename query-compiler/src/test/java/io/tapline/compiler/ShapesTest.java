@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code PARSE http_get(url=template)}: what a query says of texts. */
+/** Tests the forms of strings that a query requests: {@code PARSE http_get(url=template)}. */
 class ShapesTest {
   private static final String REST = " FROM * TO *:80 LIMIT 9s SAMPLE * PROCESS (top-k: k=3, w=1s)";
 

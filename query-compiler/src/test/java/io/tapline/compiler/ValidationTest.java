@@ -11,9 +11,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The formatter refuses what can't be compiled anywhere, and nothing else. */
+/**
+ * Tests that the formatter rejects exactly the queries that no catalogue and inventory could make
+ * valid.
+ */
 class ValidationTest {
-  /** Messages of errors that another catalogue, inventory or right would not have. */
+  /** Messages of errors that depend on the catalogue, the inventory or the rights. */
   private static final Pattern OF_NAMES =
       Pattern.compile(
           String.join(
@@ -77,8 +80,8 @@ class ValidationTest {
       })
   void refusesWhatCanNeverRunForTheCompilersReason(String query) {
     assertThat(formatErrors(query)).isNotEmpty().isEqualTo(Fixtures.compile(query).errors());
-    // The same query with unknown names: the parsers belong to a plug-in, the hosts to an
-    // inventory.
+    // Repeats the query with unknown names: the parsers may belong to a plug-in, the hosts to
+    // another inventory.
     String elsewhere = query.replace("http_get", "plug_in");
     assertThat(formatErrors(elsewhere)).hasSameSizeAs(formatErrors(query));
     assertThat(Fixtures.compile(elsewhere).errors()).containsAll(formatErrors(elsewhere));
@@ -109,7 +112,7 @@ class ValidationTest {
     }
   }
 
-  /** Whatever the compiler takes has a canonical layout. */
+  /** Every query that compiles has a canonical layout. */
   @Test
   void refusesNothingThatCompiles() {
     Random random = new Random(7);

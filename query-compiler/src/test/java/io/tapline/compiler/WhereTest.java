@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** WHERE with the types of fields: which tuples are asked what. */
+/** Tests WHERE with the types of fields: the parsers to which each condition applies. */
 class WhereTest {
   private static List<String> filters(String parsers, String where) {
     CompileResult result =

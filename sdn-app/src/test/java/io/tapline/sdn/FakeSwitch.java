@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** A flow table that answers where a packet goes, as OpenFlow 1.3 (5.1) says. */
+/** A flow table that computes the output ports of a packet by OpenFlow 1.3 (5.1). */
 public final class FakeSwitch {
   /** A packet's header. */
   public record Packet(long ethDst, int ethType, RuleMatch.Header ip) {}
@@ -33,7 +33,7 @@ public final class FakeSwitch {
     return new ArrayList<>(flows.values());
   }
 
-  /** The ports that a packet is sent out of, first to last table. */
+  /** Returns the ports that a packet is sent out of, across all tables. */
   public Set<Integer> outputs(Packet packet) {
     Set<Integer> outputs = new TreeSet<>();
     int table = 0;

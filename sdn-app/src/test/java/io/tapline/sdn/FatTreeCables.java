@@ -7,13 +7,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** A fat tree's links, each in both directions, and its hosts. */
+/** A fat tree's hosts, and its links in both directions. */
 public final class FatTreeCables {
   public final List<Link> links = new ArrayList<>();
   public final List<Host> hosts = new ArrayList<>();
   public final List<Long> switches = new ArrayList<>();
 
-  /** Edge switches are 1xx, aggregation 2xx, core 3xx; ports from 1, hosts' first. */
+  /**
+   * Numbers edge switches 1xx, aggregation 2xx, core 3xx, and ports from 1, those of hosts first.
+   */
   public FatTreeCables(int k) {
     int half = k / 2;
     for (int core = 0; core < half * half; core++) {

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * The Kafka topics to which alerts may be sent. Each tenant may use those that begin with {@code
- * alerts.TENANT.}; without tokens, those that begin with {@code alerts.}. The inventory's section
- * {@code topics} adds others, to all tenants or by tenant:
+ * The Kafka topics to which alerts may be sent. Each tenant may use topics that begin with {@code
+ * alerts.TENANT.}; callers without tokens, those that begin with {@code alerts.}. The inventory's
+ * section {@code topics} allows others, for all tenants or by tenant:
  *
  * <pre>
  * topics: [pager, "noc.*"]
@@ -21,8 +21,8 @@ import java.util.regex.Pattern;
  *   "*": [pager, "noc.*"]
  * </pre>
  *
- * <p>A star at the end matches any suffix. No pattern allows topics of Tapline and of Kafka itself.
- * Immutable.
+ * <p>A star at the end matches any suffix. No pattern allows topics that belong to Tapline or to
+ * Kafka. Immutable.
  *
  * @param patterns patterns by tenant
  */

@@ -1,10 +1,9 @@
 package io.tapline.compiler.access;
 
 /**
- * The caller's tenant and the part of the network that it may look at.
+ * The caller's tenant and the part of the network that it may see.
  *
- * @param tenant prefix of the IDs of the caller's queries; {@link #NOBODY} if callers are not
- *     distinguished
+ * @param tenant prefix of the IDs of the caller's queries; "q" if callers are not distinguished
  * @param networkWide whether queries may leave hosts and networks unnamed
  * @param scope one end of each connection that a query matches must be within it
  */

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The addresses that a caller may look at.
+ * The addresses that a caller may see.
  *
  * @param prefixes those addresses; empty for all
  */
@@ -27,7 +27,7 @@ public record Scope(List<IpPrefix> prefixes) {
   /**
    * Parses "10.0.2.0/24" or an address.
    *
-   * @return nothing if the text is neither, or has bits beyond its length
+   * @return nothing if the text is neither, or has bits set beyond its length
    */
   public static Optional<IpPrefix> prefix(String text) {
     int slash = text.indexOf('/');
@@ -51,7 +51,7 @@ public record Scope(List<IpPrefix> prefixes) {
 
   /**
    * Returns the condition that one end of a header's connection is within the scope; a tree without
-   * nodes if that is everything.
+   * nodes if the scope has no limits.
    */
   public ConditionTree ofHeaders() {
     return Trees.or(
@@ -70,12 +70,12 @@ public record Scope(List<IpPrefix> prefixes) {
     return isEverything() || prefixes.stream().anyMatch(prefix -> prefix.covers(wanted));
   }
 
-  /** Returns the scope for users if it has limits. */
+  /** Returns the scope as text for users if it has limits. */
   public Optional<String> limits() {
     return isEverything() ? Optional.empty() : Optional.of(toString());
   }
 
-  /** Returns the scope for users. */
+  /** Returns the scope as text for users. */
   @Override
   public String toString() {
     return isEverything()

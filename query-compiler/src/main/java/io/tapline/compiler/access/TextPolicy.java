@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Restricts the forms in which texts may leave monitors, by the section {@code texts} of the
+ * Restricts the forms in which strings may leave monitors, by the section {@code texts} of the
  * inventory:
  *
  * <pre>
@@ -26,8 +26,8 @@ import java.util.Optional;
  *     statement: template
  * </pre>
  *
- * <p>The first form is the default; a query may request the others, and omit. A parser's own entry
- * takes precedence over {@code "*"}. Texts that are not listed are unrestricted.
+ * <p>The first form is the default; a query may request the others, or omit. A parser's own entry
+ * takes precedence over {@code "*"}. Strings that are not listed are unrestricted.
  */
 public final class TextPolicy {
   public static final TextPolicy NONE = new TextPolicy(List.of());
@@ -54,7 +54,7 @@ public final class TextPolicy {
   }
 
   /**
-   * @throws IllegalArgumentException if the section is not as above
+   * @throws IllegalArgumentException if the section does not have this form
    */
   public static TextPolicy read(JsonNode section) {
     List<Rule> rules = new ArrayList<>();
@@ -67,7 +67,7 @@ public final class TextPolicy {
         rules.add(new Rule(parser.getKey(), text.getKey(), forms));
       }
     }
-    // Rules of one parser precede those of all: the first match counts.
+    // Rules of one parser precede those of all parsers: the first match applies.
     List<Rule> sorted = new ArrayList<>();
     rules.stream().filter(rule -> !rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
     rules.stream().filter(rule -> rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
@@ -100,11 +100,11 @@ public final class TextPolicy {
   }
 
   /**
-   * Rejects misspelled names, which would protect nothing; called by components that know the
-   * parsers.
+   * Rejects misspelled names, which would protect nothing; components that know the parsers call
+   * it.
    *
    * @throws IllegalArgumentException if it names a parser that does not exist, or a field that is
-   *     not a text of the parser
+   *     not a string of the parser
    */
   public void requireTextsOf(Catalogue catalogue) {
     for (Rule rule : rules) {
@@ -120,7 +120,7 @@ public final class TextPolicy {
     }
   }
 
-  /** Returns the forms that a text may have, the default first; empty if it is unrestricted. */
+  /** Returns the forms that a string may have, the default first; empty if it is unrestricted. */
   public Optional<List<Shape.Form>> forms(ParserInfo parser, FieldInfo text) {
     return rules.stream()
         .filter(rule -> rule.isOf(parser) && rule.isOf(text))

@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
  * for http and https, at the scheme's default port if it names none. Without the section, no alerts
  * may be posted. Immutable.
  *
- * @param entries none: no alerts may be posted
+ * @param entries allowed receivers; if empty, no alerts may be posted
  */
 public record WebhookPolicy(List<Entry> entries) {
   public static final WebhookPolicy NONE = new WebhookPolicy(List.of());
@@ -38,8 +38,8 @@ public record WebhookPolicy(List<Entry> entries) {
    *
    * @param text text in the inventory
    * @param origins scheme, host and port of each
-   * @param isPrivate whether the host's addresses may be private, as for an entry that is an
-   *     address itself
+   * @param isPrivate whether the host may have private addresses, as is true of an entry that is an
+   *     address
    */
   public record Entry(String text, List<WebhookUrl> origins, boolean isPrivate) {
     boolean holds(WebhookUrl url) {

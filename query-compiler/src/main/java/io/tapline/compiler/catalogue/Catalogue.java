@@ -14,7 +14,7 @@ public record Catalogue(List<ParserInfo> parsers) {
   /** Aliases for parsers, as the paper spells them. */
   public static final Map<String, String> PARSER_ALIASES = Map.of("mysql", "mysql_query");
 
-  /** Aliases for fields, as the paper spells them, and similar ones. */
+  /** Aliases for fields: the paper's spellings and similar ones. */
   public static final Map<String, String> FIELD_ALIASES =
       Map.of(
           "get", "url",
@@ -28,8 +28,8 @@ public record Catalogue(List<ParserInfo> parsers) {
   }
 
   /**
-   * Reads the JSON text of {@code parsers.json}. Unknown keys are ignored, so that newer monitors
-   * can add more.
+   * Reads the JSON text of {@code parsers.json}. Ignores unknown keys, which newer monitors may
+   * add.
    *
    * @throws IllegalArgumentException if the text is invalid; the message says where
    */
@@ -38,8 +38,8 @@ public record Catalogue(List<ParserInfo> parsers) {
   }
 
   /**
-   * Returns the parser of this name: case is ignored, '-' equals '_', and the paper's aliases are
-   * known.
+   * Returns the parser of this name. Ignores case, treats '-' as '_', and accepts the paper's
+   * aliases.
    */
   public Optional<ParserInfo> parser(String name) {
     String normal = Names.normal(name);

@@ -31,7 +31,10 @@ public record FieldInfo(
     }
   }
 
-  /** Returns true for texts of the parser's own; times, flows and endpoints belong to every one. */
+  /**
+   * Returns true for the parser's own strings; common fields such as flows and endpoints are
+   * excluded.
+   */
   public boolean isText() {
     return type == Type.STRING && !common;
   }

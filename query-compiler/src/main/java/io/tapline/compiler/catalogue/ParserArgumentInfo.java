@@ -9,12 +9,12 @@ import java.util.List;
  * An argument that a parser takes in PARSE: {@code queue_flows(delay=500us)}.
  *
  * @param type any but {@code ADDRESS}
- * @param unit "ns", "bytes"…; empty for plain numbers and texts
+ * @param unit "ns", "bytes"…; empty for plain numbers and strings
  * @param defaultValue in the form of {@code ParserArgument.value}
  * @param min smallest value of a number
  * @param max largest value of a number
- * @param choices values of a text
- * @param step a whole number is a multiple of it
+ * @param choices valid values of a string
+ * @param step whole numbers must be a multiple of it
  */
 public record ParserArgumentInfo(
     String name,
@@ -31,7 +31,7 @@ public record ParserArgumentInfo(
     choices = List.copyOf(choices);
   }
 
-  /** Returns a value in the form of {@code ParserArgument.value} as queries write it. */
+  /** Converts a value in the form of {@code ParserArgument.value} to the form that queries use. */
   public String asWritten(String value) {
     return asWritten(value, unit);
   }
@@ -40,7 +40,7 @@ public record ParserArgumentInfo(
     return unit.equals("ns") ? Literals.durationText(new BigDecimal(value).longValue()) : value;
   }
 
-  /** Returns the values that a query may give, for people. */
+  /** Returns the valid values, as text for users. */
   public String expected() {
     return switch (type) {
       case BOOL -> "true or false";

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param duration the duration that diff uses, if the parser has one
  * @param intervalNs interval at which it emits; 0 if it emits on events
  * @param intervalArgument the argument that sets the interval, if queries can choose it
- * @param allTraffic whether its tuples hold only if it sees all packets
+ * @param allTraffic whether its tuples are only correct if it sees all packets
  * @param queues whether it measures queues between taps
  * @param arguments arguments that it takes in PARSE
  * @param fields columns in order, the common ones first
@@ -57,7 +57,7 @@ public record ParserInfo(
     fields = List.copyOf(fields);
   }
 
-  /** Returns true if tuples record whether they were answered. */
+  /** Returns true if tuples record whether a request was answered. */
   public boolean knowsAnswers() {
     return has("partial", FieldInfo.Type.STRING) && has("unanswered", FieldInfo.Type.BOOL);
   }

@@ -20,13 +20,13 @@ public final class ProcessorCatalogue {
   public static final int DEFAULT_K = 10;
   public static final long SHORTEST_WINDOW_NS = 10 * Literals.NS_PER_MS;
 
-  /** Of a trigger that the monitor tests. */
+  /** Shortest window of a trigger that the monitor tests. */
   public static final long SHORTEST_PACKET_WINDOW_NS = Literals.NS_PER_MS;
 
   public static final long LONGEST_WINDOW_NS = 24L * 3600 * 1000 * Literals.NS_PER_MS;
   public static final long DEFAULT_WINDOW_NS = 10_000 * Literals.NS_PER_MS;
 
-  /** Maximum number of panes in a window: each takes memory per key in the stream job. */
+  /** Maximum number of panes in a window: each pane uses memory per key in the stream job. */
   public static final int MOST_PANES = 10_000;
 
   public static final List<String> ORDERS = List.of("desc", "asc");
@@ -34,7 +34,7 @@ public final class ProcessorCatalogue {
   public static final int MOST_AFTER = 1000;
   public static final String DEFAULT_CONDITION = "count > 0";
 
-  /** Aggregates that the paper's names "group-…" and agg= have had from the beginning. */
+  /** Aggregates with a processor "group-…"; {@link #AGGREGATES} lists them first. */
   private static final List<String> USUAL = List.of("count", "sum", "max", "min", "avg");
 
   private static final String COUNTABLE =
@@ -52,7 +52,7 @@ public final class ProcessorCatalogue {
 
   private ProcessorCatalogue() {}
 
-  /** How a processor is compiled. */
+  /** The way in which a processor is compiled. */
   public enum Family {
     TOP_K,
     DIFF,
@@ -95,7 +95,7 @@ public final class ProcessorCatalogue {
     return List.copyOf(all);
   }
 
-  /** Returns the processor that is an aggregate under its own name. */
+  /** Returns the processor that provides an aggregate under its own name. */
   private static Definition processor(MergeableAggregate aggregate) {
     String name = aggregate.name().replace('_', '-');
     if (aggregate.input() == Input.HASHES) {
@@ -116,7 +116,7 @@ public final class ProcessorCatalogue {
     return Stream.concat(USUAL.stream(), others).toList();
   }
 
-  /** Returns those that are not usual, each with a comma. */
+  /** Returns the aggregates that are not usual, each followed by a comma. */
   private static String others() {
     StringBuilder text = new StringBuilder();
     AGGREGATES.stream().skip(USUAL.size()).forEach(name -> text.append(name).append(", "));
@@ -128,7 +128,7 @@ public final class ProcessorCatalogue {
     return DEFINITIONS.stream().map(Definition::info).toList();
   }
 
-  /** Returns the processor of this name, however spelled. */
+  /** Returns the processor of this name; ignores case, and treats '-' as '_'. */
   public static Optional<ProcessorInfo> find(String name) {
     return definition(name).map(Definition::info);
   }

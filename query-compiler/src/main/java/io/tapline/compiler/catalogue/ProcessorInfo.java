@@ -45,7 +45,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     arguments = List.copyOf(arguments);
   }
 
-  /** Returns the argument of this name, however spelled. */
+  /** Returns the argument of this name; ignores case, and treats '-' as '_'. */
   public Optional<ArgumentInfo> argument(String argumentName) {
     return arguments.stream().filter(one -> Names.same(one.name(), argumentName)).findFirst();
   }

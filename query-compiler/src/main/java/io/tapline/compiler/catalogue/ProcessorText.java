@@ -20,7 +20,7 @@ public final class ProcessorText {
     return out.toString();
   }
 
-  /** Returns a processor with its arguments: type, range and default of each. Several lines. */
+  /** Returns a processor with its arguments on several lines: type, range and default of each. */
   public static String describe(ProcessorInfo processor) {
     StringBuilder out = new StringBuilder();
     out.append("%s: %s\n".formatted(processor.name(), processor.description()));
@@ -44,7 +44,7 @@ public final class ProcessorText {
     return root.toPrettyString();
   }
 
-  /** Returns one processor of {@link #json()}. */
+  /** Returns one processor in the form of {@link #json()}. */
   public static String json(ProcessorInfo processor) {
     return node(processor).toPrettyString();
   }

@@ -21,12 +21,12 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Parses a condition to a tree, by recursive descent; docs/reference/conditions.md has the grammar.
- * It resolves and types nothing: the compiler does so for tuples ({@code ConditionTyper}), nodes
- * for headers.
+ * Parses a condition to a tree by recursive descent; docs/reference/conditions.md has the grammar.
+ * It does not resolve names or types: the compiler does so for tuples ({@code ConditionTyper}),
+ * MultiLog nodes for headers.
  *
- * <p>A word that begins with a letter and is neither a field nor a number's name is taken for an
- * output of an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
+ * <p>The parser treats a word that begins with a letter and is neither a field nor the name of a
+ * number as an output of an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
  */
 public final class ConditionParser {
   private static final int MAX_DEPTH = 100;
@@ -62,7 +62,7 @@ public final class ConditionParser {
    * Parses a condition.
    *
    * @return a tree without nodes for a blank text
-   * @throws ConditionSyntaxException if the text is no condition
+   * @throws ConditionSyntaxException if the text is not a condition
    */
   public static ConditionTree parse(String text, Vocabulary vocabulary)
       throws ConditionSyntaxException {
@@ -96,7 +96,7 @@ public final class ConditionParser {
     return token;
   }
 
-  /** Keywords have any case, unless there is a field of that name. */
+  /** Keywords match in any case, unless a field has that name. */
   private boolean is(Token token, String symbol) {
     return switch (token.kind()) {
       case SYMBOL -> token.text().equals(symbol);
@@ -291,7 +291,10 @@ public final class ConditionParser {
     return Term.newBuilder().setLiteral(literal(token));
   }
 
-  /** Returns a word with what dashes, or the slash of a prefix between spaces, join to it. */
+  /**
+   * Joins a word with the words after its dashes, and with a prefix length whose slash has spaces
+   * around it.
+   */
   private Token joined(Token first) {
     Token word = first;
     while (word.kind() == Kind.WORD) {
@@ -316,7 +319,7 @@ public final class ConditionParser {
   }
 
   /**
-   * Returns of how many of the next tokens a prefix length consists: "/ 8", "/8", or "8" after "/".
+   * Returns the number of the next tokens that form a prefix length: "/ 8", "/8", or "8" after "/".
    */
   private int lengthParts(Token word) {
     if (peek().text().equals("/")) {

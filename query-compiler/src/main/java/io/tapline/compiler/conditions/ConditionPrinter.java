@@ -15,12 +15,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Prints a tree in the one spelling that {@code tapline fmt} gives conditions: {@code AND}, {@code
- * OR}, {@code NOT}, {@code =} and {@code !=} before values and lists in parentheses. The text
- * parses to a tree with the same meaning, and prints to itself.
+ * Prints a tree in the canonical spelling of {@code tapline fmt}: {@code AND}, {@code OR}, {@code
+ * NOT}, {@code =} and {@code !=} before values and lists in parentheses. The text parses to a tree
+ * with the same meaning, and printing that tree gives the same text.
  */
 public final class ConditionPrinter {
-  /** How tightly a part of the text binds. */
+  /** Precedence of a part of the text. */
   private enum Binding {
     OR,
     AND,
@@ -28,7 +28,7 @@ public final class ConditionPrinter {
     LEAF
   }
 
-  /** A part, and for a membership the text of its opposite. */
+  /** A part; for a membership, also the text of its negation. */
   private record Part(String text, Binding binding, String opposite) {
     Part(String text, Binding binding) {
       this(text, binding, "");
@@ -112,7 +112,7 @@ public final class ConditionPrinter {
         + sum(comparison.getRightList(), false);
   }
 
-  /** The language has no two signs in a row. */
+  /** The language does not allow two signs in a row. */
   private static String sum(List<Term> terms, boolean left) {
     StringBuilder text = new StringBuilder();
     for (Term term : terms) {
@@ -125,7 +125,7 @@ public final class ConditionPrinter {
     return text.toString();
   }
 
-  /** A word on the right may be a text or a host, which have one spelling only. */
+  /** Keeps the spelling of a word on the right, which may be a string or a host. */
   private static String term(Term term, boolean left) {
     return switch (term.getValueCase()) {
       case FIELD -> left ? field(term.getField()) : term.getField().getName();

@@ -3,7 +3,7 @@ package io.tapline.compiler.conditions;
 import io.tapline.compiler.conditions.ConditionTokens.Token;
 import io.tapline.compiler.text.Names;
 
-/** A condition that can't be understood; for the user. */
+/** A syntax error in a condition, with a message for the user. */
 public final class ConditionSyntaxException extends Exception {
   private static final long serialVersionUID = 1;
 
@@ -15,7 +15,7 @@ public final class ConditionSyntaxException extends Exception {
    * An error in a condition.
    *
    * @param at byte of the text, in UTF-8, at which the wrong part begins
-   * @param expected what would be valid there
+   * @param expected valid input at that position
    */
   ConditionSyntaxException(int at, String message, String expected) {
     this(at, at + 1, message, expected);
@@ -33,7 +33,7 @@ public final class ConditionSyntaxException extends Exception {
     this.expected = expected;
   }
 
-  /** Returns an error for a name that is none of a header's. */
+  /** Returns an error for a name that is not a field of a header. */
   public static ConditionSyntaxException noField(String name, int at) {
     return new ConditionSyntaxException(
         at, Names.quoted(name) + " is no field of a header", "a field");
@@ -49,12 +49,12 @@ public final class ConditionSyntaxException extends Exception {
     return end;
   }
 
-  /** Returns what would be valid there. */
+  /** Returns the valid input at that position. */
   public String expected() {
     return expected;
   }
 
-  /** Returns what is wrong, and where. */
+  /** Returns the error and its position as one sentence. */
   public String sentence() {
     return "%s, expected %s (at byte %d of the expression)".formatted(getMessage(), expected, at);
   }

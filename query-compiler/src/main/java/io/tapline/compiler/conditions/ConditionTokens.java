@@ -36,7 +36,7 @@ public final class ConditionTokens {
   /**
    * Returns the tokens; the last is the end.
    *
-   * @throws ConditionSyntaxException if a part is no token
+   * @throws ConditionSyntaxException if a part is not a token
    */
   public static List<Token> of(String text) throws ConditionSyntaxException {
     if (text.getBytes(StandardCharsets.UTF_8).length > MAX_BYTES) {
@@ -62,7 +62,7 @@ public final class ConditionTokens {
     return tokens;
   }
 
-  /** Returns the end of the token that begins there. */
+  /** Returns the end of the token that begins at {@code begin}. */
   private static int end(String text, int begin, int at) throws ConditionSyntaxException {
     char first = text.charAt(begin);
     if (PAIRS.contains(text.substring(begin, Math.min(begin + 2, text.length())))) {
@@ -95,7 +95,7 @@ public final class ConditionTokens {
     return Character.isLetterOrDigit(c) || "_.:*/%".indexOf(c) >= 0;
   }
 
-  /** A backslash makes the next character part of the text, whatever it is. */
+  /** A backslash makes any character after it part of the text. */
   private static String unquoted(String source) {
     StringBuilder text = new StringBuilder();
     for (int i = 1; i < source.length() - 1; i++) {
@@ -107,7 +107,7 @@ public final class ConditionTokens {
     return text.toString();
   }
 
-  /** Returns a text as {@link #of} reads it. */
+  /** Quotes a text in the form that {@link #of} reads. */
   static String quoted(String text) {
     return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
   }

@@ -4,7 +4,7 @@ import io.tapline.compiler.text.Names;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Tells which words of a condition are names of fields. */
+/** Decides which words of a condition are names of fields. */
 public sealed interface Vocabulary {
   /** Returns true for the name of a field. */
   boolean isField(String word);
@@ -12,7 +12,7 @@ public sealed interface Vocabulary {
   /** Returns true if dashes join words, as in {@code tcp-flags}; subtraction then needs a space. */
   boolean hasDashes();
 
-  /** The fields of rows that are known. */
+  /** Rows whose fields are known. */
   record Known(Set<String> fields) implements Vocabulary {
     @Override
     public boolean isField(String word) {
@@ -25,7 +25,7 @@ public sealed interface Vocabulary {
     }
   }
 
-  /** Any name: fields are resolved later, with other spellings, hosts and texts. */
+  /** Accepts any name: fields are resolved later, with other spellings, hosts and strings. */
   record Any() implements Vocabulary {
     private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_.-]*");
     private static final Set<String> RESERVED =

@@ -1,2 +1,2 @@
-/** The language of conditions: its tokens, its grammar, and the trees that a text becomes. */
+/** The language of conditions: its tokens, its grammar, and its syntax trees. */
 package io.tapline.compiler.conditions;

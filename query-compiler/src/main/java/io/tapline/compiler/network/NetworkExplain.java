@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Formats a {@link NetworkPlan} for people, for programs, and as a drawing. */
+/** Formats a {@link NetworkPlan} as text, as JSON, and as a drawing. */
 public final class NetworkExplain {
   private NetworkExplain() {}
 
@@ -124,7 +124,7 @@ public final class NetworkExplain {
     return String.format(Locale.ROOT, "%.4g Gbit/s", value);
   }
 
-  /** Returns what the plan's own JSON does not contain. */
+  /** Returns the parts of the plan that its own JSON lacks. */
   public static ObjectNode json(NetworkPlan plan) {
     ObjectNode node = new ObjectMapper().createObjectNode();
     node.put("network", plan.network().topology().kind());

@@ -34,13 +34,13 @@ import java.util.stream.IntStream;
  * switch. A pure function of its input.
  *
  * <p>Each host of a named side is expected to have as much matching traffic as its last measured
- * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, both are tried and the one that
- * needs fewer processes, then less traffic, is taken.
+ * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, the planner tries both and takes the
+ * one that needs fewer processes or, if equal, less traffic.
  *
- * @param side whose edge switches mirror
+ * @param side side whose edge switches mirror
  * @param hosts hosts of that side
  * @param monitorIds IDs of all monitors of the layout, in its order
- * @param monitorOfHost for each of {@code hosts}, the monitor that its packets go to
+ * @param monitorOfHost for each of {@code hosts}, the monitor that receives its packets
  * @param tables mirror tables by switch
  */
 public record NetworkPlan(
@@ -58,13 +58,13 @@ public record NetworkPlan(
   /** Assumed capacity of a switch's mirror table, in rules. */
   public static final int TABLE_CAPACITY = 2000;
 
-  /** Cost of a process in bits per second times weight: a tenth of a full monitor. */
+  /** Cost of a process in bits per second times weight: a tenth of a full monitor's traffic. */
   private static final double PRICE = 1e9;
 
   /**
    * Plans a match.
    *
-   * @throws PlacementException if no host has room, or the match has no host of the network
+   * @throws PlacementException if no host has room, or no host of the network matches
    */
   public static NetworkPlan of(Network network, String query, Match match) {
     NetworkPlan best = null;
@@ -123,7 +123,7 @@ public record NetworkPlan(
   }
 
   /**
-   * Returns flows from hosts to themselves, which stand for what is monitored at their edge
+   * Returns flows from hosts to themselves, which represent the traffic mirrored at their edge
    * switches.
    */
   static Flows flows(Network network, int[] hosts) {
@@ -172,7 +172,7 @@ public record NetworkPlan(
    *
    * @param monitors monitor of each host
    * @param edges edge switch of each monitor
-   * @param zeros zeros of far ports (MirrorPlanner.Query)
+   * @param zeros required zeros of far ports (MirrorPlanner.Query)
    */
   static List<MirrorPlanner.Query> parts(
       Network network,
@@ -207,15 +207,16 @@ public record NetworkPlan(
     return side == MirrorPlanner.Side.TO ? match.getToList() : match.getFromList();
   }
 
-  /** Returns the monitors that the query's packets go to. */
+  /** Returns the monitors that receive the query's packets. */
   public Set<String> ownMonitors() {
     return Set.copyOf(monitorOfHost);
   }
 
   /**
-   * Returns, by name of each host with a monitor of the query, what it counts: the connections of
-   * those hosts that are mirrored to it, whatever other queries mirror there. Connections between
-   * hosts of two of them belong to the one under the first switch, which mirrors them.
+   * Returns, by name of each host with a monitor of the query, the match that the monitor counts:
+   * the connections of its hosts that are mirrored to it, regardless of other queries that mirror
+   * to it. A connection between hosts of two monitors belongs to the monitor under the first
+   * switch, which mirrors it.
    */
   public Map<String, Match> parts() {
     Map<String, List<Address>> own = new LinkedHashMap<>();
@@ -254,7 +255,7 @@ public record NetworkPlan(
         .toList();
   }
 
-  /** Returns true if one of these could be at either end of a connection. */
+  /** Returns true if one of these addresses could be at either end of a connection. */
   private boolean otherSideMeans(List<Address> addresses) {
     List<Address> other = side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
     return addresses.stream()

@@ -38,8 +38,8 @@ import java.util.Set;
  *   links: [[leaf1, spine], [leaf2, spine]]
  * </pre>
  *
- * {@code rates_mbps: {h1: 250}} optionally gives the latest measured traffic of hosts, both
- * directions together.
+ * {@code rates_mbps: {h1: 250}} optionally gives the latest measured traffic of hosts, the sum of
+ * both directions.
  */
 public final class NetworkSection {
   private static final int CPUS = 16;
@@ -48,10 +48,10 @@ public final class NetworkSection {
   private NetworkSection() {}
 
   /**
-   * Reads an inventory file's network; empty if it has none. Hosts that the inventory does not have
+   * Reads an inventory file's network; empty if it has none. Hosts that the inventory does not name
    * get no address.
    *
-   * @throws IllegalArgumentException if it is invalid; the message says what and where
+   * @throws IllegalArgumentException if it is invalid; the message names the error and its position
    */
   public static Optional<Network> fromYaml(String yaml, Inventory inventory) {
     JsonNode section;

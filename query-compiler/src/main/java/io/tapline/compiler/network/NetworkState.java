@@ -22,8 +22,8 @@ import java.util.TreeSet;
 
 /**
  * The network's state for all queries together, as an immutable value: the hosts of processes, and
- * one mirror table per switch. A change returns a new state and the steps that lead to it; what
- * need not change stays.
+ * one mirror table per switch. A change returns a new state and the steps that lead to it. A change
+ * keeps everything that can stay.
  */
 public final class NetworkState {
   private final Network network;
@@ -32,15 +32,15 @@ public final class NetworkState {
   private final Map<String, RuleTable> tables;
 
   /**
-   * A query, the hosts at whose edge switches it is mirrored, and the extent to which it is
-   * narrowed.
+   * A query, the hosts at whose edge switches it is mirrored, and the number of zeros that narrow
+   * it.
    */
   private record Part(Match match, MirrorPlanner.Side side, int[] hosts, int zeros) {}
 
   /**
    * A change.
    *
-   * @param steps steps by switch, in this order; none for a switch whose table stays
+   * @param steps steps by switch, in this order; none for a switch whose table is unchanged
    * @param started number of started processes
    * @param stopped number of stopped processes
    */
@@ -65,8 +65,8 @@ public final class NetworkState {
   }
 
   /**
-   * Returns the same state, which from now on uses only these hosts; what runs elsewhere stays
-   * until its queries end.
+   * Returns the same state restricted to these hosts for new processes. Processes on other hosts
+   * stay until their queries end.
    */
   public NetworkState using(Set<String> hosts) {
     Set<Integer> numbers = new HashSet<>();
@@ -82,7 +82,7 @@ public final class NetworkState {
     return queries.keySet();
   }
 
-  /** Returns the tables by switch; none for a switch that mirrors nothing. */
+  /** Returns the tables by switch; switches that mirror nothing are absent. */
   public Map<String, RuleTable> tables() {
     return tables;
   }
@@ -100,10 +100,10 @@ public final class NetworkState {
   }
 
   /**
-   * Adds a query, first with the spare capacity of running processes. If both sides are named, the
-   * one that needs fewer processes, then less traffic, mirrors.
+   * Adds a query, preferring the spare capacity of running processes. If both sides are named, the
+   * side that needs fewer processes or, if equal, less traffic mirrors.
    *
-   * @throws PlacementException if no host has room, or the match has no host of the network
+   * @throws PlacementException if no host has room, or no host of the network matches
    * @throws TooManyRules if a switch has no room
    */
   public Change add(String query, Match match) {
@@ -139,8 +139,8 @@ public final class NetworkState {
   }
 
   /**
-   * Makes switches copy only those connections of a query whose far port has so many zeros: half of
-   * them with one, a quarter with two. REQUIRES: it was added, and {@link
+   * Makes switches mirror only those connections of a query whose far port has this many zeros: one
+   * zero selects half of them, two a quarter. REQUIRES: the query was added, and {@link
    * MirrorPlanner#canBeNarrowed}.
    *
    * @throws TooManyRules if a switch has no room
@@ -152,7 +152,7 @@ public final class NetworkState {
     return change(deployment, with, 0, 0);
   }
 
-  /** Ends a query: removes processes and rules that are no longer needed. */
+  /** Ends a query and removes processes and rules that are no longer needed. */
   public Change remove(String query) {
     Map<String, Part> without = new LinkedHashMap<>(queries);
     without.remove(query);
@@ -160,7 +160,7 @@ public final class NetworkState {
   }
 
   /**
-   * Takes a lost host out of use: its processes move elsewhere, the rest stays.
+   * Takes a lost host out of use: its processes move to other hosts, and all others stay.
    *
    * @throws PlacementException if there is no room elsewhere
    * @throws TooManyRules if a switch has no room
@@ -211,7 +211,7 @@ public final class NetworkState {
     return steps;
   }
 
-  /** Returns the monitor of each flow of a query, which is one per host. */
+  /** Returns the monitor of each flow of a query; a query has one flow per host. */
   private static String[] monitors(Deployment deployment, String query) {
     return Arrays.stream(deployment.monitorOfFlow(query))
         .mapToObj(NetworkPlan::id)
@@ -228,7 +228,10 @@ public final class NetworkState {
     return edges;
   }
 
-  /** Returns a query's plan, beside everything that runs with it. REQUIRES: it was added. */
+  /**
+   * Returns a query's plan, including everything that runs alongside it. REQUIRES: the query was
+   * added.
+   */
   public NetworkPlan plan(String query) {
     Part part = queries.get(query);
     Problem problem = deployment.problem();

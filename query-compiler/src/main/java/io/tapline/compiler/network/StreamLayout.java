@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Moves a query's aggregators and processors in a plan to the hosts of its stream's services, with
- * the resulting cost; those of other queries stay as planned.
+ * Moves a query's aggregators and processors in a plan to the hosts of its stream's services, and
+ * computes the resulting cost; those of other queries stay as planned.
  */
 public final class StreamLayout {
   private final NetworkPlan plan;
@@ -29,7 +29,7 @@ public final class StreamLayout {
   /**
    * Returns the plan for the chosen stream.
    *
-   * @return the same plan if the stream's brokers or task managers are on no host of the network
+   * @return the same plan if no host of the network runs the stream's brokers or task managers
    */
   public static NetworkPlan of(NetworkPlan plan, Stream stream) {
     List<String> writers = List.copyOf(plan.parts().keySet());
@@ -82,7 +82,9 @@ public final class StreamLayout {
     return plan.problem().sizes().extractedBps(before.monitors().get(monitor).inputBps());
   }
 
-  /** Keeps the aggregators of other queries' monitors, with their share of what processors read. */
+  /**
+   * Keeps the aggregators of other queries' monitors, with their share of the processors' input.
+   */
   private void keepOthers(boolean[] own) {
     Map<Integer, Integer> processorNumbers = new LinkedHashMap<>();
     long[] inputs = new long[before.processors().size()];

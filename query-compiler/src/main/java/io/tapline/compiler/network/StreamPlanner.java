@@ -11,10 +11,10 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * Chooses the existing brokers and Flink clusters to which a query's tuples have the shortest path:
- * aggregators and processors of NetAlytics (Middleware 2016, 4.1), except that services are not
- * started for a query but are already running. The choice is optimal: since there are few of both,
- * all combinations are tried. A pure function of its input.
+ * Chooses the existing brokers and Flink clusters to which a query's tuples have the shortest path.
+ * These are the aggregators and processors of NetAlytics (Middleware 2016, 4.1), except that the
+ * services already run and are not started per query. The choice is optimal: since there are few of
+ * both, it tries all combinations. A pure function of its input.
  *
  * <p>The length of a path is the weight of its links: from the monitor to the broker that leads its
  * partition, and from there to the cluster, on average over its hosts.
@@ -26,14 +26,14 @@ public final class StreamPlanner {
   /**
    * A broker.
    *
-   * @param host empty if it is on no host of the network
+   * @param host empty if it runs on no host of the network
    */
   public record Broker(int id, String host) {}
 
   /**
    * A Flink cluster.
    *
-   * @param hosts hosts of its task managers, except those outside the network
+   * @param hosts hosts of its task managers, without those outside the network
    */
   public record Cluster(String address, List<String> hosts, int freeSlots) {}
 
@@ -49,11 +49,11 @@ public final class StreamPlanner {
   }
 
   /**
-   * Chooses for one query. Clusters without a free slot are used only if none has one; ties are
+   * Chooses for one query. Uses clusters without a free slot only if no cluster has one. Ties are
    * broken differently for different queries and partitions.
    *
    * @param monitors host of each partition's writer
-   * @param brokers if none of them is on a host of the network, none is chosen
+   * @param brokers if none of them runs on a host of the network, none is chosen
    */
   public static Stream choose(
       Network network,

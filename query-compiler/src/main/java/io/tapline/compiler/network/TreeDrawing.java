@@ -115,7 +115,7 @@ public final class TreeDrawing {
     }
   }
 
-  /** Curves below the hosts, to be distinguishable from links. */
+  /** Draws a curve below the hosts, which can't be mistaken for a link. */
   private void way(int from, int to) {
     if (from != to) {
       svg.append(

@@ -7,10 +7,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The taps of the monitors that a query may run in. Both sides of a queue have to come to one
- * monitor.
+ * The taps of the monitors that can run a query. Both sides of a queue must reach the same monitor.
  *
- * @param monitors by monitor, SWITCH[:PORT[:arrivals|departures]] of each tap
+ * @param monitors taps of each monitor, as SWITCH[:PORT[:arrivals|departures]]
  */
 public record KnownTaps(List<List<String>> monitors) {
   private static final String ARRIVALS = ":arrivals";
@@ -20,7 +19,7 @@ public record KnownTaps(List<List<String>> monitors) {
     monitors = monitors.stream().map(List::copyOf).toList();
   }
 
-  /** Returns the taps of one monitor's {@code --tap} options: PLACE=SOURCE. */
+  /** Returns the taps in one monitor's {@code --tap} options, which have the form PLACE=SOURCE. */
   public static KnownTaps ofOptions(Collection<String> options) {
     return new KnownTaps(
         List.of(
@@ -29,7 +28,9 @@ public record KnownTaps(List<List<String>> monitors) {
                 .toList()));
   }
 
-  /** Returns the queues of which these taps of one monitor show both sides: SWITCH:PORT of each. */
+  /**
+   * Returns the queues, as SWITCH:PORT, whose two sides are both among these taps of one monitor.
+   */
   public static Stream<String> queuesOf(List<String> taps) {
     return taps.stream()
         .filter(place -> place.endsWith(ARRIVALS))
@@ -44,7 +45,7 @@ public record KnownTaps(List<List<String>> monitors) {
     return missing;
   }
 
-  /** Returns the taps of a queue, as places, that the monitor with most of them lacks. */
+  /** Returns the places of a queue's taps that the monitor with the most of them lacks. */
   public List<String> missing(String queue) {
     return monitors.stream()
         .map(taps -> missing(taps, queue))
@@ -52,7 +53,7 @@ public record KnownTaps(List<List<String>> monitors) {
         .orElse(missing(List.of(), queue));
   }
 
-  /** Returns the queues that have taps on both sides: SWITCH:PORT of each. */
+  /** Returns the queues, as SWITCH:PORT, that have taps on both sides. */
   public List<String> queues() {
     return monitors.stream().flatMap(KnownTaps::queuesOf).distinct().toList();
   }

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 
 /**
  * Resolves names of ports by the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
- * names that taps have. Without a network all names stay as they are.
+ * names that taps have. Without a network, all names stay unchanged.
  */
 public final class PortNames {
   private final SwitchPorts ports;
@@ -18,10 +18,10 @@ public final class PortNames {
     this.ports = ports;
   }
 
-  /** The result: a port, or what is wrong. */
+  /** The result: a port or a problem. */
   public sealed interface Result {}
 
-  /** A port as its taps name it. */
+  /** A port under the name that its taps use. */
   public record Port(String switchName, String port) implements Result {}
 
   /** The part of a name that is wrong. */
@@ -32,10 +32,10 @@ public final class PortNames {
   }
 
   /**
-   * A name that does not name one port.
+   * A name that does not identify one port.
    *
-   * @param expected what exists
-   * @param suggestion the nearest name; empty if none is near
+   * @param expected existing names
+   * @param suggestion the nearest name; empty if none is similar
    */
   public record Problem(
       Part part, QueryError.Code code, String message, String expected, String suggestion)
@@ -74,7 +74,7 @@ public final class PortNames {
         .findFirst();
   }
 
-  /** Returns what is wrong with the name of a switch; empty if the network has it. */
+  /** Returns the problem with the name of a switch; empty if the network has the switch. */
   public Optional<Problem> checkSwitch(String name) {
     return ports.isEmpty() || switchOf(name).isPresent()
         ? Optional.empty()
@@ -94,7 +94,7 @@ public final class PortNames {
         Names.nearest(written, ports.switches()));
   }
 
-  /** Resolves a port's number. Numbers that the inventory does not give can't be checked. */
+  /** Resolves a port's number. Numbers can't be checked if the inventory does not list them. */
   private Result numbered(String name, String written) {
     List<SwitchPorts.Port> all = ports.of(name);
     boolean known = !all.isEmpty() && all.stream().allMatch(SwitchPorts.Port::isNumbered);

@@ -1,2 +1,2 @@
-/** The taps that a query may read, and the names of the ports that they show. */
+/** The taps that a query may read, and the names of their ports. */
 package io.tapline.compiler.taps;

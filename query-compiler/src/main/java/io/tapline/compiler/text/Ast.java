@@ -4,7 +4,7 @@ import java.util.List;
 
 /** A query as written, before names are resolved. Incomplete after syntax errors. */
 public final class Ast {
-  /** The source of the word after the last one. */
+  /** Source of the word after the last one. */
   public static final String END = "<EOF>";
 
   private Ast() {}
@@ -35,7 +35,7 @@ public final class Ast {
    * @param bracketed whether an IPv6 address was in brackets
    * @param length prefix length, or null
    * @param port {@code *} for any, null if missing
-   * @param span all of it
+   * @param span span of the whole address
    */
   public record Address(
       EndpointKind kind, Word endpoint, boolean bracketed, Word length, Word port, Span span) {
@@ -48,11 +48,13 @@ public final class Ast {
    * A queue of AT.
    *
    * @param port a neighbour of the switch, or a port number
-   * @param span all of it
+   * @param span span of the whole queue
    */
   public record Queue(Word switchName, Word port, Span span) {}
 
-  /** An argument; {@code list} if the values were in parentheses. Values: at least one. */
+  /**
+   * An argument with at least one value; {@code list} is true if the values were in parentheses.
+   */
   public record Argument(Word name, List<Word> values, boolean list) {
     public Span valueSpan() {
       Span first = values.get(0).span();
@@ -68,16 +70,18 @@ public final class Ast {
    *
    * @param text as written, with spaces in place of comments
    * @param begin position of its first character
-   * @param next what follows it
+   * @param next the word after it
    */
   public record Condition(String text, Span begin, Word next) {}
 
   public record Processor(Word name, List<Argument> arguments) {}
 
-  /** A parser of PARSE with its arguments and the forms of its texts: one value each. */
+  /** A parser of PARSE with its arguments and the forms of its strings, each with one value. */
   public record Parser(Word name, List<Argument> arguments) {}
 
-  /** The position of a clause: the span of its keyword, and its first and last token's index. */
+  /**
+   * The position of a clause: the span of its keyword, and the indices of its first and last token.
+   */
   public record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
 
   /**

@@ -7,9 +7,7 @@ import org.antlr.v4.runtime.ParserRuleContext;
 import org.antlr.v4.runtime.Token;
 import org.antlr.v4.runtime.tree.TerminalNode;
 
-/**
- * Converts a parse tree to an {@link Ast}; parts that syntax errors left incomplete are dropped.
- */
+/** Converts a parse tree to an {@link Ast}. Drops parts that syntax errors left incomplete. */
 final class AstBuilder {
   private final List<Ast.Clause> clauses = new ArrayList<>();
   private final List<Token> tokens;
@@ -241,7 +239,7 @@ final class AstBuilder {
     return List.copyOf(arguments);
   }
 
-  /** A word and the prefix lengths behind it are one word, as in {@code src_ip/24}. */
+  /** A word and the prefix lengths after it form one word, as in {@code src_ip/24}. */
   private static List<Ast.Word> scalars(List<TaplineQueryParser.ScalarContext> trees) {
     List<Ast.Word> words = new ArrayList<>();
     for (TaplineQueryParser.ScalarContext tree : trees) {

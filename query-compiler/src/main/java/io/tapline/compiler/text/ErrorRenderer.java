@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Renders errors for people: the message, the line and a caret under the position.
+ * Renders errors for users: the message, the line and a caret under the position.
  *
  * <pre>
  * query:1:7: unknown parser 'htp_get'
@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * </pre>
  */
 public final class ErrorRenderer {
-  /** Code points of a long line that are shown on either side of the position. */
+  /** Code points of a long line to show on either side of the position. */
   private static final int CONTEXT = 60;
 
   private ErrorRenderer() {}
@@ -70,7 +70,7 @@ public final class ErrorRenderer {
     return shown.codePointCount(0, shown.length());
   }
 
-  /** Returns the code points of a line; those of zero width are replaced by one with a width. */
+  /** Returns the code points of a line, with those of zero width replaced by a visible one. */
   private static int[] lineOf(String text, int number) {
     int begin = 0;
     for (int line = 1; line < number && begin >= 0; line++) {

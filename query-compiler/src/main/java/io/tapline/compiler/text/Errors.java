@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Collects the errors and notes of one query, up to a limit beyond which more errors are of no use.
+ * Collects the errors and notes of one query, up to a limit; more errors would not help the author.
  */
 public final class Errors {
   public static final int MOST = 50;
@@ -26,13 +26,13 @@ public final class Errors {
   /**
    * Errors of a query.
    *
-   * @param subnets the part of the network that the caller may look at; empty for all of it
+   * @param subnets the part of the network that the caller may see; empty for all of it
    */
   public Errors(Optional<String> subnets) {
     this.subnets = subnets;
   }
 
-  /** Errors from this line on belong to a named query and are shown where it is used. */
+  /** Errors from this line onwards belong to a named query and are shown at its USE. */
   public void foreignFrom(int line, Span usedAt, String name) {
     firstForeignLine = line;
     use = usedAt;
@@ -53,8 +53,8 @@ public final class Errors {
   }
 
   /**
-   * Reports an error of a host, an address or a network. Those within a named query are hidden from
-   * callers that may not look at everything.
+   * Reports an error of a host, an address or a network. Hides the details of those in a named
+   * query from callers with a restricted scope.
    */
   public void place(
       Span span, QueryError.Code code, String message, String expected, String suggestion) {

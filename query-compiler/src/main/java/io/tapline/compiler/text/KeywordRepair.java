@@ -8,12 +8,12 @@ import org.antlr.v4.runtime.Token;
 
 /**
  * Finds keywords that the lexer reads as words, before parsing. Two adjacent words outside
- * parentheses are always wrong, so the second is a keyword if it is {@code at}, which elsewhere may
- * be a name. If it is similar to a keyword, it was meant as one: it is reported and then treated as
- * that keyword, so that the rest of the query is still checked.
+ * parentheses are always an error, so the second is a keyword if it is {@code at}, which may be a
+ * name elsewhere. If it resembles a keyword, it is reported and then treated as that keyword, so
+ * that the rest of the query is still checked.
  */
 final class KeywordRepair {
-  /** Words of a condition that another word follows. */
+  /** Words of a condition that may precede another word. */
   private static final Set<String> OPERATORS = Set.of("and", "or", "not", "in", "like", "contains");
 
   private final Errors errors;

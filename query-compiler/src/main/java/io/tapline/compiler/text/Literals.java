@@ -32,7 +32,7 @@ public final class Literals {
 
   private Literals() {}
 
-  /** A number and its unit in lower case, which may be empty. */
+  /** A number and its unit in lower case; the unit may be empty. */
   public record Quantity(BigDecimal number, String unit) {}
 
   public static Optional<Quantity> quantity(String text) {
@@ -66,7 +66,7 @@ public final class Literals {
             quantity -> quantity.number().multiply(BigDecimal.valueOf(units.get(quantity.unit()))));
   }
 
-  /** Returns the kind of value that a text looks like, for messages. */
+  /** Returns the kind of value that a text resembles, for messages. */
   public static String kindOf(String text) {
     if (number(text).isPresent()) {
       boolean whole = number(text).get().stripTrailingZeros().scale() <= 0;

@@ -28,7 +28,10 @@ public final class MissingClauses {
     }
   }
 
-  /** Returns where the clause should begin: at the first that comes after it, or the end. */
+  /**
+   * Returns the position at which the clause should begin: before the first later clause, or the
+   * end.
+   */
   private static Span placeOf(ClauseKind kind, Ast.Query query) {
     return query.clauses().stream()
         .filter(clause -> clause.kind().ordinal() > kind.ordinal())

@@ -4,21 +4,21 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Compares names: which are equal, and which are similar. */
+/** Compares names for equality and similarity. */
 public final class Names {
-  /** Longer words have no similar name; this bounds the cost. */
+  /** Longer words get no suggestion, which bounds the cost. */
   private static final int LONGEST_WORD = 64;
 
   private static final int LISTED = 12;
 
   private Names() {}
 
-  /** Normalizes a name: case is ignored, and '-' equals '_'. */
+  /** Normalizes a name: converts it to lower case, and '-' to '_'. */
   public static String normal(String name) {
     return lower(name).replace('-', '_');
   }
 
-  /** Changes only ASCII letters: some others turn into several characters. */
+  /** Converts only ASCII letters: the lower case of some others is several characters. */
   public static String lower(String text) {
     StringBuilder lower = new StringBuilder(text);
     for (int i = 0; i < lower.length(); i++) {
@@ -36,7 +36,7 @@ public final class Names {
 
   /**
    * Returns the candidate nearest to {@code word} by edit distance, the first of equals; empty if
-   * none is near.
+   * none is similar.
    */
   public static String nearest(String word, Collection<String> candidates) {
     String normal = normal(word);
@@ -57,7 +57,7 @@ public final class Names {
     return near ? best : continuation(normal, candidates);
   }
 
-  /** Returns the first candidate that begins with the word, or that the word begins with. */
+  /** Returns the first candidate that has the word as a prefix, or that is a prefix of the word. */
   private static String continuation(String normal, Collection<String> candidates) {
     if (normal.length() < 2) {
       return "";
@@ -114,7 +114,7 @@ public final class Names {
         : String.join(", ", names.subList(0, last)) + " or " + names.get(last);
   }
 
-  /** Returns a word as errors show it: quoted, and truncated if it is long. */
+  /** Returns a word in the form that errors use: quoted, and truncated if it is long. */
   public static String quoted(String word) {
     return word.codePointCount(0, word.length()) <= LONGEST_WORD
         ? "'" + word + "'"

@@ -1,7 +1,7 @@
 package io.tapline.compiler.text;
 
 /**
- * A remark for a query's author although the query compiles.
+ * A remark for the author of a query.
  *
  * @param level {@code WARNING} if the result may surprise, {@code NOTE} for an explanation
  */

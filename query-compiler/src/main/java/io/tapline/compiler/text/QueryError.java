@@ -10,9 +10,9 @@ import java.util.Comparator;
  * @param line line, from 1
  * @param column column, from 1, in code points
  * @param length code points to underline, at least 1
- * @param message what is wrong, without the position
- * @param expected what would be valid here; may be empty
- * @param suggestion the valid word nearest to what was written; empty if none is near
+ * @param message the error, without its position
+ * @param expected valid input at that position; may be empty
+ * @param suggestion the valid word nearest to the given one; empty if none is similar
  */
 public record QueryError(
     Code code,

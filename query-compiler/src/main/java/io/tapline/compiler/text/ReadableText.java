@@ -1,9 +1,9 @@
 package io.tapline.compiler.text;
 
 /**
- * Escapes text for display. Characters that are invisible, or that change the order or the lines of
- * others, become escapes: <code>/&#92;u{202e}gpj.exe</code>. They are Unicode's controls, formats,
- * surrogates, line and paragraph separators, and those that renderers leave out by default, such as
+ * Escapes text for display. Escapes characters that are invisible, or that change the order or the
+ * lines of others: <code>/&#92;u{202e}gpj.exe</code>. These are Unicode's controls, formats,
+ * surrogates, line and paragraph separators, and those that renderers ignore by default, such as
  * variation selectors. C++ and TypeScript have the same table; schema/golden/readable_text.json
  * verifies all three.
  */
@@ -41,12 +41,12 @@ public final class ReadableText {
 
   private ReadableText() {}
 
-  /** Returns one line, whatever the text contains. */
+  /** Returns one line, regardless of the text's contents. */
   public static String of(String text) {
     return shown(text, "");
   }
 
-  /** Returns several lines: line feeds and tabs stay. */
+  /** Returns several lines: keeps line feeds and tabs. */
   public static String ofLines(String text) {
     return shown(text, "\n\t");
   }

@@ -15,15 +15,13 @@ import org.antlr.v4.runtime.Token;
 import org.antlr.v4.runtime.misc.IntervalSet;
 
 /**
- * Reports syntax errors in the language's own words and resumes at the next ',' or ')' or clause
- * that fits. Single tokens are neither inserted nor deleted, since both cause follow-up errors.
+ * Reports syntax errors in terms of the language and resumes at the next ',', ')' or clause that
+ * fits. It neither inserts nor deletes single tokens, since both cause follow-up errors.
  */
 final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private final Errors errors;
 
-  /**
-   * Tokens that could have come at {@link #seenIndex} in the rules that ended there without them.
-   */
+  /** Tokens that rules which ended at {@link #seenIndex} would also have accepted there. */
   private final IntervalSet seen = new IntervalSet();
 
   private int seenIndex = -1;

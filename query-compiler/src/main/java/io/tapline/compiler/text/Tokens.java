@@ -9,7 +9,7 @@ import org.antlr.v4.runtime.misc.Interval;
 final class Tokens {
   private Tokens() {}
 
-  /** Returns the token's position; for one that spans several lines, that of its first line. */
+  /** Returns the token's position; the position of its first line if it spans several. */
   static Span span(Token token) {
     if (token.getType() == Token.EOF) {
       return new Span(token.getLine(), token.getCharPositionInLine() + 1, 1);

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Queries of a caller that may look only at 10.0.2.0/24 and 2001:db8:2::/48. */
+/** Tests queries of a caller whose scope is 10.0.2.0/24 and 2001:db8:2::/48. */
 class ScopeTest {
   private static final Inventory HOSTS =
       Inventory.fromYaml(
@@ -117,7 +117,7 @@ class ScopeTest {
         .doesNotContain("nowhere");
   }
 
-  /** No clause that takes a name reveals whether the name is out of scope or nonexistent. */
+  /** No clause that takes a name reveals whether the name is out of scope or does not exist. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -37,9 +37,7 @@ class ConditionParserTest {
     return Trees.text(ConditionParser.parse(filter, FIELDS));
   }
 
-  /**
-   * Texts that nodes accepted when they alone parsed filters: of the reference page and the tests.
-   */
+  /** Filters of the reference page and the tests, all accepted by the nodes' former parser. */
   @ParameterizedTest
   @ValueSource(
       strings = {

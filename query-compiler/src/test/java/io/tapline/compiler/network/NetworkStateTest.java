@@ -28,7 +28,7 @@ class NetworkStateTest {
   private static final Network NETWORK =
       NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
 
-  /** A fat tree of k=4 with addresses 10.POD.EDGE.HOST. */
+  /** Returns a fat tree of k=4 with addresses 10.POD.EDGE.HOST. */
   private static String yaml() {
     StringBuilder yaml = new StringBuilder("network: {fat_tree: 4}\nhosts:\n");
     for (int pod = 0; pod < 4; pod++) {
@@ -121,7 +121,7 @@ class NetworkStateTest {
         .isInstanceOf(PlacementException.class);
   }
 
-  /** A monitor counts for a query exactly what the query's rules mirror to it. */
+  /** A monitor counts exactly the packets that the query's rules mirror to it. */
   @Test
   void partsAreOfTheHostsUnderEachMonitorsSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
@@ -140,7 +140,7 @@ class NetworkStateTest {
         .containsExactly("10.2.0.1/32:81");
   }
 
-  /** The switch that comes first mirrors them, whichever end is asked. */
+  /** The first switch mirrors them, regardless of which end the query names. */
   @Test
   void aConnectionBetweenHostsOfTwoMonitorsIsOneOfTheirs() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
@@ -158,9 +158,7 @@ class NetworkStateTest {
         .forEach(part -> assertThat(part.hasExcept()).as("no host is on both sides").isFalse());
   }
 
-  /**
-   * Applied one after the other, the steps of each change are what a switch would have received.
-   */
+  /** Applies the steps of each change in order, as a switch would receive them. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
   void stepsLeadToTheTablesAndBack(long seed) {

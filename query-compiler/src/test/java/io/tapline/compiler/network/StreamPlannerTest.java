@@ -59,9 +59,10 @@ class StreamPlannerTest {
 
   @Test
   void theWayToTheJobCountsAsMuchAsTheWayToTheBroker() {
-    // The broker beside the monitor is as good as any: tuples have to go to the other pod anyway.
+    // The monitor's local broker is no worse than others: tuples must cross to the other pod
+    // anyway.
     assertThat(choose(List.of("h-0-0-1"), FAR).getLeaders(0).getBroker()).isEqualTo(1);
-    // From another pod than both the broker beside the job has the shorter way.
+    // From a third pod, the broker next to the job has the shorter path.
     assertThat(choose(List.of("h-1-0-0"), FAR).getLeaders(0).getBroker()).isEqualTo(2);
   }
 

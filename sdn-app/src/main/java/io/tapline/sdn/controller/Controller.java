@@ -30,8 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tapline's OpenFlow controller. All of its state is confined to one thread, that of {@link
- * OpenFlowServer}; its public methods may be called from any other thread.
+ * Tapline's OpenFlow controller. All its state is confined to one thread, that of {@link
+ * OpenFlowServer}; any other thread may call its public methods.
  *
  * <p>It stores nothing on disk: after a restart it recovers its state from the switches' flows, and
  * leaves forwarding unchanged until links are discovered again.
@@ -138,7 +138,9 @@ public final class Controller implements NetworkAdapter {
     return Optional.of(status());
   }
 
-  /** Returns the ports by which a packet from a switch goes to a host; empty if it does not. */
+  /**
+   * Returns the ports by which a packet from a switch reaches a host; empty if there is no path.
+   */
   public List<SwitchPort> route(long datapath, long mac) {
     return server.ask(() -> forwarder.trees().route(datapath, mac));
   }
@@ -162,7 +164,10 @@ public final class Controller implements NetworkAdapter {
     forwarder.changed();
   }
 
-  /** Sends LLDP out of every port, and asks for hosts of the inventory that have not been seen. */
+  /**
+   * Sends LLDP out of every port, and ARP requests for hosts of the inventory that have not been
+   * seen.
+   */
   private void discover() {
     if (view.nowNs - lastHelloNs < options.helloNs()) {
       return;
@@ -188,7 +193,7 @@ public final class Controller implements NetworkAdapter {
         : edges.stream().filter(port -> port.datapath() == pinned).toList();
   }
 
-  /** Recovers hosts that an earlier controller knew, from their flows. */
+  /** Recovers the hosts that an earlier controller knew from its flows. */
   private void recoverHosts() {
     Predicate<Flow> toPort =
         flow ->

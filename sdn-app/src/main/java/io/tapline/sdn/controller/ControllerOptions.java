@@ -10,9 +10,9 @@ import java.util.Optional;
  * Settings of a controller.
  *
  * @param address address to listen on; port 0 selects a free one
- * @param epoch epoch in the cookies of its flows: later controllers have higher ones
- * @param settleNs delay between a new switch and the computation of routes, and how long a port
- *     must be up before hosts are expected behind it
+ * @param epoch epoch in the cookies of its flows; later controllers have higher ones
+ * @param settleNs delay between a new switch and the computation of routes, and the time that a
+ *     port must be up before hosts are expected behind it
  * @param readNs interval of reading a switch's flows and counters
  * @param keepNs how long the links of a disconnected switch are assumed to work
  * @param tls requires a certificate of switches; empty for no TLS

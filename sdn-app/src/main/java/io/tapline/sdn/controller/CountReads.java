@@ -4,7 +4,8 @@ import io.tapline.sdn.flow.Cookie;
 import java.util.Collection;
 
 /**
- * Decides when to ask mirroring switches for their counters: often while a caller is interested.
+ * Decides when to request counters from mirroring switches: frequently while a caller is
+ * interested.
  */
 final class CountReads {
   private static final long WANTED_FOR_NS = 10_000_000_000L;
@@ -17,7 +18,7 @@ final class CountReads {
   private long wantedNs;
   private long everyNs = LEAST_NS;
 
-  /** Notes that a caller is interested in what these switches have copied. */
+  /** Records that a caller is interested in the number of packets that these switches mirrored. */
   void want(Collection<SwitchState> switches, long nowNs) {
     wanted = true;
     wantedNs = nowNs;

@@ -21,10 +21,11 @@ import java.util.TreeMap;
 
 /**
  * Learns the network from frames, and creates the frames that answer them. ARP never crosses a
- * link: it is answered from what is known, or asked at all edge ports. Sends nothing itself.
+ * link: the controller answers requests from its knowledge, or forwards the question to all edge
+ * ports. Sends nothing itself.
  */
 public final class Discovery {
-  /** Source of ARP requests by the controller; locally administered. */
+  /** Source address of the controller's ARP requests; locally administered. */
   private static final long OWN_MAC = 0x0e7a_9100_0001L;
 
   private static final int ETHER_TYPE_AT = 12;
@@ -105,8 +106,9 @@ public final class Discovery {
   }
 
   /**
-   * A host was learned at one of the ports: either it relayed the frame, or it was never behind
-   * that port, which was not known to be a link then. A host that answers is really there.
+   * Handles an LLDP frame although hosts were learned at one of its ports. Either a host relayed
+   * the frame, or the host was never behind that port, which was not known to be a link then. A
+   * host that answers a probe is behind the port.
    */
   private Result doubted(SwitchPort at, SwitchPort from, long nowNs) {
     List<Order> probes = new ArrayList<>();
@@ -125,8 +127,8 @@ public final class Discovery {
 
   private Result arp(SwitchPort at, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
-      // Our own request came back: there is a switch between this port and the one that it left
-      // from.
+      // The controller's own request came back: there is a switch between this port and the one
+      // that it left.
       counters.add(Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
@@ -201,7 +203,7 @@ public final class Discovery {
     return outOf(ports.edges().stream().filter(port -> !port.equals(at)).toList(), arp.frame());
   }
 
-  /** Asks for an address at ports. */
+  /** Asks for an address at the given ports. */
   public List<Order> ask(int ip, Collection<SwitchPort> where) {
     return outOf(where, Arp.request(OWN_MAC, 0, ip).frame());
   }

@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 
-/** Keeps forwarding in line with the trees: one change at a time, round after round. */
+/** Keeps forwarding consistent with the trees: rolls out one change at a time, in rounds. */
 final class Forwarder {
   private static final long ROUND_NS = 5_000_000_000L;
 
@@ -36,7 +36,10 @@ final class Forwarder {
   /** Switches that have not completed the round yet. */
   private final Set<SwitchConnection> waiting = new HashSet<>();
 
-  /** Switches that did not complete it in time: others do not wait for them until they have. */
+  /**
+   * Switches that did not complete a round in time; others do not wait for them until they have
+   * caught up.
+   */
   private final Set<SwitchConnection> late = new HashSet<>();
 
   private long roundBeganNs;
@@ -55,7 +58,7 @@ final class Forwarder {
     this.epoch = epoch;
   }
 
-  /** Notes that links, hosts or a switch's flows have changed. */
+  /** Records that links, hosts or a switch's flows have changed. */
   void changed() {
     stale = true;
   }
@@ -68,7 +71,7 @@ final class Forwarder {
     return trees;
   }
 
-  /** Starts or continues the work to be done. */
+  /** Starts or continues the pending work. */
   void advance(long nowNs) {
     if (!waiting.isEmpty() && nowNs - roundBeganNs > ROUND_NS) {
       counters.add(Counter.BARRIER_TIMEOUTS, waiting.size());
@@ -95,7 +98,9 @@ final class Forwarder {
     return flows;
   }
 
-  /** Returns true for our forwarding flows, and for anything else in that table. */
+  /**
+   * Returns true for our forwarding flows, and for any other owner's flow in the forwarding table.
+   */
   static boolean isOwn(Flow flow) {
     return Cookie.isOurs(flow.cookie())
         ? Cookie.is(Cookie.Kind.FORWARD, flow.cookie())

@@ -23,7 +23,10 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Maintains the first table of each switch: the flows that all have, and the mirror flows. */
+/**
+ * Maintains the first table of each switch: the base flows, which all switches have, and the mirror
+ * flows.
+ */
 final class Mirroring {
   private final NetworkView view;
   private final NetworkMap map;
@@ -51,7 +54,7 @@ final class Mirroring {
   /**
    * Repairs a switch's first table.
    *
-   * @return whether it was wrong
+   * @return true if it needed repair
    */
   boolean repair(SwitchState each) {
     if (!each.isReady()) {
@@ -96,7 +99,7 @@ final class Mirroring {
         .findFirst();
   }
 
-  /** Returns what flows have copied to the hosts of wanted monitors. */
+  /** Returns the number of packets that flows copied to the hosts of wanted monitors. */
   List<MirrorCount> counts() {
     List<MirrorCount> counts = new ArrayList<>();
     for (SwitchState each : view.switches.values()) {

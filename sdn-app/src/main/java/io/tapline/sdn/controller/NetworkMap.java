@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The parts of an inventory's network beyond its topology:
+ * The parts of an inventory's network besides its topology:
  *
  * <pre>
  * network:
@@ -23,10 +23,10 @@ import java.util.Map;
  *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}}
  * </pre>
  *
- * {@code monitor_ports} is needed only if a monitor's host is not behind a port of that switch
- * itself, or never sends.
+ * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
+ * switch, or never sends.
  *
- * @param datapaths datapath IDs by switch; if there are any, other switches are refused
+ * @param datapaths datapath IDs by switch; if there are any, the controller refuses other switches
  * @param addresses IPv4 addresses by host
  * @param switchOfAddress datapath of the edge switch above each IPv4 address
  * @param monitorPorts ports by switch and host
@@ -41,9 +41,9 @@ public record NetworkMap(
   private static final int HOST_LENGTH = 32;
 
   /**
-   * Reads the map of a network whose inventory this is.
+   * Reads the map of a network from its inventory.
    *
-   * @throws IllegalArgumentException if it is invalid; the message says what and where
+   * @throws IllegalArgumentException if it is invalid; the message names the error and its position
    */
   public static NetworkMap of(Network network, String inventory) {
     JsonNode section;

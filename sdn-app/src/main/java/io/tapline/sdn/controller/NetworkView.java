@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Switches, links and hosts, as far as known. Confined to the controller's thread. */
+/** The known switches, links and hosts. Confined to the controller's thread. */
 final class NetworkView implements Ports {
   private static final long MOST_READING_NS = 5_000_000_000L;
 
@@ -32,7 +32,7 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns true if there was time to discover links since the last new switch arrived and was
+   * Returns true if there was time to discover links since the last new switch was connected and
    * read.
    */
   boolean isSettled() {
@@ -40,7 +40,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns true if the flows of all switches are known, except of those that do not report them.
+   * Returns true if the flows of all switches are known, ignoring switches that fail to report
+   * them.
    */
   boolean isRead() {
     return switches.values().stream()
@@ -48,7 +49,7 @@ final class NetworkView implements Ports {
         .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MOST_READING_NS);
   }
 
-  /** Returns true if every switch is connected and has confirmed everything that it was sent. */
+  /** Returns true if every switch is connected and has confirmed all messages sent to it. */
   boolean isConfirmed() {
     return switches.values().stream().allMatch(each -> each.isReady() && each.isConfirmed());
   }
@@ -82,7 +83,10 @@ final class NetworkView implements Ports {
     return state;
   }
 
-  /** A switch's flows are known, so it has what discovery of its links requires. */
+  /**
+   * Records that a switch's flows are known. It then has the flows that discovery of its links
+   * requires.
+   */
   void wasRead(SwitchState state) {
     if (!state.everRead) {
       state.everRead = true;
@@ -90,7 +94,7 @@ final class NetworkView implements Ports {
     }
   }
 
-  /** Returns true if links or hosts went with it. */
+  /** Updates a port; returns true if links or hosts were removed with it. */
   boolean portChanged(SwitchState state, PortState port) {
     if (!state.ports.containsKey(port.number())
         && state.ports.size() >= options.limits().mostFlows()) {
@@ -105,10 +109,7 @@ final class NetworkView implements Ports {
     return hosts.forget(gone) || link;
   }
 
-  /**
-   * Forgets silent links and switches that were disconnected for long; returns true if there were
-   * any.
-   */
+  /** Forgets silent links and long-disconnected switches; returns true if there were any. */
   boolean expire() {
     Set<Long> excused = new HashSet<>();
     boolean changed = false;
@@ -128,8 +129,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * A link that could not be discovered yet must not be mistaken for a host: both of its ends must
-   * have been up, with flows for LLDP, for the time in which links settle.
+   * Avoids mistaking an undiscovered link for a host: both of its ends must have been up, with
+   * flows for LLDP, for as long as links take to settle.
    */
   @Override
   public boolean isEdge(SwitchPort port) {

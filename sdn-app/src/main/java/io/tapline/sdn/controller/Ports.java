@@ -3,12 +3,9 @@ package io.tapline.sdn.controller;
 import io.tapline.sdn.topology.SwitchPort;
 import java.util.Collection;
 
-/** The ports of connected switches that hosts may be behind. */
+/** The ports of connected switches that may have hosts behind them. */
 public interface Ports {
-  /**
-   * Returns true if a port has been up long enough that a switch behind it would have been
-   * discovered.
-   */
+  /** Returns true if a port has been up long enough to rule out a switch behind it. */
   boolean isEdge(SwitchPort port);
 
   Collection<SwitchPort> edges();

@@ -20,13 +20,13 @@ final class SwitchState {
   private static final double PORTS_SHARE = 0.1;
 
   /**
-   * How long a switch may still behave as before after it has confirmed a change: Open vSwitch's
-   * datapath follows its cache until its revalidators have checked it, and these wait for up to 500
-   * ms before they begin (max-revalidator). Observed: 15 ms on an overloaded machine.
+   * Time for which a switch may still show its old behaviour after it confirmed a change. Open
+   * vSwitch's datapath follows its cache until revalidators have checked it, and these wait for up
+   * to 500 ms before they begin (max-revalidator). Observed: 15 ms on an overloaded machine.
    */
   private static final long DATAPATH_FOLLOWS_NS = 500_000_000;
 
-  /** A port and when it came up. */
+  /** A port and the time at which it came up. */
   static final class Port {
     PortState state;
     long upSinceNs;
@@ -44,27 +44,29 @@ final class SwitchState {
   final Map<Integer, Port> ports = new HashMap<>();
   final Map<FlowKey, ObservedFlow> observed = new HashMap<>();
 
-  /** Its flows, including those of others: as last read, with the changes sent since. */
+  /**
+   * The switch's flows, including those of other owners: as last read, with the changes sent since.
+   */
   private Map<FlowKey, Flow> flows = new HashMap<>();
 
-  /** Null while it is disconnected. */
+  /** Null while the switch is disconnected. */
   SwitchConnection connection;
 
-  /** Since when its flows are unknown, however often it has reconnected since. */
+  /** Time since which its flows are unknown; reconnecting does not reset it. */
   long unreadSinceNs;
 
   long goneSinceNs;
   long nextReadNs;
   boolean read;
 
-  /** Whether its flows were ever read: only then did it get flows for LLDP. */
+  /** True if its flows were ever read, since it only gets flows for LLDP after that. */
   boolean everRead;
 
   boolean asked;
   List<Flow> blocked = List.of();
   String lastError = "";
 
-  /** Its own flows with their counters, read after everything sent to it; and when. */
+  /** Tapline's flows with their counters, read after the last message sent to the switch. */
   List<ObservedFlow> counted = List.of();
 
   long countedNs;
@@ -119,7 +121,7 @@ final class SwitchState {
     port.state = state;
   }
 
-  /** Sends messages. REQUIRES: it is connected. */
+  /** Sends messages. REQUIRES: the switch is connected. */
   void send(List<? extends SwitchMessage> messages) {
     boolean changes = false;
     for (SwitchMessage message : messages) {
@@ -156,7 +158,7 @@ final class SwitchState {
 
   /**
    * Returns the sequence number of a mirror flow's last change on this switch; 0 for a flow that
-   * was there before.
+   * existed before.
    */
   long lastChange(FlowKey flow) {
     return changed.getOrDefault(flow, 0L);
@@ -170,9 +172,9 @@ final class SwitchState {
   }
 
   /**
-   * Takes the flows that it reports.
+   * Takes the flows that the switch reports.
    *
-   * @return whether they are current: changes may have been sent since they were requested
+   * @return true if they are current; false if changes were sent since they were requested
    */
   boolean take(List<ObservedFlow> all) {
     asked = false;
@@ -192,7 +194,7 @@ final class SwitchState {
     return true;
   }
 
-  /** Returns true if it has confirmed everything that it was sent. */
+  /** Returns true if the switch has confirmed all messages sent to it. */
   boolean isConfirmed() {
     return unconfirmed == 0 && System.nanoTime() - confirmedNs >= DATAPATH_FOLLOWS_NS;
   }

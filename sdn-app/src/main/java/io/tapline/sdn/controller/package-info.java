@@ -1,2 +1,2 @@
-/** The controller: tracks the state of a network and keeps its switches as they should be. */
+/** The controller: tracks the state of a network and keeps its switches in the wanted state. */
 package io.tapline.sdn.controller;

@@ -17,7 +17,7 @@ public final class Cookie {
 
   /** The purpose of a flow. */
   public enum Kind {
-    /** LLDP and ARP to the controller, everything else to forwarding. */
+    /** Sends LLDP and ARP to the controller, and all other packets to forwarding. */
     BASE,
     MIRROR,
     FORWARD

@@ -22,12 +22,12 @@ public record Flow(
     return new FlowKey(table, priority, match);
   }
 
-  /** Returns true if both have the same effect; cookies have none on packets. */
+  /** Returns true if both have the same effect on packets, regardless of cookies. */
   public boolean hasSameEffect(Flow other) {
     return actions.equals(other.actions) && next == other.next;
   }
 
-  /** Returns the flow as ovs-ofctl reads it. */
+  /** Returns the flow in the syntax of ovs-ofctl. */
   @Override
   public String toString() {
     String text = match.toString();

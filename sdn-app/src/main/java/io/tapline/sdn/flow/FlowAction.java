@@ -1,8 +1,8 @@
 package io.tapline.sdn.flow;
 
-/** What a flow does with a packet besides passing it to a table. */
+/** An action of a flow on a packet, other than passing it to a table. */
 public sealed interface FlowAction {
-  /** The controller as a port. */
+  /** The controller's port number. */
   int CONTROLLER = 0xffff_fffd;
 
   /** Sends the packet out of a port. */

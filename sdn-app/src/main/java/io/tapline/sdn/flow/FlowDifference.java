@@ -12,12 +12,12 @@ import java.util.Map;
 
 /**
  * The messages that turn a switch's actual flows into the wanted ones. New or different flows come
- * first, highest priority first; wrong ones go last, lowest priority first; with a barrier wherever
- * the order matters. So after each message, every packet is treated either as before the change or
- * as after it. Flows of others are never touched, and one that has the key of a wanted flow keeps
- * its place.
+ * first, highest priority first; wrong ones last, lowest priority first. Barriers separate messages
+ * whose order matters. After each message, every packet is therefore treated either as before or as
+ * after the change. Flows of other owners are never changed; one that has the key of a wanted flow
+ * blocks it.
  *
- * @param messages messages in order; none if there is nothing to do
+ * @param messages messages in order; none if nothing differs
  * @param blocked wanted flows whose key belongs to another owner's flow
  */
 public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {

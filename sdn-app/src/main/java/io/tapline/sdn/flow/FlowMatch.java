@@ -5,10 +5,10 @@ import io.tapline.network.rules.RuleMatch;
 /**
  * The packets that a flow matches.
  *
- * @param ethType 0 for any; that of the family if {@code ip} is given
+ * @param ethType 0 for any; the family's type if {@code ip} is given
  * @param ethDst {@link #ANY_MAC} for any
  * @param ip null for any
- * @param rest fields that only others' flows have, as text; empty for ours
+ * @param rest fields that only other owners' flows have, as text; empty for ours
  */
 public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
   public static final long ANY_MAC = -1;
@@ -26,7 +26,7 @@ public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
     return new FlowMatch(0, mac, null, "");
   }
 
-  /** REQUIRES: the match is of one family. */
+  /** Returns a match of IP packets. REQUIRES: {@code ip} belongs to one family. */
   public static FlowMatch of(RuleMatch ip) {
     int family = Math.max(ip.from().family(), ip.to().family());
     if (family == 0) {
@@ -35,7 +35,7 @@ public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
     return new FlowMatch(family == 6 ? IPV6 : IPV4, ANY_MAC, ip, "");
   }
 
-  /** Returns the match as ovs-ofctl writes it; empty for all packets. */
+  /** Returns the match in the syntax of ovs-ofctl; empty for all packets. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();

@@ -1,6 +1,6 @@
 package io.tapline.sdn.flow;
 
-/** Ethernet addresses as numbers of 48 bits. */
+/** Ethernet addresses as 48-bit numbers. */
 public final class Mac {
   public static final long BROADCAST = 0xffff_ffff_ffffL;
   private static final int BYTES = 6;

@@ -1,2 +1,2 @@
-/** Flows of a switch as values, and the messages that turn some into others. */
+/** Flows of a switch as values, and the messages that turn one set of flows into another. */
 package io.tapline.sdn.flow;

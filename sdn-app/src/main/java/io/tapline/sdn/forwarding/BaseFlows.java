@@ -8,7 +8,7 @@ import io.tapline.sdn.mirror.MirrorFlows;
 import java.util.List;
 
 /**
- * The flows that every switch has: they send LLDP and ARP to the controller, everything else on to
+ * The flows of every switch: they send LLDP and ARP to the controller, and all other packets to
  * forwarding.
  */
 public final class BaseFlows {

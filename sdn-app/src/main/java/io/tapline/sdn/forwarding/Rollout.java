@@ -13,10 +13,10 @@ import java.util.TreeMap;
 /**
  * Changes forwarding in a network whose switches can't all change at once: in rounds, each of which
  * begins when all switches have completed the previous one. For each host, the switches nearest to
- * it change first. So a packet follows its old tree until it reaches a switch that has changed, and
- * from there the new one, of which the entire rest has changed: there is never a loop, and if both
- * the old and the new path lead to the host, so do all intermediate ones. Flows for hosts that are
- * gone are deleted last.
+ * it change first. A packet therefore follows its old tree until it reaches a changed switch, and
+ * from there the new tree, whose remaining switches have all changed. There is never a loop, and if
+ * both the old and the new path lead to the host, so do all intermediate paths. Flows for hosts
+ * that no longer exist are deleted last.
  */
 public final class Rollout {
   private Rollout() {}
@@ -24,8 +24,8 @@ public final class Rollout {
   /**
    * Returns the rounds.
    *
-   * @param actual forwarding flows by switch; missing switches can't be reached
-   * @return by switch, the changes in each round
+   * @param actual forwarding flows by switch; absent switches can't be reached
+   * @return changes by switch, for each round
    */
   public static List<Map<Long, List<FlowMod>>> rounds(
       Map<Long, ? extends Collection<Flow>> actual, Trees trees, long epoch) {

@@ -13,10 +13,10 @@ import java.util.Map;
 
 /**
  * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
- * 2012), so that a packet's route follows from its destination address, and the trees of all hosts
- * together use all links. Among the neighbors closer to the root, a switch chooses the one whose
- * hash with the host is highest: if a link fails, only the hosts that were reached over it are
- * rerouted. A pure function of its input.
+ * 2012): a packet's destination address determines its route, and the trees of all hosts together
+ * use all links. Among the neighbors closer to the root, a switch chooses the one with the highest
+ * hash of neighbor and host. If a link fails, only the hosts reached over it are rerouted. A pure
+ * function of its input.
  */
 public final class Trees {
   /** A switch's port towards a host, and the number of switches behind that port. */
@@ -30,7 +30,7 @@ public final class Trees {
 
   private Trees() {}
 
-  /** Returns the trees to hosts over links, each of which is given in both directions. */
+  /** Returns the trees to hosts over links. REQUIRES: each link is given in both directions. */
   public static Trees of(Collection<Link> links, Collection<Host> hosts) {
     Trees trees = new Trees();
     for (Link link : links) {
@@ -98,14 +98,14 @@ public final class Trees {
     return mixed ^ mixed >>> 33;
   }
 
-  /** Returns, by host address, what a switch does with packets for it. */
+  /** Returns the switch's next hop towards each host, by the host's address. */
   public Map<Long, Hop> hops(long datapath) {
     return hops.getOrDefault(datapath, Map.of());
   }
 
   /**
-   * Returns the ports by which a packet leaves switch after switch on its way to a host; empty if
-   * there is no path.
+   * Returns the ports that a packet leaves on its way to a host, in order; empty if there is no
+   * path.
    */
   public List<SwitchPort> route(long from, long mac) {
     Host host = hosts.get(mac);

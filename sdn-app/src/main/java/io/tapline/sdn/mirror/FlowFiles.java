@@ -22,11 +22,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Writes the flows to files, for networks whose flows are installed by other means: for each switch
- * {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.000001.change}, {@code
- * SWITCH.000002.change}…, the changes from the table before each. A reader applies each with {@code
- * ovs-ofctl --bundle add-flows BRIDGE} and then removes it. The first change that a process writes
- * starts from an empty table, whatever was there. Thread-safe.
+ * Writes the flows to files, for networks whose flows are installed by other means. For each
+ * switch, {@code SWITCH.flows} has the whole mirror table, and {@code SWITCH.000001.change}, {@code
+ * SWITCH.000002.change}… have the changes, each from the previous table. A reader applies each
+ * change with {@code ovs-ofctl --bundle add-flows BRIDGE} and then removes it. The first change
+ * that a process writes starts from an empty table, regardless of earlier files. Thread-safe.
  */
 public final class FlowFiles implements NetworkAdapter {
   private static final Pattern FILE =
@@ -38,7 +38,7 @@ public final class FlowFiles implements NetworkAdapter {
   private final Map<String, List<Flow>> written = new TreeMap<>();
   private final SortedMap<String, List<String>> missing = new TreeMap<>();
 
-  /** Number of the last change of each switch for which this or an earlier process has written. */
+  /** Number of each switch's last change, written by this or an earlier process. */
   private final Map<String, Integer> changes = new TreeMap<>();
 
   /**
@@ -127,7 +127,7 @@ public final class FlowFiles implements NetworkAdapter {
             ",cookie=0x[0-9a-f]+", ",cookie=0x%x/0x%x".formatted(flow.cookie(), Cookie.KIND_MASK));
   }
 
-  /** Replaces a file atomically: readers see all of it or its previous contents. */
+  /** Replaces a file atomically: readers see either the new or the old contents, both complete. */
   private void replace(String file, List<String> lines) throws IOException {
     Path fresh = folder.resolve(file + ".new");
     Files.write(fresh, lines);

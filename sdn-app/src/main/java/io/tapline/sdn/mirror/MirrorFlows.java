@@ -27,14 +27,14 @@ public final class MirrorFlows {
   public static final int FORWARDING_TABLE = 1;
 
   /**
-   * The priority of a mirror flow is this plus the number of bits that its match fixes: up to 340.
+   * The priority of a mirror flow is this plus the number of bits that its match fixes, up to 340.
    */
   public static final int LOWEST_PRIORITY = 1000;
 
   /**
    * The flows of a switch.
    *
-   * @param unresolved monitors whose port is unknown: they get no copies yet
+   * @param unresolved monitors whose port is unknown, which get no copies yet
    */
   public record Result(List<Flow> flows, TreeSet<String> unresolved) {}
 
@@ -49,7 +49,7 @@ public final class MirrorFlows {
     List<Flow> flows = new ArrayList<>();
     TreeSet<String> unresolved = new TreeSet<>();
     for (MirrorRule rule : table.rules()) {
-      // Two monitors on one host are one process there, so it gets one copy.
+      // Two monitors on one host are one process, so the host gets one copy.
       Set<MirrorPort> copies = new LinkedHashSet<>();
       for (String monitor : rule.monitors()) {
         MirrorPort port = ports.get(monitor);

@@ -5,16 +5,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where a switch sends the copies for a monitor.
+ * The port to which a switch sends the copies for a monitor.
  *
- * @param tunnel 0 if the monitor is behind the port itself; otherwise the tunnel ID of the packets
+ * @param tunnel 0 if the monitor is directly behind the port; otherwise the tunnel ID of the copies
  */
 public record MirrorPort(int port, long tunnel) {
   public static MirrorPort direct(int port) {
     return new MirrorPort(port, 0);
   }
 
-  /** Returns where actions send copies. */
+  /** Returns the ports to which actions send copies. */
   public static List<MirrorPort> of(List<FlowAction> actions) {
     List<MirrorPort> ports = new ArrayList<>();
     long tunnel = 0;

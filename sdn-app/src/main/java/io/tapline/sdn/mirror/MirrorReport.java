@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 /**
  * The switches' progress towards the wanted state.
  *
- * @param rules number of installed flows by switch, as far as the adapter knows
- * @param missing what is missing on each switch, and why, for users; only incomplete switches
+ * @param rules number of installed flows by switch, as far as known to the adapter
+ * @param missing missing rules of each incomplete switch with the reason, for users
  */
 public record MirrorReport(
     SortedMap<String, Integer> rules, SortedMap<String, List<String>> missing) {
@@ -18,7 +18,7 @@ public record MirrorReport(
     return missing.isEmpty();
   }
 
-  /** Returns what is missing on some switches, prefixed with their names. */
+  /** Returns the missing rules of these switches, prefixed with the switches' names. */
   public List<String> missing(Collection<String> switches) {
     return missing.entrySet().stream()
         .filter(each -> switches.contains(each.getKey()))

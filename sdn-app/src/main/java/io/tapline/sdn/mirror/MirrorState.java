@@ -4,9 +4,9 @@ import io.tapline.network.rules.RuleTable;
 import java.util.Map;
 
 /**
- * Everything that a network should mirror, rather than a change.
+ * The complete mirroring that a network should do, as opposed to a change.
  *
- * @param tables by name of the switch; a missing switch has no rules
+ * @param tables tables by name of the switch; an absent switch has no rules
  * @param monitors name of each monitor's host, by the monitor's ID
  */
 public record MirrorState(Map<String, RuleTable> tables, Map<String, String> monitors) {

@@ -10,11 +10,11 @@ import java.util.Optional;
  */
 public interface NetworkAdapter extends AutoCloseable {
   /**
-   * Sets what the network should mirror from now on; returns at once. Idempotent. Each step of the
-   * change must be complete or harmless: forwarding never changes, and each packet is copied as
-   * before or as after.
+   * Sets the mirroring that the network should do; returns immediately. Idempotent. Each step of
+   * the change must be complete or harmless: forwarding never changes, and each packet is copied
+   * either as before or as after the change.
    *
-   * @throws IOException if the state can't even be recorded
+   * @throws IOException if the state can't be recorded
    */
   void mirror(MirrorState wanted) throws IOException;
 
@@ -22,18 +22,18 @@ public interface NetworkAdapter extends AutoCloseable {
   MirrorReport report();
 
   /**
-   * Returns what mirror flows have copied, for connected switches that have reported since each
-   * flow was last changed. For callers that ask every few seconds, counts are at most a second old.
-   * None if the adapter can't count: losses on the way to monitors are then unknown.
+   * Returns the counts of mirror flows on connected switches that have reported since each flow was
+   * last changed. If a caller asks every few seconds, counts are at most a second old. Empty if the
+   * adapter can't count; losses on the way to monitors are then unknown.
    */
   default List<MirrorCount> counts() {
     return List.of();
   }
 
   /**
-   * Returns true if {@link #report} is based on what switches have, not only on what they were
-   * sent. Rules may then skip flows that a query does not need, since it is known when they copy
-   * all again.
+   * Returns true if {@link #report} is based on the switches' actual flows, in addition to the
+   * messages sent to them. Rules may then skip flows that a query does not need, since it is known
+   * when they copy all flows again.
    */
   default boolean seesSwitches() {
     return false;
@@ -47,7 +47,7 @@ public interface NetworkAdapter extends AutoCloseable {
   /** Triggers an immediate read of the counters; returns at once. */
   default void recount() {}
 
-  /** Ends the adapter; flows stay. */
+  /** Ends the adapter; flows stay installed. */
   @Override
   void close();
 }

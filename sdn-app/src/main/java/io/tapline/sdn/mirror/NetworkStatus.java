@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param links number of links between switches that work in both directions
  * @param cables those links
- * @param settled whether everything is as it should be, with no change in progress
+ * @param settled true if the network is in the wanted state, with no change in progress
  */
 public record NetworkStatus(
     List<SwitchStatus> switches,
@@ -18,7 +18,7 @@ public record NetworkStatus(
     boolean settled,
     Map<String, Long> counters) {
 
-  /** A switch; its flows are only ours. */
+  /** A switch; its counts include only Tapline's flows. */
   public record SwitchStatus(
       String name,
       String datapath,
@@ -31,7 +31,7 @@ public record NetworkStatus(
       long mirroredPackets,
       List<PortStatus> portCounters) {}
 
-  /** A port with its counters since it exists. */
+  /** A port with its counters since its creation. */
   public record PortStatus(
       int port,
       long rxPackets,

@@ -1,2 +1,2 @@
-/** Mirror tables as flows, and the interface for other controllers. */
+/** Mirror tables as flows, and the interface to other controllers. */
 package io.tapline.sdn.mirror;

@@ -19,7 +19,10 @@ final class Bundle {
 
   private Bundle() {}
 
-  /** Returns the messages as one bundle: barriers are useless within it, and frames follow it. */
+  /**
+   * Returns the messages as one bundle. Omits barriers, which have no effect in it; frames come
+   * after it.
+   */
   static List<OFMessage> of(
       OFFactory factory,
       FlowCodec codec,

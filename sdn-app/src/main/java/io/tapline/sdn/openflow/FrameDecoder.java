@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Splits a connection's bytes into messages: version (1 byte), type (1), length (2, of all), xid
- * (4). Packet-ins beyond the switch's rate limit are dropped here, before they cost anything;
- * reading from a switch that sends many of those pauses for a moment.
+ * Splits a connection's bytes into messages: version (1 byte), type (1), total length (2), xid (4).
+ * Drops packet-ins beyond the switch's rate limit before they cause any cost, and briefly pauses
+ * reading from a switch that sends many of them.
  */
 final class FrameDecoder extends ByteToMessageDecoder {
   private static final int HEADER_BYTES = 8;

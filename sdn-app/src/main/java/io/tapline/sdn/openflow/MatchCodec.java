@@ -103,7 +103,9 @@ final class MatchCodec {
     }
   }
 
-  /** Decodes a match that a switch reports; fields that ours do not have go into the rest. */
+  /**
+   * Decodes a match that a switch reports; fields that Tapline's flows do not use become the rest.
+   */
   static FlowMatch decode(Match match) {
     Decoded decoded = new Decoded();
     TreeSet<String> rest = new TreeSet<>();

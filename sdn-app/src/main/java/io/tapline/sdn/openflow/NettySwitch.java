@@ -106,7 +106,7 @@ final class NettySwitch implements SwitchConnection {
     return buffer == null ? 0 : buffer.totalPendingWriteBytes();
   }
 
-  /** Disconnects a switch that has not read anything for long. */
+  /** Disconnects a switch that has read nothing for too long. */
   void cutIfSlow(long nowNs) {
     if (channel.isWritable()) {
       fullSinceNs = 0;
@@ -134,7 +134,7 @@ final class NettySwitch implements SwitchConnection {
     }
   }
 
-  /** Completes all waits after the switch has disconnected. */
+  /** Completes all pending waits after the switch has disconnected. */
   void gone() {
     gone = true;
     List.copyOf(barriers.keySet()).forEach(this::barrierDone);

@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens for switches. A single thread reads, decides and writes: there are no queues in between,
- * and what a switch sends faster than that waits in its own socket.
+ * Listens for switches. A single thread reads, decides and writes, without queues; data that a
+ * switch sends faster than that waits in its socket.
  */
 public final class OpenFlowServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OpenFlowServer.class);
@@ -56,7 +56,7 @@ public final class OpenFlowServer implements AutoCloseable {
    * Starts the server.
    *
    * @param address port 0 selects a free one
-   * @param tls requires a certificate of switches that names their datapath IDs
+   * @param tls requires a certificate of switches that lists their datapath IDs
    */
   public static OpenFlowServer start(
       InetSocketAddress address,
@@ -131,8 +131,8 @@ public final class OpenFlowServer implements AutoCloseable {
   }
 
   /**
-   * A scheduled task that throws is never run again, so exceptions are caught here: the connection
-   * whose turn it was is closed.
+   * Catches exceptions, since a scheduled task that throws is never run again; closes the
+   * connection whose turn failed.
    */
   private static void tick(ChannelGroup connections, SwitchListener listener, Counters counters) {
     long nowNs = System.nanoTime();
@@ -161,7 +161,7 @@ public final class OpenFlowServer implements AutoCloseable {
     return ((InetSocketAddress) listening.localAddress()).getPort();
   }
 
-  /** Runs a task on the controller's thread; runs it immediately if already on that thread. */
+  /** Runs a task on the controller's thread, immediately if called from that thread. */
   public <T> Future<T> call(Callable<T> task) {
     return loop.next().submit(task);
   }

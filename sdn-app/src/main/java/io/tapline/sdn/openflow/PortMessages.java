@@ -10,11 +10,11 @@ import org.projectfloodlight.openflow.protocol.OFPortDescStatsReply;
 import org.projectfloodlight.openflow.protocol.OFPortState;
 import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
 
-/** Decodes what switches report about ports and errors. */
+/** Decodes the switches' messages about ports and errors. */
 final class PortMessages {
   private static final int MOST_TEXT = 300;
 
-  /** Port numbers from here on do not belong to physical ports. */
+  /** Port numbers from here upwards are reserved and have no physical port. */
   private static final int RESERVED = 0xffff_ff00;
 
   private PortMessages() {}

@@ -55,7 +55,7 @@ record SwitchCertificate(String subject, Set<String> names, Set<Long> datapaths)
     }
   }
 
-  /** Returns why the switch may not have this datapath ID; empty if it may. */
+  /** Returns the reason why the switch may not use this datapath ID; empty if it may. */
   String refusal(long datapath, boolean anyDatapath) {
     if (datapaths.contains(datapath) || names.isEmpty() && anyDatapath) {
       return "";

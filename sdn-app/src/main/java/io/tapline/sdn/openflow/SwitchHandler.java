@@ -43,7 +43,7 @@ import org.projectfloodlight.openflow.protocol.match.MatchField;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One connection: hello, features, ports, and from then on the switch's messages. */
+/** Handles one connection: hello, features, ports, then the switch's messages. */
 final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   private static final Logger LOG = LoggerFactory.getLogger(SwitchHandler.class);
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
@@ -104,8 +104,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    // Also thrown for a peer that does not use TLS, or presents no certificate although one is
-    // required.
+    // The handshake also fails like this for a peer that does not use TLS, or presents no
+    // certificate although one is required.
     if (cause.getCause() instanceof SSLException refused) {
       counters.add(Counter.TLS_FAILURES);
       String host = host(context);
@@ -171,7 +171,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  /** Returns the action for a message, which is completely decoded by now. */
+  /** Returns the action for a message, which is already completely decoded. */
   private Runnable understood(ChannelHandlerContext context, OFMessage message) {
     if (message instanceof OFHello hello && phase == Phase.HELLO) {
       Optional<OFVersion> version = Versions.common(hello);
@@ -208,8 +208,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   }
 
   /**
-   * Returns true if the connection's certificate is valid for that datapath ID, or certificates are
-   * not required.
+   * Returns true if the connection's certificate is valid for this datapath ID, or no certificate
+   * is required.
    */
   private boolean mayBe(ChannelHandlerContext context, long number) {
     if (tls.isEmpty()) {
@@ -224,7 +224,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
       }
       return refusal.isEmpty();
     } catch (SSLPeerUnverifiedException e) {
-      // The handshake requires a certificate.
+      // Unreachable: the handshake requires a certificate.
       throw new IllegalStateException(e);
     }
   }

@@ -34,7 +34,7 @@ final class Versions {
         .build();
   }
 
-  /** Returns the version to use with the sender of this hello. */
+  /** Returns the version to use with the sender of a hello; empty if there is none. */
   static Optional<OFVersion> common(OFHello hello) {
     Set<OFVersion> theirs = EnumSet.noneOf(OFVersion.class);
     boolean told = false;
@@ -52,7 +52,7 @@ final class Versions {
       }
     }
     if (!told) {
-      // A peer without a list supports every version up to the one that it sends.
+      // A peer without a bitmap supports every version up to the one in its hello.
       theirs.addAll(EnumSet.range(OFVersion.OF_10, hello.getVersion()));
     }
     return SPOKEN.stream().filter(theirs::contains).findFirst();

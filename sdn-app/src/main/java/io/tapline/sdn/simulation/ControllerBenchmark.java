@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 
 /**
  * Installs and reconciles rules on many simulated switches, compared with a bare loop that writes
- * the bytes of the installation to as many. Workload: the same table for each switch, whose rules
- * match TCP from any address to one address each.
+ * the same bytes to as many switches. Workload: the same table for each switch, with rules that
+ * each match TCP from any address to one address.
  */
 public final class ControllerBenchmark {
   private static final long MOST_NS = 300_000_000_000L;
@@ -80,7 +80,7 @@ public final class ControllerBenchmark {
     this.map = new NetworkMap(datapaths, Map.of(), Map.of(), ports);
   }
 
-  /** Returns rules for addresses no two of which are halves of one prefix. */
+  /** Returns rules for addresses of which no two can be merged into one prefix. */
   private static RuleTable table(int rules) {
     List<Wanted> wants = new ArrayList<>();
     for (int i = 0; i < rules; i++) {

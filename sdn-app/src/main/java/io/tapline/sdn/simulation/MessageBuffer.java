@@ -3,13 +3,13 @@ package io.tapline.sdn.simulation;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
 
-/** Splits a connection's bytes into messages, and keeps an incomplete one. */
+/** Splits a connection's bytes into messages and keeps an incomplete one for later. */
 final class MessageBuffer {
   private static final int HEADER_BYTES = 8;
 
   private ByteBuffer kept = ByteBuffer.allocate(256);
 
-  /** Passes on whole messages without copying. */
+  /** Passes complete messages on without copying. */
   void take(ByteBuffer fresh, Consumer<ByteBuffer> taker) {
     ByteBuffer bytes = fresh;
     if (kept.position() > 0) {

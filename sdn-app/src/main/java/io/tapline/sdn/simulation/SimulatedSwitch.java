@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A simulated switch that answers in bytes of OpenFlow 1.3, implemented from the specification and
- * without the controller's library, so that each checks the other. Flows are stored as the encoded
- * entries of reports. Not thread-safe.
+ * A simulated switch that answers in bytes of OpenFlow 1.3. It is implemented from the
+ * specification, without the controller's library, so that each checks the other. Stores flows as
+ * the encoded entries of reports. Not thread-safe.
  */
 final class SimulatedSwitch {
   static final int VERSION = 4;
@@ -49,8 +49,7 @@ final class SimulatedSwitch {
   }
 
   /**
-   * Drops one of the controller's flows, as if another program had deleted it; returns true if
-   * there was one.
+   * Drops a flow of a table, as if another program had deleted it; returns true if there was one.
    */
   boolean loseFlow(int table) {
     Key lost = flows.keySet().stream().filter(key -> key.table == table).findFirst().orElse(null);
@@ -77,12 +76,12 @@ final class SimulatedSwitch {
     return message(0, 1, 8).flip();
   }
 
-  /** Returns true if a message changes flows, or waits until they are changed. */
+  /** Returns true if a message changes flows or is a barrier. */
   static boolean isChange(ByteBuffer message) {
     return message.get(1) == FLOW_MOD || message.get(1) == BARRIER;
   }
 
-  /** Handles a whole message. */
+  /** Handles a complete message. */
   void take(ByteBuffer message, Output out) {
     int type = message.get(1);
     int xid = message.getInt(4);
@@ -192,7 +191,7 @@ final class SimulatedSwitch {
     }
   }
 
-  /** Returns the message that reports to the controller a frame that arrived at a port. */
+  /** Returns the message that reports a frame at a port to the controller. */
   static ByteBuffer packetIn(int port, byte[] frame) {
     ByteBuffer message = message(10, 0, 42 + frame.length);
     message.putInt(-1).putShort((short) frame.length).putShort((short) 0).putLong(0);

@@ -20,8 +20,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
 /**
- * Many simulated switches on one thread, each with its own connection to a controller. A frame that
- * is sent out of a port arrives at the port that it is linked to, or goes into a log. Methods are
+ * Many simulated switches on one thread, each with its own connection to a controller. A frame sent
+ * out of a port arrives at the linked port; without a link, it goes into a log. Methods are
  * thread-safe.
  */
 public final class SimulatedSwitches implements AutoCloseable {
@@ -78,8 +78,8 @@ public final class SimulatedSwitches implements AutoCloseable {
   /**
    * Creates switches that are not connected yet.
    *
-   * @param ports number of ports of each, numbered from 1
-   * @param firstDatapath datapath ID of the first; the others' follow
+   * @param ports number of ports per switch, numbered from 1
+   * @param firstDatapath datapath ID of the first switch; the others follow
    */
   public SimulatedSwitches(InetSocketAddress controller, int count, int ports, long firstDatapath)
       throws IOException {
@@ -100,7 +100,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Connects all that are not connected. */
+  /** Connects all switches that are not connected. */
   public void connect() {
     ask(
         () -> {
@@ -123,7 +123,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     flush(each);
   }
 
-  /** Cuts one switch's connection; it keeps its flows. */
+  /** Closes one switch's connection; the switch keeps its flows. */
   public void disconnect(int member) {
     ask(
         () -> {
@@ -179,7 +179,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     return taken;
   }
 
-  /** Records the bytes of changes from now on. */
+  /** Starts recording the bytes of changes. */
   public void record() {
     ask(
         () -> {
@@ -289,7 +289,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         each.channel.close();
       }
     } catch (IOException e) {
-      // It is gone in any case.
+      // The connection is closed in any case.
     }
     each.channel = null;
   }
@@ -308,7 +308,7 @@ public final class SimulatedSwitches implements AutoCloseable {
       thread.join();
       selector.close();
     } catch (IOException e) {
-      // There is nothing to do about it.
+      // Nothing can be done about a failure to close.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

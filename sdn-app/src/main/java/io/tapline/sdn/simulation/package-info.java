@@ -1,2 +1,4 @@
-/** Switches without packets: they store flows and answer, for benchmarks and tests. */
+/**
+ * Simulated switches that store flows and answer but forward no packets, for benchmarks and tests.
+ */
 package io.tapline.sdn.simulation;

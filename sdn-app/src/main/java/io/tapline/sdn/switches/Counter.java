@@ -2,7 +2,7 @@ package io.tapline.sdn.switches;
 
 import java.util.Locale;
 
-/** The controller's counters; everything that is dropped or refused is counted. */
+/** The controller's counters. Everything that is dropped or refused has a counter. */
 public enum Counter {
   CONNECTIONS,
   /** Connections beyond the limit, or of a switch that is already connected. */
@@ -14,15 +14,17 @@ public enum Counter {
   FOREIGN_DATAPATHS,
   /** Connections whose TLS handshake failed, or that did not use TLS. */
   TLS_FAILURES,
-  /** No version in common. */
+  /** Switches without a common OpenFlow version. */
   VERSION_MISMATCHES,
   HANDSHAKE_TIMEOUTS,
   /** Switches that were silent and did not answer an echo request. */
   SILENT_SWITCHES,
-  /** Switches that did not read what was sent to them. */
+  /** Switches that did not read messages sent to them. */
   SLOW_READERS,
   MALFORMED_MESSAGES,
-  /** Connections closed for too many malformed messages, or for one whose end is unknown. */
+  /**
+   * Connections closed for too many malformed messages, or for one whose end can't be determined.
+   */
   MALFORMED_CUTS,
   /** Replies larger than any known table. */
   OVERSIZED_REPLIES,
@@ -45,11 +47,11 @@ public enum Counter {
   FLOW_MODS,
   /** Errors that switches sent. */
   SWITCH_ERRORS,
-  /** Times that a switch's flows were wrong and were repaired. */
+  /** Number of times that a switch's flows were wrong and were repaired. */
   REPAIRS,
-  /** Switches that did not confirm their messages in time: others no longer wait for them. */
+  /** Switches that did not confirm their messages in time; others no longer wait for them. */
   BARRIER_TIMEOUTS,
-  /** Internal errors: the connection whose message or turn it was is closed. */
+  /** Internal errors; each closes the connection whose message or turn failed. */
   INTERNAL_ERRORS;
 
   /** Returns the name in metrics. */

@@ -4,12 +4,12 @@ package io.tapline.sdn.switches;
  * Limits on the resources that one switch may use.
  *
  * @param mostConnections maximum number of connections; new ones beyond it are closed
- * @param packetInsPerSecond rate limit of a switch; a tenth of it for each of its ports
- * @param mostPendingBytes maximum of bytes written but not taken; beyond it, the switch is
+ * @param packetInsPerSecond rate limit of a switch; each of its ports is limited to a tenth of it
+ * @param mostPendingBytes maximum of bytes written but not yet read; beyond it, the switch is
  *     disconnected
- * @param slowNs how long written bytes may wait to be taken
- * @param handshakeNs how long a switch may take to introduce itself
- * @param silenceNs how long a switch may be silent
+ * @param slowNs maximum time for which written bytes may remain unread
+ * @param handshakeNs maximum duration of the handshake
+ * @param silenceNs maximum time for which a switch may be silent
  * @param mostMalformed maximum number of malformed messages per connection
  * @param mostFlows maximum number of flows in a reply
  */

@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Limits log lines about peers: logs the first about a subject and one a minute after it, and no
- * more than some per second in total. Thread-safe.
+ * Limits log lines about peers: logs the first line about a subject, then at most one a minute, and
+ * at most 10 lines a second in total. Thread-safe.
  */
 public final class LogLimit {
   private static final long AGAIN_NS = 60_000_000_000L;
@@ -29,7 +29,7 @@ public final class LogLimit {
     if (last != null && nowNs - last < AGAIN_NS || !lines.take(nowNs)) {
       return false;
     }
-    // Forgets the subject that was logged longest ago.
+    // Moves the subject to the end, since the map evicts the one logged longest ago.
     logged.remove(subject);
     logged.put(subject, nowNs);
     return true;

@@ -1,6 +1,6 @@
 package io.tapline.sdn.switches;
 
-/** The counters of a port since it exists. */
+/** The counters of a port since its creation. */
 public record PortCounters(
     int port,
     long rxPackets,

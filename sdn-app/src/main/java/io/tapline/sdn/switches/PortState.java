@@ -1,7 +1,7 @@
 package io.tapline.sdn.switches;
 
 /**
- * A port as its switch describes it.
+ * A port as described by its switch.
  *
  * @param up whether frames can pass
  */

@@ -3,22 +3,20 @@ package io.tapline.sdn.switches;
 import io.tapline.sdn.flow.SwitchMessage;
 import java.util.List;
 
-/** A switch that has introduced itself. Confined to the controller's thread. */
+/** A connection to a switch whose handshake is complete. Confined to the controller's thread. */
 public interface SwitchConnection {
   long datapath();
 
-  /** "192.0.2.1:40000". */
+  /** The peer's address, for example "192.0.2.1:40000". */
   String remote();
 
-  /** "1.3". */
+  /** OpenFlow version, for example "1.3". */
   String version();
 
-  /** Sends messages in order; ignored by a switch that is disconnected. */
+  /** Sends messages in order; does nothing if the switch is disconnected. */
   void send(List<? extends SwitchMessage> messages);
 
-  /**
-   * Runs an action when the switch has processed everything sent before, or when it disconnects.
-   */
+  /** Runs an action once the switch has processed all earlier messages, or has disconnected. */
   void afterAll(Runnable done);
 
   /** Requests all flows and the counters of ports. */

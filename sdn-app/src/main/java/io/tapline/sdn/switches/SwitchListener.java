@@ -6,9 +6,9 @@ import java.util.List;
 /** Receives events of switches, on the controller's thread. */
 public interface SwitchListener {
   /**
-   * A switch has introduced itself.
+   * A switch has completed its handshake.
    *
-   * @return whether it is accepted; another one with this ID may be connected
+   * @return true to accept it; a switch with the same ID may already be connected
    */
   boolean connected(SwitchConnection connection, List<PortState> ports);
 

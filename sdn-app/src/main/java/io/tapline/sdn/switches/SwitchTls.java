@@ -6,7 +6,7 @@ import javax.net.ssl.SSLContext;
  * TLS settings for connections of switches.
  *
  * @param context context with the authorities that sign switches' certificates
- * @param anyDatapath whether a certificate without a datapath ID is valid for any; otherwise it is
+ * @param anyDatapath true if a certificate without a datapath ID is valid for any; otherwise it is
  *     refused
  */
 public record SwitchTls(SSLContext context, boolean anyDatapath) {}

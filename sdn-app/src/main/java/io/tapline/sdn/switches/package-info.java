@@ -1,5 +1,5 @@
 /**
- * The interface between a controller and the connections of its switches: what a connection can
- * send, what it reports, and the limits that it keeps.
+ * The interface between a controller and its switches' connections: what a connection can send and
+ * report, and its limits.
  */
 package io.tapline.sdn.switches;

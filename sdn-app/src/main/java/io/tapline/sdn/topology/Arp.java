@@ -8,7 +8,7 @@ import java.util.Optional;
 /**
  * An ARP packet for IPv4 over Ethernet (RFC 826).
  *
- * @param ethernetSource source of the frame, which equals an honest host's sender address
+ * @param ethernetSource source of the frame, which equals the sender address of an honest host
  * @param operation {@link #REQUEST} or {@link #REPLY}
  */
 public record Arp(
@@ -24,7 +24,7 @@ public record Arp(
   private static final int ARP_BYTES = 28;
   private static final long FIXED = 0x0001_0800_0604L;
 
-  /** Decodes a frame; returns nothing if it is not such a packet. */
+  /** Decodes a frame; returns nothing if it is not an ARP packet for IPv4. */
   public static Optional<Arp> read(byte[] bytes) {
     if (bytes.length < HEADER_BYTES + ARP_BYTES) {
       return Optional.empty();
@@ -50,7 +50,7 @@ public record Arp(
     return (frame.getShort(at) & 0xffffL) << 32 | frame.getInt(at + 2) & 0xffff_ffffL;
   }
 
-  /** Returns a host's request. */
+  /** Returns a request by a host. */
   public static Arp request(long senderMac, int senderIp, int targetIp) {
     return new Arp(senderMac, REQUEST, senderMac, senderIp, 0, targetIp);
   }
@@ -60,12 +60,12 @@ public record Arp(
     return new Arp(mac, REPLY, mac, targetIp, senderMac, senderIp);
   }
 
-  /** Returns the frame: broadcast, or to the receiver of a reply. */
+  /** Returns the frame: broadcast for a request, to the target for a reply. */
   public byte[] frame() {
     return frame(operation == REQUEST ? Mac.BROADCAST : targetMac);
   }
 
-  /** Returns the frame to one address. */
+  /** Returns the frame to a given address. */
   public byte[] frame(long destination) {
     ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + ARP_BYTES);
     put(frame, destination);

@@ -9,9 +9,9 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Claims on addresses that belong to another host, while that host is being asked. Each claim is
- * decided on its own: a spoofed one does not prevent the claim of a host that has really moved from
- * being accepted. Undecided claims expire. Bounded for each port and switch. Not thread-safe.
+ * Pending claims on addresses of another host while the controller probes that host. Each claim is
+ * decided independently: a spoofed one can't block the claim of a host that has really moved.
+ * Undecided claims expire. Bounded per port and switch. Not thread-safe.
  */
 final class Claims {
   static final int MOST_AT_A_PORT = 64;
@@ -22,18 +22,18 @@ final class Claims {
 
   private final long keepNs;
 
-  /** When each claim was made; oldest first. */
+  /** Time of each claim, oldest first. */
   private final Map<Claim, Long> claims = new LinkedHashMap<>();
 
   private final Map<Integer, Set<Claim>> byIp = new HashMap<>();
   private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
 
-  /** Claims that expire after this time. */
+  /** Creates claims that expire after this time. */
   Claims(long keepNs) {
     this.keepNs = keepNs;
   }
 
-  /** Returns when a claim was made; empty if it was not, or has expired. */
+  /** Returns the time of a claim; empty if it was not made or has expired. */
   OptionalLong sinceNs(Claim claim, long nowNs) {
     forgetOld(nowNs);
     Long sinceNs = claims.get(claim);
@@ -64,7 +64,7 @@ final class Claims {
   /**
    * Adds a claim. REQUIRES: it does not exist.
    *
-   * @return false if there are too many from there
+   * @return false if that port or switch has too many claims
    */
   boolean add(Claim claim, long nowNs) {
     if (!places.hasRoom(claim.at())) {
@@ -82,7 +82,7 @@ final class Claims {
     }
   }
 
-  /** Removes all claims on an address; returns true if one of them was made at another port. */
+  /** Removes all claims on an address; returns true if one of them was from another port. */
   boolean remove(int ip, SwitchPort at) {
     Set<Claim> all = Set.copyOf(byIp.getOrDefault(ip, Set.of()));
     all.forEach(this::remove);

@@ -5,8 +5,8 @@ import java.util.Set;
 /**
  * A host and its location.
  *
- * @param ips none if it is known only from flows
- * @param seenNs when it last sent
+ * @param ips empty if it is known only from flows
+ * @param seenNs time at which it last sent
  */
 public record Host(long mac, SwitchPort at, Set<Integer> ips, long seenNs) {
   public Host {

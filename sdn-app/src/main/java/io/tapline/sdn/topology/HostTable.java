@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 
 /**
  * Hosts learned from ARP, with protection against spoofing: an address moves to another host only
- * once the first does not answer at its old port any more, and an address in the inventory is
- * accepted only under its own switch. Bounded. Not thread-safe.
+ * if its owner no longer answers at the old port, and an address in the inventory is accepted only
+ * under its own switch. Bounded. Not thread-safe.
  */
 public final class HostTable {
   static final int MOST_HOSTS = 65_536;
@@ -26,29 +26,29 @@ public final class HostTable {
   static final int MOST_AT_A_SWITCH = 4096;
   private static final int MOST_ASKED_FOR = 16;
 
-  /** How long the previous owner of an address has to answer. */
+  /** Time for the previous owner of an address to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
 
-  /** A doubt that was not repeated for so long starts over. */
+  /** A doubt that is not repeated within this time starts over. */
   private static final long MOST_DOUBT_NS = 10 * ANSWER_NS;
 
   /** The result of a claim. */
   public enum Verdict {
-    /** A new host, address or location: routes change. */
+    /** A new host, address or location, which changes routes. */
     LEARNED,
     KNOWN,
-    /** Another host must be asked first. */
+    /** Another host must be probed first. */
     ASK,
-    /** Another host is being asked. */
+    /** Another host is being probed. */
     WAIT,
     SPOOFED,
     TOO_MANY
   }
 
   /**
-   * A host to ask at its last location.
+   * A host to probe at its last location.
    *
-   * @param ip address for which the host answers if it is there
+   * @param ip address for which the host answers if it is still there
    */
   public record Question(Host host, int ip) {}
 
@@ -65,7 +65,7 @@ public final class HostTable {
   private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
   private final Claims claims = new Claims(10 * ANSWER_NS);
 
-  /** When the hosts of each port were first asked whether they are still there. */
+  /** Time at which the hosts of each port were first probed because of a doubt. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**
@@ -111,8 +111,8 @@ public final class HostTable {
   }
 
   /**
-   * Handles a claim on an IPv4 address, an Ethernet address or both that belong to other hosts. All
-   * of them must stay silent when they are asked.
+   * Handles a claim on an IPv4 address, an Ethernet address or both that belong to other hosts. The
+   * claim succeeds only if none of them answers.
    */
   private Answer contested(List<Host> others, Claim claim, long nowNs) {
     OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
@@ -137,8 +137,9 @@ public final class HostTable {
   }
 
   /**
-   * A host answers for its own addresses, not for one that another claims it has. The addresses of
-   * a host that is known only from flows are unknown: the inventory's under its switch are tried.
+   * Probes a host with its own addresses, since it does not answer for one that another host
+   * attributes to it. A host that is known only from flows has no known addresses; it is probed
+   * with the inventory's addresses under its switch.
    */
   private List<Question> questions(List<Host> others, int claimed) {
     List<Question> questions = new ArrayList<>();
@@ -175,7 +176,7 @@ public final class HostTable {
     }
   }
 
-  /** Adds a host from a switch's flows; does nothing if it is known. */
+  /** Adds a host recovered from a switch's flows; does nothing if it is known. */
   public void recover(long mac, SwitchPort at) {
     if (!hosts.containsKey(mac) && Mac.isHost(mac) && hasRoom(null, at)) {
       hosts.put(mac, new Host(mac, at, Set.of(), 0));
@@ -202,11 +203,10 @@ public final class HostTable {
   }
 
   /**
-   * There are signs of a switch behind a port at which hosts were learned. Its hosts must be asked:
-   * one that has not sent within {@link #ANSWER_NS} is not there, and is forgotten at the next
-   * sign.
+   * Handles a sign of a switch behind a port at which hosts were learned. The hosts must be probed:
+   * one that has not sent within {@link #ANSWER_NS} is forgotten at the next sign.
    *
-   * @return the hosts to ask now; empty while they have time to answer
+   * @return the hosts to probe now; empty while they have time to answer
    */
   public List<Host> doubt(SwitchPort port, long nowNs) {
     Long sinceNs = doubts.get(port);
@@ -239,7 +239,7 @@ public final class HostTable {
     return Optional.ofNullable(hosts.get(mac));
   }
 
-  /** Returns a view. */
+  /** Returns an unmodifiable view of all hosts. */
   public Collection<Host> hosts() {
     return Collections.unmodifiableCollection(hosts.values());
   }

@@ -9,11 +9,11 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Links discovered by LLDP. A link counts once both directions were heard, and ends when one is
- * silent for {@link #SILENCE_NS} or a port goes down. Not thread-safe.
+ * Links discovered by LLDP. A link exists once frames were received in both directions; it ends if
+ * either direction is silent for {@link #SILENCE_NS} or a port goes down. Not thread-safe.
  */
 public final class LinkTable {
-  /** Three rounds of LLDP with a margin. */
+  /** Three rounds of LLDP, with a margin. */
   public static final long SILENCE_NS = 7_000_000_000L;
 
   /** The result of a frame. */
@@ -28,13 +28,13 @@ public final class LinkTable {
 
   private record End(SwitchPort from, long heardNs) {}
 
-  /** The other end of each port at which frames were heard. */
+  /** The other end of each port that received frames. */
   private final Map<SwitchPort, End> heard = new HashMap<>();
 
-  /** The ports from which frames were heard. */
+  /** The ports from which frames were received. */
   private final Set<SwitchPort> senders = new HashSet<>();
 
-  /** Notes that a frame which left one port arrived at another. */
+  /** Records that a frame which left one port arrived at another. */
   public Outcome heard(SwitchPort from, SwitchPort to, long sentNs, long nowNs) {
     if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || from.equals(to)) {
       return Outcome.STALE;
@@ -52,7 +52,7 @@ public final class LinkTable {
     return Outcome.NEW;
   }
 
-  /** Returns true if either port has a link to a third. */
+  /** Returns true if either port has a live link to a third port. */
   private boolean isTaken(SwitchPort from, SwitchPort to, long nowNs) {
     return heard.entrySet().stream()
         .filter(entry -> nowNs - entry.getValue().heardNs() <= SILENCE_NS)
@@ -67,10 +67,10 @@ public final class LinkTable {
   }
 
   /**
-   * Forgets what was not heard for long.
+   * Forgets links that were silent for too long.
    *
-   * @param excused switches that can't be asked now: their last state stays
-   * @return whether anything changed
+   * @param excused disconnected switches, whose links keep their last state
+   * @return true if anything changed
    */
   public boolean expire(long nowNs, Set<Long> excused) {
     return remove(
@@ -107,7 +107,7 @@ public final class LinkTable {
     return true;
   }
 
-  /** Returns the links of which both directions were heard, each direction. */
+  /** Returns the links that work in both directions, as two entries each. */
   public Set<Link> links() {
     return heard.entrySet().stream()
         .filter(

@@ -10,8 +10,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * LLDP frames (IEEE 802.1AB) with an authenticated port and time of departure: hosts can't forge
- * one. Not thread-safe.
+ * LLDP frames (IEEE 802.1AB) with an authenticated port and departure time, which hosts can't
+ * forge. Not thread-safe.
  *
  * <pre>
  * chassis ID   local, the datapath as 16 hex digits
@@ -33,7 +33,7 @@ public final class Lldp {
   /** The origin of a frame. */
   public enum Kind {
     OURS,
-    /** Sent by another device: others use LLDP, too. */
+    /** Sent by another device, since others use LLDP, too. */
     FOREIGN,
     /** Claims to be ours without a valid authentication code. */
     FORGED
@@ -42,7 +42,7 @@ public final class Lldp {
   /**
    * A received frame.
    *
-   * @param from the port that it left, if it is ours
+   * @param from the port that the frame left, if it is ours
    */
   public record Heard(Kind kind, SwitchPort from, long sentNs) {
     private static final Heard FOREIGN = new Heard(Kind.FOREIGN, null, 0);
@@ -97,7 +97,7 @@ public final class Lldp {
     return Arrays.copyOf(mac.doFinal(numbers.array()), PROOF_BYTES);
   }
 
-  /** Decodes a frame; never fails, whatever it contains. */
+  /** Decodes a frame; never throws, regardless of its contents. */
   public Heard read(byte[] bytes) {
     ByteBuffer frame = ByteBuffer.wrap(bytes);
     if (bytes.length < HEADER_BYTES || (frame.getShort(12) & 0xffff) != FlowMatch.LLDP) {

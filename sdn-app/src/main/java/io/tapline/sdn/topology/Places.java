@@ -4,8 +4,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Counts entries per port and per switch against a limit, so that an attacker who makes up many
- * exhausts only its own limit. Not thread-safe.
+ * Counts entries per port and per switch against a limit, so that an attacker who invents many
+ * entries only exhausts the limit of that port or switch. Not thread-safe.
  */
 final class Places {
   private final int mostAtPort;
@@ -32,7 +32,7 @@ final class Places {
     atSwitch.merge(port.datapath(), 1, Integer::sum);
   }
 
-  /** REQUIRES: one was added there. */
+  /** Removes an entry. REQUIRES: one was added at this port. */
   void remove(SwitchPort port) {
     atPort.computeIfPresent(port, (key, count) -> count == 1 ? null : count - 1);
     atSwitch.computeIfPresent(port.datapath(), (key, count) -> count == 1 ? null : count - 1);

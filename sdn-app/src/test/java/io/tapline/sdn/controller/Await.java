@@ -2,7 +2,7 @@ package io.tapline.sdn.controller;
 
 import java.util.concurrent.Callable;
 
-/** Waits, for long if need be. */
+/** Waits for conditions, with a generous timeout. */
 public final class Await {
   private static final long MOST_NS = 60_000_000_000L;
 

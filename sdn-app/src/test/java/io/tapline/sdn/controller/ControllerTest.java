@@ -20,7 +20,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The controller over TCP with switches that know OpenFlow from the specification. */
+/** Tests the controller over TCP with switches that implement OpenFlow from the specification. */
 class ControllerTest {
   private static final long MS = 1_000_000L;
   private static final NetworkMap MAP =

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Frames in, messages out; two switches with two hosts each, ports 1 and 2, and a link, port 3. */
+/**
+ * Tests the messages that follow from frames. Two switches have two hosts each at ports 1 and 2,
+ * and a link at port 3.
+ */
 class DiscoveryTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long ALICE = 0x02_0000_000aL;
@@ -101,7 +104,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** This happens if a link's ends came up before it was known to be one. */
+  /** This happens if a link's ends came up before they were known to be a link. */
   @Test
   void aHostThatWasTakenToBeAtALinkGivesWayUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);

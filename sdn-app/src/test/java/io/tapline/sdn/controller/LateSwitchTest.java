@@ -18,7 +18,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Switches that do not do what they are sent, or do not confirm it, beside one that does. */
+/** Tests switches that do not apply or do not confirm messages, next to one that does. */
 class LateSwitchTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long GOOD = 1;
@@ -108,7 +108,10 @@ class LateSwitchTest {
     links.heard(other, one, nowNs, nowNs);
   }
 
-  /** A host behind the bad switch: its flow there is in an earlier round than the good one's. */
+  /**
+   * Learns a host behind the bad switch, whose flow for it changes in an earlier round than the
+   * good switch's.
+   */
   private void learnAtBad() {
     learned++;
     hosts.claim(0x02_0000_0000L + learned, learned, new SwitchPort(BAD, 1 + learned), nowNs);

@@ -13,14 +13,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The test is the switch: it says when it has done what, and what it has. */
+/**
+ * The test acts as the switch: it decides when a change is applied, and which flows are reported.
+ */
 class SwitchStateTest {
   private static final Flow FLOW =
       new Flow(0, 7, FlowMatch.to(0x02_0000_000aL), List.of(), 1, Cookie.of(Cookie.Kind.MIRROR, 1));
   private static final List<SwitchMessage> ADD =
       List.of(new SwitchMessage.FlowMod(SwitchMessage.Kind.ADD, FLOW));
 
-  /** Does what it was sent once the test says so. */
+  /** Applies sent messages when the test requests it. */
   private static final class Connection implements SwitchConnection {
     final List<Runnable> pending = new ArrayList<>();
 

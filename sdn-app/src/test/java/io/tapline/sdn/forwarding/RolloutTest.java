@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A network of fake switches while links fail and hosts move. */
+/** Tests a network of fake switches while links fail and hosts move. */
 class RolloutTest {
   private final FatTreeCables tree = new FatTreeCables(4);
   private final Map<Long, FakeSwitch> switches = new HashMap<>();
@@ -46,7 +46,7 @@ class RolloutTest {
     return Rollout.rounds(actual, Trees.of(links, hosts), 1);
   }
 
-  /** Returns where a packet for a host ends up: the last port that it leaves. Fails if it loops. */
+  /** Returns the last port that a packet for a host leaves. Fails if the packet loops. */
   private SwitchPort end(long from, long mac) {
     Set<Long> seen = new HashSet<>();
     long at = from;
@@ -65,7 +65,10 @@ class RolloutTest {
     throw new AssertionError("a loop for %x at %d".formatted(mac, at));
   }
 
-  /** Rounds one after the other, each in any order, with a look after every single message. */
+  /**
+   * Rolls rounds out one after the other, the messages of each in random order, and checks after
+   * every message.
+   */
   private void roll(List<Map<Long, List<FlowMod>>> rounds, Random random, Runnable check) {
     for (Map<Long, List<FlowMod>> round : rounds) {
       List<Map.Entry<Long, FlowMod>> mods = new ArrayList<>();
@@ -93,7 +96,8 @@ class RolloutTest {
       }
       List<Link> up = tree.links.stream().filter(link -> !down.contains(link)).toList();
       List<Host> sample = List.of(tree.hosts.get(random.nextInt(16)), tree.hosts.get(3));
-      // The links that are said to be down still carry: a packet on its way must never turn back.
+      // Links that are reported as down still carry packets here: a packet on its way must never
+      // turn back.
       roll(
           rounds(up, tree.hosts),
           random,

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The files against a real Open vSwitch, without packets: what {@code ovs-ofctl} makes of the
- * changes is what the whole table says. Skipped, with the reason, where there is none.
+ * Tests the files with a real Open vSwitch, without packets: applying the changes with {@code
+ * ovs-ofctl} must give the whole table. Skipped, with the reason, if Open vSwitch is missing.
  */
 class FlowFilesTest {
   private static final String SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema";
@@ -63,7 +63,7 @@ class FlowFilesTest {
     }
   }
 
-  /** It goes with this process, however that ends. */
+  /** The daemon is killed when this process ends for any reason. */
   private void daemon(String... words) throws IOException {
     List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
     command.addAll(List.of(words));
@@ -150,7 +150,7 @@ class FlowFilesTest {
     return file.getFileName().toString().matches("leaf1\\.\\d+\\.change");
   }
 
-  /** Gives what was written for leaf1 to the switch, in order; how many changes that were. */
+  /** Applies the changes of leaf1 to the switch in order; returns their number. */
   private int apply() throws Exception {
     List<Path> changes;
     try (Stream<Path> files = Files.list(folder)) {
@@ -179,7 +179,7 @@ class FlowFilesTest {
       }
       files.mirror(state(running));
       if (step % 3 == 1) {
-        continue; // The program that applies them is not always there.
+        continue; // Simulates that the program that applies the changes is sometimes absent.
       }
       if (Files.exists(folder.resolve("leaf1.flows"))) {
         apply();

@@ -54,9 +54,7 @@ class MirrorFlowsTest {
     return new Wanted("q" + owner, "m" + random.nextInt(2), match, false);
   }
 
-  /**
-   * Two monitors of the placement on one host are one process, which must not see a packet twice.
-   */
+  /** Two monitors on one host are one process, which must not see a packet twice. */
   @Test
   void onePortGetsOneCopy() {
     RuleMatch match =
@@ -122,7 +120,10 @@ class MirrorFlowsTest {
     return FlowDifference.between(mirrored, MirrorFlows.of(to, PORTS, 1).flows()).messages();
   }
 
-  /** Every packet goes to its host throughout, and is copied as before or as after each message. */
+  /**
+   * After each message, every packet still reaches its host and is copied either as before or as
+   * after the change.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void eachStepOfAChangeIsCompleteOrHarmless(long seed) {

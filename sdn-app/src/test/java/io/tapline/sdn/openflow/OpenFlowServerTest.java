@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class OpenFlowServerTest {
-  /** Has a fault of its own each time that it looks. */
+  /** Throws at every tick. */
   private static final class Faulty implements SwitchListener {
     private final AtomicInteger looks = new AtomicInteger();
 

@@ -16,13 +16,13 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** A controller and a switch that does what it should, of four ports, with a host. */
+/** A controller and a well-behaved switch with four ports and a host. */
 abstract class BesideAGoodSwitch {
   private static final long MS = 1_000_000L;
   static final Limits LIMITS =
       new Limits(20, 500, 256 << 10, 60_000 * MS, 3000 * MS, 60_000 * MS, 100, 1000);
 
-  /** The first host's. */
+  /** Address of the first host. */
   static final int ADDRESS = 0x0a000001;
 
   private static final NetworkMap MAP =
@@ -48,7 +48,10 @@ abstract class BesideAGoodSwitch {
     goodHost(1, ADDRESS);
   }
 
-  /** Whatever happened: the good switch is there, with all its flows, and its hosts are served. */
+  /**
+   * Verifies after each test that the good switch is connected, has all its flows, and that its
+   * hosts are served.
+   */
   @AfterEach
   void othersAreNotAffected() {
     goodHost(2, 0x0a000002);

@@ -51,7 +51,9 @@ class HostileHostTest extends BesideAGoodSwitch {
     assertThat(controller.status().hosts()).hasSizeLessThanOrEqualTo(4 * 64 + 2);
   }
 
-  /** Addresses of another, in both ways, forged LLDP, and real LLDP that it has from elsewhere. */
+  /**
+   * Sends ARP with another host's addresses in both ways, forged LLDP, and replayed genuine LLDP.
+   */
   @Test
   void spoofedArpAndLldpAreCountedAndNotBelieved() throws Exception {
     byte[] forged = new Lldp(new byte[] {1}).frame(new SwitchPort(1, 1), System.nanoTime());

@@ -12,7 +12,7 @@ import java.nio.ByteBuffer;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Switches that do what they should not, beside one that does not know of it. */
+/** Tests misbehaving switches next to a good one, which must not be affected. */
 class HostileTest extends BesideAGoodSwitch {
   @Test
   void whatIsNotOpenFlowIsCountedAndCut() throws IOException {
@@ -50,13 +50,13 @@ class HostileTest extends BesideAGoodSwitch {
       }
       raw.awaitCut();
     } catch (IOException e) {
-      // Cut while it was sending.
+      // The controller closed the connection during a send.
     }
     awaitCount(Counter.MALFORMED_CUTS, 1);
     assertThat(controller.counters().get(Counter.MALFORMED_MESSAGES)).isGreaterThan(100);
   }
 
-  /** It is a switch like others; then its answers are of the right form, or nearly so. */
+  /** The simulated switch behaves normally; its answers are well-formed or slightly garbled. */
   @Test
   void answersThatAreALittleWrongAreNobodyElses() throws IOException {
     SimulatedSwitch state = new SimulatedSwitch(2, 4);
@@ -75,7 +75,7 @@ class HostileTest extends BesideAGoodSwitch {
         raw.send(state.hello());
         raw.answer(state, 16, answer -> garbled(answer, random));
       } catch (IOException | UncheckedIOException e) {
-        // Cut off, or not asked any more.
+        // The controller closed the connection or stopped asking.
       }
     }
   }
@@ -97,7 +97,7 @@ class HostileTest extends BesideAGoodSwitch {
         raw.send(echo.duplicate());
       }
     } catch (IOException e) {
-      // Cut while it was sending.
+      // The controller closed the connection during a send.
     }
     awaitCount(Counter.SLOW_READERS, 1);
     Await.until(() -> controller.status().switches().size() == 1);
@@ -112,13 +112,13 @@ class HostileTest extends BesideAGoodSwitch {
     try (Controller other = controller(slow)) {
       try (RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
         ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
-        // More than kernels keep for a connection.
+        // More bytes than kernels buffer for a connection.
         for (int i = 0; i < 500; i++) {
           raw.send(echo.duplicate());
         }
         Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
       } catch (IOException e) {
-        // Cut while it was sending.
+        // The controller closed the connection during a send.
       }
       Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
     }
@@ -178,7 +178,7 @@ class HostileTest extends BesideAGoodSwitch {
       }
       raw.awaitCut();
     } catch (IOException e) {
-      // Cut while it was sending.
+      // The controller closed the connection during a send.
     }
     awaitCount(Counter.OVERSIZED_REPLIES, 1);
   }

@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.util.function.UnaryOperator;
 
-/** A connection to a controller on which a test says what it likes. */
+/** A connection to a controller on which a test can send any bytes. */
 final class RawSwitch implements AutoCloseable {
   private static final int TIMEOUT_MS = 30_000;
 
@@ -26,7 +26,7 @@ final class RawSwitch implements AutoCloseable {
     out = socket.getOutputStream();
   }
 
-  /** One that has introduced itself, with four ports. */
+  /** Returns a connection whose handshake is complete, of a switch with four ports. */
   static RawSwitch introduced(int port, long datapath) throws IOException {
     RawSwitch raw = new RawSwitch(port);
     SimulatedSwitch state = new SimulatedSwitch(datapath, 4);
@@ -44,7 +44,7 @@ final class RawSwitch implements AutoCloseable {
     return raw;
   }
 
-  /** One that answers as it should until it is closed, on a thread of its own. */
+  /** Returns a connection that answers correctly on a separate thread until it is closed. */
   static RawSwitch answering(int port, long datapath) throws IOException {
     RawSwitch raw = new RawSwitch(port);
     SimulatedSwitch state = new SimulatedSwitch(datapath, 4);
@@ -55,7 +55,7 @@ final class RawSwitch implements AutoCloseable {
               try {
                 raw.answer(state, Integer.MAX_VALUE, answer -> answer);
               } catch (IOException | UncheckedIOException e) {
-                // Closed.
+                // The connection is closed.
               }
             },
             "raw-switch");
@@ -64,7 +64,7 @@ final class RawSwitch implements AutoCloseable {
     return raw;
   }
 
-  /** Answers so many messages as a switch would, with each answer changed by a function. */
+  /** Answers this many messages as a switch would, after passing each answer through a function. */
   void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changed)
       throws IOException {
     SimulatedSwitch.Output output =
@@ -109,16 +109,16 @@ final class RawSwitch implements AutoCloseable {
     return message.rewind();
   }
 
-  /** Waits for the end of the connection, whatever comes before. */
+  /** Waits for the end of the connection and ignores everything received before it. */
   void awaitCut() {
     try {
       while (in.read() >= 0) {
-        // Continues.
+        // Ignores the byte.
       }
     } catch (java.net.SocketTimeoutException e) {
       throw new AssertionError("not cut off", e);
     } catch (IOException e) {
-      // A reset is an end, too.
+      // A reset also ends the connection.
     }
   }
 

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Claims that are lies, beside hosts that answer for their own addresses and no others. */
+/** Tests spoofed claims against hosts that answer only for their own addresses. */
 class HostTableTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long ALICE = 0x02_0000_000aL;
@@ -31,7 +31,9 @@ class HostTableTest {
     honest.put(mac, new Host(mac, at, Set.of(ip), 0));
   }
 
-  /** A host that is asked at its location for its own address answers at once. */
+  /**
+   * Claims an address. A host that is probed at its location for its own address answers at once.
+   */
   private Verdict says(long mac, int ip, SwitchPort at) {
     nowNs += SECOND / 100;
     Answer answer = hosts.claim(mac, ip, at, nowNs);
@@ -54,7 +56,7 @@ class HostTableTest {
     return hosts.byMac(mac).orElseThrow().at();
   }
 
-  /** Says so for as long as it likes. */
+  /** Repeats the claim for a long time, without success. */
   private void insists(long mac, int ip, SwitchPort at) {
     for (int i = 0; i < 200; i++) {
       nowNs += SECOND / 10;
@@ -70,7 +72,7 @@ class HostTableTest {
     assertThat(hosts.byIp(IP + 50)).isEmpty();
   }
 
-  /** After a restart switches' flows tell of Ethernet addresses only. */
+  /** After a restart, switches' flows only reveal Ethernet addresses. */
   @Test
   void norWhereTheOthersAddressIsNotKnownAnyMoreButToTheInventory() {
     hosts = new HostTable(Map.of(IP, A1.datapath()));

@@ -1,8 +1,8 @@
-// The query language: Table 3 of the NetAlytics paper, read as docs/reference/query-language.md says.
+// The query language: Table 3 of the NetAlytics paper, as specified in docs/reference/query-language.md.
 //
-// Words are not told apart here: 90s, 0.1, 10.0.2.8, h1 and tcp-conn-time are all WORD, and the compiler, which knows
-// what it wants at each place, says what is wrong with one. The order of clauses is checked there too, so that a
-// clause out of place does not hide the errors of the others. Nothing nests here, so no input can exhaust the stack.
+// The lexer does not distinguish words: 90s, 0.1, 10.0.2.8, h1 and tcp-conn-time are all WORD. The compiler, which
+// knows what each place requires, reports invalid ones. It also checks the order of clauses, so a misplaced clause does
+// not hide the errors of the others. The grammar has no nesting, so no input can exhaust the stack.
 grammar TaplineQuery;
 
 // `at` may be a name: it is a WORD until KeywordRepair finds that it begins a clause.
@@ -55,7 +55,7 @@ switchPort : WORD | STRING ;
 networkList : network (COMMA network)* ;
 network : WORD | STRING ;
 
-// ConditionParser reads the text of a condition, here as in filters, which have no clauses around them.
+// ConditionParser parses the text of a condition, both here and in filters, which have no clauses around them.
 condition : conditionToken+ ;
 conditionToken
   : ~(USE | PARSE | FROM | TO | AT | VLAN | TENANT | WHERE | LIMIT | SAMPLE | PROCESS | UNCLOSED_STRING | UNCLOSED_COMMENT)
@@ -93,9 +93,9 @@ EQUALS : '=' ;
 SLASH : '/' ;
 STAR : '*' ;
 
-// Two colons at least: `h1:80` is a word, a colon and a word.
+// At least two colons: `h1:80` is a word, a colon and a word.
 IPV6 : [0-9a-fA-F]* ':' [0-9a-fA-F]* ':' [0-9a-fA-F:.]* ;
-// A word may hold '-' but not '--', which begins a comment; a leading '-' lets -1 be refused as a number.
+// A word may contain '-' but not '--', which begins a comment. A leading '-' lets the compiler reject -1 as a number.
 WORD : '-'? WORD_PART ('-' WORD_PART)* ;
 fragment WORD_PART : [\p{L}\p{N}_.]+ ;
 
