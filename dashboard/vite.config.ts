@@ -1,6 +1,7 @@
 import { defineConfig } from "vite";
 
-// What `make` puts into the server's jar. Everything comes from the server itself: no host but it is ever asked.
+// Configures the files that `make` puts into the server's jar. All of them come from the server: the page contacts no
+// other host.
 export default defineConfig({
   base: "./",
   build: {
@@ -12,6 +13,6 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
   },
   worker: { format: "es" },
-  // While the page is being worked on: `npm run dev` beside `bin/tapline server`.
+  // Proxies requests to `bin/tapline server` during development with `npm run dev`.
   server: { proxy: { "/api": "http://127.0.0.1:8480" } },
 });

@@ -1,7 +1,8 @@
 /**
- * How smooth the page is with 20 queries of 10,000 groups each. A real server reads a capture of 10,000 connections for all of them at
- * once; a tab has the list open, then one query's page while its windows come, then each query's: sorts, scrolls, filters. Told: the
- * longest tasks of the page. Asserted: none takes 100 ms of processor time, and of 10,000 groups no more rows exist than are in sight.
+ * Measures how smooth the page is with 20 queries of 10,000 groups each. A real server reads a capture of 10,000
+ * connections for all of them at once. A tab shows the list, then one query's page while its windows arrive, then
+ * sorts, scrolls and filters each query's page. Reports the page's longest tasks. Asserts that none takes 100 ms of
+ * processor time, and that only the visible ones of 10,000 groups have rows.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +23,10 @@ const HEADER_BYTES = 54;
 const LARGEST = HEADER_BYTES + 899;
 const BEGIN_S = 1_795_204_800;
 
-/** A packet of each connection in each second, from a port of its own. Only headers are kept of it. */
+/**
+ * Returns a capture with one packet of each connection per second; each connection has its own port. Only headers are
+ * captured.
+ */
 function capture(): Buffer {
   const header = Buffer.alloc(24);
   [[0xa1b2c3d4, 0], [0x00040002, 4], [65_535, 16], [1, 20]].forEach(([value, at]) => header.writeUInt32LE(value, at));
@@ -50,10 +54,13 @@ function packet(seconds: number, micros: number, flow: number): Buffer {
   return record;
 }
 
-/** With a window of so many seconds. */
+/** Returns a query with a window of this many seconds. */
 const query = (seconds: number) => `PARSE tcp_pkt_size TO *:80 SAMPLE * PROCESS (group-sum: group=src_port, by=bytes, w=${seconds}s, s=${seconds}s)`;
 
-/** One with a window in all: the embedded Redis (512 MB) has no room for many of that size from 20 queries. */
+/**
+ * Submits a query with a single window: the embedded Redis (512 MB) has no room for many windows of that size from 20
+ * queries.
+ */
 async function submit(url: string): Promise<string> {
   const answer = await fetch(`${url}/api/v1/queries`, { method: "POST", headers: { "Content-Type": "text/plain" }, body: query(SECONDS) });
   return ((await answer.json()) as { id: string }).id;
@@ -69,7 +76,7 @@ async function state(url: string, id: string): Promise<Record<string, unknown>> 
   return (await fetch(`${url}/api/v1/queries/${id}`)).json() as Promise<Record<string, unknown>>;
 }
 
-/** Opens a query, sorts, scrolls and filters its groups; the most rows that there were at once. */
+/** Opens a query, then sorts, scrolls and filters its groups. Returns the maximum number of rows at any time. */
 async function use(page: Page, id: string, largest: number): Promise<number> {
   await page.evaluate((hash) => (location.hash = hash), `#/queries/${id}`);
   const card = page.locator("[data-processor='0']");
@@ -86,7 +93,7 @@ async function use(page: Page, id: string, largest: number): Promise<number> {
   return rows;
 }
 
-/** The page, in a browser that has nothing of it yet. */
+/** Loads the page in a browser with an empty cache. */
 async function load(browser: Browser, url: string): Promise<{ page: Page; errors: string[]; tasks: Task[] }> {
   const { page, errors } = await openTab(await browser.newContext({ viewport: { width: 1280, height: 900 } }));
   const tasks = await tasksDuring(browser, page, async () => {
@@ -97,7 +104,10 @@ async function load(browser: Browser, url: string): Promise<{ page: Page; errors
   return { page, errors, tasks };
 }
 
-/** Runs all queries at once, with the list open, the last from the page, which then shows its windows as they come. */
+/**
+ * Runs all queries at once while the list is open. The page submits the last one and then shows its windows as they
+ * arrive.
+ */
 async function runAll(page: Page, url: string): Promise<string[]> {
   await page.getByLabel("Query", { exact: true }).fill(query(1));
   const ids = await Promise.all(Array.from({ length: QUERIES - 1 }, () => submit(url)));

@@ -1,4 +1,7 @@
-/** The dashboard in real Chromium, on a real server that watches a real link. The tests go on from one another. */
+/**
+ * Tests the dashboard in real Chromium, with a real server that monitors a real link. Each test continues from the
+ * state that the previous one left.
+ */
 import axe from "axe-core";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +11,7 @@ import { CHROMIUM, ROOT, run, until } from "./programs";
 import { openBrowser, openTab, Tapline } from "./tapline";
 import { gateway, obstacle } from "./web-link";
 
-/** TAPLINE_SCREENSHOTS=docs/how-to/dashboard makes those of the docs. */
+/** TAPLINE_SCREENSHOTS=docs/how-to/dashboard writes the screenshots of the documentation. */
 const SCREENSHOTS = join(ROOT, process.env.TAPLINE_SCREENSHOTS ?? "build/dashboard-screenshots");
 const WANTED: Record<string, number> = { "/page/start": 12, "/page/search?q=<b>shoes</b>": 7, "/page/basket": 3 };
 
@@ -41,7 +44,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await tapline.close();
   });
 
-  /** The page as far as it goes, or what is in sight. */
+  /** Captures the whole page, or only its visible part. */
   async function screenshot(name: string, inSight = false): Promise<void> {
     const path = join(SCREENSHOTS, `${name}.png`);
     if (inSight) return void (await page.screenshot({ path, animations: "disabled" }));
@@ -49,7 +52,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height }, animations: "disabled" });
   }
 
-  /** At a phone's width, which nothing of the page is beyond. */
+  /** Checks the page at a phone's width, which no element may exceed. */
   async function onPhone(look = async () => {}): Promise<void> {
     await page.setViewportSize({ width: 390, height: 844 });
     await until("nothing is wider than a phone", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
@@ -73,7 +76,10 @@ describe.skipIf(why !== "")("dashboard", () => {
     await to.keyboard.insertText(text);
   }
 
-  /** Runs what the editor has, and follows the page to the query; what the page says if it doesn't get there is the error. */
+  /**
+   * Runs the query in the editor and follows the page to it. Throws with the page's message if the query does not
+   * start.
+   */
   async function runQuery(from = page, tenant = "q"): Promise<string> {
     await from.getByRole("button", { name: "Run" }).click();
     const address = new RegExp(`#/queries/(${tenant}-[^/]+)$`);
@@ -125,7 +131,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await until("the page shows all requests", async () => JSON.stringify(await ranking()) === JSON.stringify(expected));
     const result = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     expect(result.rows.map((row: any) => [row.key.url, String(row.value)])).toEqual(expected);
-    // No window of an hour is full yet.
+    // No window of an hour is complete yet.
     expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Partial/);
     expect(await page.locator("[data-processor='0'] .bar.hollow").count()).toBe(expected.length);
     const before = await page.locator("[data-processor='0']").getAttribute("data-end");
@@ -211,7 +217,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.locator("[data-state=stopped]").waitFor();
     const { rows: latest } = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     const end = latest.at(-1).window_end_ns;
-    // Fewer than three, if it ended long after most requests.
+    // There are fewer than three if it ended long after most requests.
     const rows = latest.filter((row: any) => row.window_end_ns === end);
     const last = String(Number(end));
     await until("the last window shows", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);
@@ -358,7 +364,7 @@ describe.skipIf(why !== "")("dashboard", () => {
   });
 
   test("what was planned runs on the agent of that host", async () => {
-    // IDs begin with the tenant of the token.
+    // IDs begin with the token's tenant.
     const running = await runQuery(page, "operators");
     await page.locator("[data-state=running]").waitFor();
     expect(await page.locator(".tree .branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);

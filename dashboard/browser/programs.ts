@@ -1,4 +1,4 @@
-/** Programs of the repository as a user starts them, each ended with its test. */
+/** Runs the repository's programs as a user would; each test ends the ones it started. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -8,10 +8,13 @@ import { join, resolve } from "node:path";
 export const ROOT = resolve(import.meta.dirname ?? __dirname, "../..");
 export const CHROMIUM = "/usr/bin/chromium";
 
-/** Waits as long on a busy machine as anything here may take. */
+/** Maximum wait for anything in these tests, chosen for a busy machine. */
 export const PATIENCE_MS = 90_000;
 
-/** Starts with an archive of classes where the end-to-end tests made one; what then runs is the same. */
+/**
+ * Uses the class archive that the end-to-end tests created, if there is one. It speeds up the start and changes nothing
+ * else.
+ */
 const ARCHIVE = join(ROOT, "control-plane/target/e2e.jsa");
 const JAVA_OPTIONS =
   "-XX:TieredStopAtLevel=1 -Xlog:cds=off -Xlog:cds+dynamic=off" + (existsSync(ARCHIVE) ? ` -XX:SharedArchiveFile=${ARCHIVE}` : "");
@@ -34,7 +37,7 @@ export class Program {
     return this.process.exitCode === null && this.process.signalCode === null;
   }
 
-  /** Ends it and waits until it has. */
+  /** Ends the program and waits for its exit. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (!this.runs) return;
     const ended = new Promise((done) => this.process.once("exit", done));
@@ -63,7 +66,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Until something holds; an exception counts as not yet. */
+/** Waits until a condition is true; an exception counts as false. */
 export async function until<T>(what: string, holds: () => Promise<T | false | undefined>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
   let why: unknown = "it never held";

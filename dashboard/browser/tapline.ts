@@ -1,4 +1,4 @@
-/** A `tapline server` on a link, with a MultiLog node beside it, and a browser that looks at it. */
+/** A `tapline server` on a link, a MultiLog node, and a browser that opens the dashboard. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -15,7 +15,7 @@ export class Tapline {
   private node: Program | undefined;
   private server: Program | undefined;
   private agent: Program | undefined;
-  /** What the tests' own requests show, where the server wants one. */
+  /** Token for the tests' own requests, if the server requires one. */
   private token = "";
   private port = 0;
   private nodePort = 0;
@@ -33,7 +33,7 @@ export class Tapline {
     await until("the node is up", async () => (await this.json("/api/v1/nodes")).nodes[0].state === "up");
   }
 
-  /** Looks at the link, unless other options say what else. */
+  /** Starts a server that monitors the link, unless options name another source. */
   async startServer(...source: string[]): Promise<void> {
     const what = source.length > 0 ? source : ["--interface", this.link.networkInterface];
     const server = new Program(this.folder.path, "server", join(ROOT, "bin/tapline"), "server", "--port", String(this.port), "--multilog", `web=127.0.0.1:${this.nodePort}`, ...what);
@@ -48,7 +48,7 @@ export class Tapline {
     return join(this.folder.path, "tokens.yaml");
   }
 
-  /** A token, the only one that the server takes from now on: those before are as if they had expired. */
+  /** Creates a token and makes it the only valid one, as if all earlier tokens had expired. */
   replaceToken(): string {
     const file = join(this.folder.path, "new-tokens.yaml");
     const said = run(join(ROOT, "bin/tapline"), "token", "--tokens", file, "--tenant", "operators", "--role", "admin");
@@ -58,8 +58,8 @@ export class Tapline {
   }
 
   /**
-   * Starts a server that wants a token and is the controller of the link's network as the inventory draws it, and the agent of the
-   * client's host. Returns the token.
+   * Starts the agent of the client's host and a server that requires a token. The server is also the controller of the
+   * link's network, as described in the inventory. Returns the token.
    */
   async startServerWithAgent(): Promise<string> {
     const agents = `127.0.0.1:${await freePort()}`;
@@ -73,7 +73,7 @@ export class Tapline {
     return token;
   }
 
-  /** As the kernel would: nothing is taken down in order. */
+  /** Kills the server as the kernel would, without an orderly shutdown. */
   async killServer(): Promise<void> {
     await this.server?.end("SIGKILL");
   }
@@ -87,7 +87,7 @@ export class Tapline {
   }
 
   async close(): Promise<void> {
-    // Its queries end with what their agent gives out.
+    // The server ends first: its queries end with their agent's last results.
     await this.server?.end();
     await this.agent?.end();
     await this.node?.end();
@@ -100,14 +100,14 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS, timeout: PATIENCE_MS });
 }
 
-/** A tab in which every error of the page, and every break of its content policy, is kept. */
+/** Opens a tab that collects all errors of the page and all violations of its content security policy. */
 export async function openTab(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
-    // What the network refuses is what some tests are about: the browser notes each such request.
+    // Ignores failed requests, which the browser reports as errors and some tests cause on purpose.
     if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text())) errors.push(message.text());
   });
   return { page, errors };

@@ -1,6 +1,6 @@
 /**
- * What kept a page's main thread busy, by Chromium's own trace: its tasks by the clock and by processor time, which other programs on
- * the machine do not lengthen as much.
+ * Measures tasks of a page's main thread from Chromium's trace, in elapsed time and in processor time. Other programs
+ * on the machine affect processor time less.
  */
 import type { Browser, Page } from "playwright-core";
 
@@ -20,11 +20,11 @@ interface TraceEvent {
 
 const MARK = "the thread of the page";
 
-/** The tasks of the page's main thread while something is done. */
+/** Returns the tasks of the page's main thread while a function runs. */
 export async function tasksDuring(browser: Browser, page: Page, done: () => Promise<void>): Promise<Task[]> {
   await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
   await done();
-  // The browser has pages of its own.
+  // The browser has other pages as well, so a mark identifies this page's thread.
   await page.evaluate((mark) => void performance.mark(mark), MARK);
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
   const mark = traceEvents.find(({ name }) => name === MARK);
@@ -34,7 +34,7 @@ export async function tasksDuring(browser: Browser, page: Page, done: () => Prom
   return tasks.map(({ dur, tdur }) => ({ cpuMs: tdur! / 1000, wallMs: dur! / 1000 }));
 }
 
-/** The most processor time of a task. */
+/** Returns the maximum processor time of a task. */
 export function mostCpuMs(tasks: Task[]): number {
   return Math.max(...tasks.map(({ cpuMs }) => cpuMs));
 }

@@ -1,10 +1,10 @@
-/** A virtual link with a web server at its other end, in a network namespace, that logs what it is asked for. */
+/** A virtual link with a web server at its other end, in a network namespace, that logs its requests. */
 import { createServer, get, request } from "node:http";
 import { Program, run, until } from "./programs";
 
 const PORT = 8080;
 
-/** Why there can be no such link here; empty if there can. */
+/** Returns the reason why this machine can't have such a link; empty if it can. */
 export function obstacle(): string {
   if (process.getuid?.() !== 0) return "network namespaces need root";
   const name = `tlprobe${process.pid}`;
@@ -22,7 +22,7 @@ export class WebLink {
   private readonly prefix = `198.${18 + (process.pid % 2)}.${Math.floor(Math.random() * 256)}`;
   private web: Program | undefined;
 
-  /** The client's end. */
+  /** Name of the interface at the client's end. */
   get networkInterface(): string {
     return `${this.name}a`;
   }
@@ -35,7 +35,7 @@ export class WebLink {
     return `${this.address}:${PORT}`;
   }
 
-  /** Its two hosts as if they were under one switch. */
+  /** Describes the link's two hosts as if they were under one switch. */
   get inventory(): string {
     return `hosts: {client: ${this.prefix}.1, web: ${this.address}}
 network:
@@ -58,7 +58,7 @@ network:
     await until("the web server answers", async () => (await this.ask("/ready"), true));
   }
 
-  /** One request on a connection of its own; resolves once it is answered and closed. */
+  /** Sends one request on a new connection; resolves once it is answered and closed. */
   ask(path: string): Promise<void> {
     return new Promise((done, failed) => {
       get({ host: this.address, port: PORT, path, agent: false }, (answer) => answer.resume().once("close", () => done())).once("error", failed);
@@ -72,7 +72,7 @@ network:
     }
   }
 
-  /** How often the server says it was asked for each path that begins so. */
+  /** Returns the number of logged requests for each path with this prefix. */
   logged(prefix: string): Map<string, number> {
     const counts = new Map<string, number>();
     for (const [, path] of (this.web?.log ?? "").matchAll(/"GET (\S+) HTTP/g)) {
@@ -86,12 +86,12 @@ network:
     try {
       run("ip", "netns", "del", this.name);
     } catch {
-      // It was never made.
+      // The namespace was never created.
     }
   }
 }
 
-/** Stands before a server, as nginx does: where that does not answer, the answer is 502. */
+/** Starts a reverse proxy like nginx: it answers 502 if the server does not respond. */
 export async function gateway(upstream: string): Promise<{ url: string; close: () => void }> {
   const gate = createServer((from, to) => {
     const onward = request(upstream + from.url, { method: from.method, headers: from.headers }, (answer) => {

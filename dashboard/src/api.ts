@@ -1,16 +1,16 @@
-/** Asks the server, and tells the rest of the page how the server is. */
+/** Sends requests to the server and reports the state of the connection to the page. */
 import type { Problem } from "./types";
 
 export type Link = "connecting" | "up" | "gone" | "unauthorized";
 
-/** An answer that is an error: the server's problem document (RFC 9457), or what takes its place. */
+/** An error response: the server's problem document (RFC 9457), or a substitute for it. */
 export class ProblemError extends Error {
   constructor(readonly problem: Problem) {
     super(problem.detail || problem.title);
   }
 }
 
-/** The server gave no answer at all. */
+/** The server did not respond at all. */
 export class NoAnswer extends Error {
   constructor() {
     super("The server does not respond.");
@@ -19,7 +19,7 @@ export class NoAnswer extends Error {
 
 const TOKEN = "tapline.token";
 
-/** The token is kept for as long as the tab is open, and sent in a header: never in an address. */
+/** Keeps the token as long as the tab is open, and sends it in a header, never in a URL. */
 export class Api {
   link: Link = "connecting";
   private readonly listeners = new Set<(link: Link) => void>();
@@ -56,7 +56,10 @@ export class Api {
     return this.json("DELETE", path);
   }
 
-  /** The answer's times as text, whose digits numbers would lose: every member that ends in _ns and is that long. */
+  /**
+   * Returns the response with times as strings, since numbers would lose digits: all members that end in _ns and are
+   * that long.
+   */
   async exact<T>(path: string, body: object): Promise<T> {
     const text = await (await this.request("POST", path, body)).text();
     return JSON.parse(withTimesAsText(text)) as T;
@@ -95,7 +98,7 @@ export class Api {
   }
 }
 
-/** What a gateway in front of the server answers for one that is gone is no answer of the server's. */
+/** A gateway's error for an unreachable server counts as no response. */
 function linkOf(status: number): Link {
   if (status === 401) return "unauthorized";
   return status === 502 || status === 504 ? "gone" : "up";
@@ -106,12 +109,12 @@ async function problemOf(answer: Response): Promise<Problem> {
     const problem = (await answer.json()) as Problem;
     if (typeof problem.title === "string") return problem;
   } catch {
-    // No problem document: a proxy's answer, perhaps.
+    // The body is not a problem document; a proxy may have answered.
   }
   return { type: "about:blank", title: answer.statusText, status: answer.status, detail: `The server answered ${answer.status}.` };
 }
 
-/** Quotes within a JSON text are escaped, so what looks like a member here is one. */
+/** Quotes within JSON strings are escaped, so the pattern only matches members. */
 export function withTimesAsText(json: string): string {
   return json.replace(/("[a-z_]*_ns":)(\d{16,})/g, '$1"$2"');
 }

@@ -1,4 +1,4 @@
-/** Charts by uPlot in the page's colours. A table next to each has the same values. */
+/** Charts by uPlot in the page's colours. A table next to each chart has the same values. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { number, quantity } from "./format";
@@ -17,10 +17,10 @@ function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
 }
 
-/** Room for the lower axis, whose first text stands below the other axis's last. */
+/** Leaves room for the lower axis, whose first label is below the last label of the other axis. */
 const BELOW = { size: 36, gap: 11 };
 
-/** A chart that is as wide as its place, and is drawn anew when colours or names change. */
+/** A chart that fills its container's width and is redrawn when colours or names change. */
 abstract class Chart<T> {
   readonly element = document.createElement("div");
   private plot: uPlot | null = null;
@@ -44,7 +44,7 @@ abstract class Chart<T> {
     this.draw();
   }
 
-  /** After a change of colours. */
+  /** Redraws after a change of colours. */
   redraw(): void {
     this.shape = "";
     this.draw();
@@ -73,17 +73,17 @@ abstract class Chart<T> {
   }
 }
 
-/** Steps of time between ticks, where windows are a second apart or more. */
+/** Intervals between ticks in seconds, for windows at least a second apart. */
 const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
 
 const UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC");
 
-/** The series of the given values that has a hollow point for each, and no line. */
+/** Returns a series with a hollow point for each value and no line. */
 function hollowPoints(stroke: string): uPlot.Series {
   return { stroke, paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("--card") } };
 }
 
-/** Values of the leading groups, window by window; those of partial windows are hollow points. */
+/** Shows the values of the leading groups by window; values of partial windows are hollow points. */
 export class SeriesChart extends Chart<Series> {
   constructor(private readonly unit: string) {
     super("values by window", 200);
@@ -120,19 +120,19 @@ export class SeriesChart extends Chart<Series> {
   }
 }
 
-/** Values of partial windows alone. */
+/** Keeps only the values of partial windows. */
 export function ofPartial(values: (number | null)[][], partial: boolean[]): (number | null)[][] {
   return values.map((line) => line.map((value, at) => (partial[at] ? value : null)));
 }
 
-/** A distribution, hollow where a part of its window was not watched. */
+/** A distribution, drawn hollow if a part of its window was not monitored. */
 export interface Spread extends Distribution {
   partial: boolean;
 }
 
 /**
- * How a group's values are spread: exact counts between two bounds, or the share of values not above each. Bounds are two an octave,
- * and stand equally far apart: the axis is a logarithmic one.
+ * Shows the distribution of a group's values: exact counts between bounds, or the cumulative share up to each bound.
+ * There are two bounds per octave at equal distances, so the axis is logarithmic.
  */
 export class DistributionChart extends Chart<Spread> {
   constructor(private readonly unit: string, private readonly cumulative: boolean) {
@@ -170,10 +170,13 @@ export class DistributionChart extends Chart<Spread> {
 
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
-/** All bounds of the buckets from the one below the smallest to the largest, including empty buckets: 0, 1, 2, 3, 4, 6, 8, 12… */
+/**
+ * Returns all bounds of the buckets, from the one below the smallest to the largest, including empty buckets: 0, 1, 2,
+ * 3, 4, 6, 8, 12…
+ */
 export function allBounds(histogram: Distribution["histogram"]): number[] {
   const [zero, ...others] = histogram.map(({ le }) => le);
-  // A logarithmic axis has no zero: it is drawn next to the smallest value.
+  // A logarithmic axis has no zero, so zero is drawn next to the smallest value.
   if (zero === 0) return others.length === 0 ? [0] : [0, ...allBounds(histogram.slice(1)).filter((bound) => bound > 0)];
   const least = zero ?? 0;
   const most = histogram.at(-1)?.le ?? 0;
@@ -183,7 +186,7 @@ export function allBounds(histogram: Distribution["histogram"]): number[] {
   return bounds.slice(first).filter((bound) => bound <= most);
 }
 
-/** Of counts, the share up to each; of none there are no shares. */
+/** Returns the cumulative share of each count; null if there are no values. */
 export function shares(counts: number[]): (number | null)[] {
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all === 0) return counts.map(() => null);

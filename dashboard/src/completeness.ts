@@ -1,4 +1,4 @@
-/** The line under every result: how much of the traffic it was computed from. */
+/** The line under every result that states how much of the traffic it was computed from. */
 import { h } from "./dom";
 import { number, percent } from "./format";
 import type { Totals } from "./types";
@@ -13,7 +13,10 @@ function dropped(of: Totals): number {
   return Object.values(of.dropped ?? {}).reduce((sum, count) => sum + count, 0);
 }
 
-/** A line: first whether all is there, then the counts, those of losses by their reasons. `partial`: a part was not watched. */
+/**
+ * Creates the line: first the verdict, then the counts, with losses by reason. `partial` means that a part was not
+ * monitored.
+ */
 export function completenessLine(of: Totals, partial = false): HTMLElement {
   const complete = isComplete(of) && !partial;
   const line = h("p", { class: `completeness ${complete ? "good" : "fair"}` });

@@ -1,4 +1,7 @@
-/** Makes elements. Text becomes readable text nodes only: what comes from packets is never read as markup, and hides nothing. */
+/**
+ * Creates elements. Text only becomes escaped text nodes, so strings from packets are never parsed as markup and can't
+ * hide anything.
+ */
 import { readableText } from "./readable";
 
 export type Child = Node | string | number | null | undefined | false;
@@ -6,10 +9,13 @@ export type Child = Node | string | number | null | undefined | false;
 type Handlers = { [K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void };
 export type Properties = Handlers & { [attribute: string]: unknown };
 
-/** Attributes that people read or hear. */
+/** Attributes that users see or that screen readers announce. */
 const SHOWN = new Set(["title", "aria-label", "placeholder"]);
 
-/** An element. Properties that begin with "on" are listeners, true is an empty attribute, false and undefined are none. */
+/**
+ * Creates an element. Properties that begin with "on" are listeners; true becomes an empty attribute; false and
+ * undefined are omitted.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Properties = {},
@@ -36,18 +42,18 @@ export function append(parent: Node, ...children: Child[]): void {
   }
 }
 
-/** Only what is preformatted has lines. */
+/** Only preformatted elements keep line breaks. */
 function shown(parent: Node, text: string): string {
   return readableText(text, parent instanceof HTMLPreElement);
 }
 
-/** Puts other children in the place of an element's own. */
+/** Replaces an element's children. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren();
   append(element, ...children);
 }
 
-/** Changes text only where it differs, so that screen readers hear changes alone. */
+/** Sets the text only if it differs, so that screen readers announce only changes. */
 export function setText(element: Element, text: string): void {
   const readable = shown(element, text);
   if (element.textContent !== readable) element.textContent = readable;

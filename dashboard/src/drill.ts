@@ -1,4 +1,4 @@
-/** From a row to its packets: its exemplars, their headers on every host, and those as a file. */
+/** Drills down from a row to its packets: its exemplars, their headers on every host, and a capture file of them. */
 import { type Api, NoAnswer, ProblemError } from "./api";
 import { fill, h } from "./dom";
 import { clock, counted, number, preciseClock } from "./format";
@@ -8,7 +8,7 @@ import type { Detail } from "./windows";
 const PCAPNG = "application/x-pcapng";
 const MOST_ROWS = 500;
 
-/** A flow's packets lie around what the row counted of it. */
+/** The search extends beyond the exemplars' times, because a flow has packets before and after the counted ones. */
 const AROUND_NS = 60e9;
 const FLOW_ID = /^([0-9a-f]{16})(?:-[0-9a-f]{8})?$/;
 
@@ -19,7 +19,7 @@ export interface DrillQuestion {
   limit?: number;
 }
 
-/** Both directions of the exemplars' flows, on all hosts. */
+/** Matches both directions of the exemplars' flows, on all hosts. */
 export function questionOf(exemplars: Exemplar[]): DrillQuestion {
   const flows = exemplars.map(({ flow_id }) => FLOW_ID.exec(flow_id)?.[1]).filter((flow) => flow !== undefined);
   const filter = [...new Set(flows)].map((flow) => `flow == 0x${flow}`).join(" || ");
@@ -155,7 +155,7 @@ function protocol(value: unknown): string {
   return PROTOCOLS.get(value as number) ?? text(value);
 }
 
-/** As tcpdump writes them. */
+/** Formats TCP flags as tcpdump does. */
 export function flags(value: unknown): string {
   if (typeof value !== "number") return text(value);
   const letters: [number, string][] = [[0x01, "F"], [0x02, "S"], [0x04, "R"], [0x08, "P"], [0x10, "."], [0x20, "U"], [0x40, "E"], [0x80, "W"]];

@@ -1,4 +1,7 @@
-/** The query editor: CodeMirror within a shadow root, where its styles are adopted sheets, which the page's content policy allows. */
+/**
+ * The query editor: CodeMirror in a shadow root, where its styles are adopted style sheets, which the page's content
+ * security policy allows.
+ */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -71,7 +74,7 @@ export class QueryEditor {
     this.view.dispatch(setDiagnostics(this.view.state, errors.map((error) => diagnostic(document, error))));
   }
 
-  /** Selects an error's place. */
+  /** Selects an error's position. */
   goTo(error: QueryError): void {
     const { from, to } = place(this.view.state.doc, error);
     this.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
@@ -117,15 +120,18 @@ function extensions(options: EditorOptions) {
   ];
 }
 
-/** What the browser has selected: the editor may not have heard of it yet. Chromium tells it within a shadow root, others without. */
+/**
+ * Returns the browser's selection, which the editor may not have processed yet. In a shadow root, Chromium provides it
+ * on the root; other browsers only provide the document's.
+ */
 function selectedRange(root: DocumentOrShadowRoot & { getSelection?: () => Selection | null }): Range | null {
   const selection = root.getSelection ? root.getSelection() : document.getSelection();
   return selection === null || selection.rangeCount === 0 ? null : selection.getRangeAt(0);
 }
 
 /**
- * Text in the place of selected text: left to the browser, it would keep the look of what it replaces by an inline style, which
- * the content policy refuses.
+ * Replaces selected text when the user types over it. The browser would preserve the look of the replaced text with an
+ * inline style, which the content security policy blocks.
  */
 function replaceSelection(event: InputEvent, view: EditorView): boolean {
   const text = event.data;
@@ -142,7 +148,10 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** Lines and columns count from 1, columns in characters: a character beyond the 16-bit ones is two units here. */
+/**
+ * Converts a position. Lines and columns start at 1, and columns count code points, of which those beyond 16 bits are
+ * two units here.
+ */
 export function place(document: Text, { line, column, length }: QueryError): { from: number; to: number } {
   const at = document.line(Math.min(Math.max(line, 1), document.lines));
   const characters = [...at.text];

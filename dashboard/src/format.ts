@@ -1,8 +1,8 @@
-/** Numbers, times and units as people read them. */
+/** Formats numbers, times and units for users. */
 
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Three significant digits, whole numbers whole: 1,234 and 12.3. */
+/** Formats with three significant digits, but whole numbers in full: 1,234 and 12.3. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Number.isInteger(value)) return value.toLocaleString("en-US");
@@ -10,12 +10,12 @@ export function number(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: digits });
 }
 
-/** How many of something: 1 node, 2 nodes. */
+/** Formats a count with its noun: 1 node, 2 nodes. */
 export function counted(count: number, one: string): string {
   return `${number(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/** A duration of nanoseconds: 850 ns, 1.23 ms, 12.3 s, 4 min 05 s. */
+/** Formats a duration given in nanoseconds: 850 ns, 1.23 ms, 12.3 s, 4 min 05 s. */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
   if (!Number.isFinite(ns)) return "-";
@@ -47,7 +47,7 @@ export function bitsPerSecond(value: number): string {
   return scaled(value, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"]);
 }
 
-/** A value in the unit of a plan. */
+/** Formats a value in a plan's unit. */
 export function quantity(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined) return "-";
   if (unit === "ns") return duration(value);
@@ -60,7 +60,7 @@ function pad(value: number, digits = 2): string {
   return String(value).padStart(digits, "0");
 }
 
-/** Time of day in UTC, as in the terminal's tables. */
+/** Formats the time of day in UTC, as the terminal's tables do. */
 export function clock(ns: number, milliseconds = false): string {
   if (!ns) return "-";
   const date = new Date(ns / 1e6);
@@ -72,7 +72,7 @@ export function dateTime(ns: number): string {
   return ns ? `${new Date(ns / 1e6).toISOString().slice(0, 10)} ${clock(ns)}` : "-";
 }
 
-/** Time of day with microseconds, from nanoseconds as text. */
+/** Formats the time of day with microseconds, from nanoseconds as a string. */
 export function preciseClock(ns: string): string {
   const whole = BigInt(ns);
   const micros = Number((whole / 1000n) % 1_000_000n);
@@ -83,7 +83,7 @@ export function percent(share: number): string {
   return `${number(Number((share * 100).toPrecision(3)))} %`;
 }
 
-/** A group's name: its values in the order of its fields. */
+/** Returns a group's name: its values in the order of its fields. */
 export function keyText(key: Record<string, unknown>): string {
   const values = Object.values(key);
   return values.length === 0 ? "all" : values.map(keyPart).join("  ·  ");
@@ -94,7 +94,7 @@ function keyPart(value: unknown): string {
   return value === "" ? "(empty)" : String(value);
 }
 
-/** Seconds of a plan's duration ("0.010s"), with a unit people use. */
+/** Formats a plan's duration, given in seconds ("0.010s"), with a suitable unit. */
 export function planDuration(text: string | undefined): string {
   return text === undefined ? "" : duration(Number.parseFloat(text) * 1e9);
 }

@@ -1,4 +1,7 @@
-/** The query language as an editor sees it: colours, and what may come next. The server's compiler alone decides what is right. */
+/**
+ * The query language in the editor: highlighting and completion. Only the server's compiler decides whether a query is
+ * valid.
+ */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { StreamLanguage, type StringStream } from "@codemirror/language";
 import type { Parser, Processor } from "./types";
@@ -48,18 +51,18 @@ export const taplineLanguage = StreamLanguage.define<Scan>({
   languageData: { commentTokens: { line: "--", block: { open: "/*", close: "*/" } } },
 });
 
-/** What the server has: /api/v1/parsers and /api/v1/processors. */
+/** Names known to the server, from /api/v1/parsers and /api/v1/processors. */
 export interface Names {
   parsers: Parser[];
   processors: Processor[];
 }
 
-/** Texts and comments are blanked: what stands in them is no clause. */
+/** Blanks strings and comments, which contain no clauses. */
 function plain(text: string): string {
   return text.replace(/"(?:[^"\\\n]|\\.)*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (match) => " ".repeat(match.length));
 }
 
-/** What may stand where a text ends, without the word that is under way. */
+/** Returns completions at the end of a text, ignoring the word being typed. */
 export function suggestions(before: string, whole: string, names: Names): Completion[] {
   const text = plain(before);
   const clause = /[\s\S]*(?:^|[\s)])(USE|PARSE|FROM|TO|AT(?=\s+[^\s=!<>,)])|VLAN|TENANT|WHERE|LIMIT|SAMPLE|PROCESS)\s([\s\S]*)$/i.exec(text);
@@ -105,7 +108,7 @@ function clauses(): Completion[] {
   return CLAUSES.map((label) => ({ label, apply: `${label} `, type: "keyword" }));
 }
 
-/** The clauses that may follow, once this one has something in it. */
+/** Returns the clauses that may follow, once the current one is not empty. */
 function later(rest: string, clause: string): Completion[] {
   if (!/\S\s+$/.test(rest) || /,\s*$/.test(rest)) return [];
   return clauses().slice(CLAUSES.indexOf(clause.toUpperCase()) + 1);
@@ -119,7 +122,7 @@ function processors(names: Names): Completion[] {
   return names.processors.map(({ name, description }) => ({ label: name, type: "function", info: description }));
 }
 
-/** The fields of the parsers that the query names; of all if it names none yet. */
+/** Returns the fields of the parsers that the query names, or of all parsers if it names none yet. */
 function fields(whole: string, names: Names): Completion[] {
   const named = names.parsers.filter(({ name }) =>
     new RegExp(`(^|[^\\w-])${name.replaceAll("_", "[_-]")}($|[^\\w-])`, "i").test(plain(whole)),

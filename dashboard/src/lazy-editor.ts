@@ -1,4 +1,7 @@
-/** The query editor, which comes after the page: most of the dashboard's code is CodeMirror's, and the page is not to wait for it. */
+/**
+ * Loads the query editor after the page: most of the dashboard's code is CodeMirror, and the page should not wait for
+ * it.
+ */
 import type { EditorOptions, QueryEditor } from "./editor";
 import { h } from "./dom";
 import type { QueryError } from "./types";
@@ -22,7 +25,7 @@ export class LazyEditor {
       this.element.append(h("p", { class: "message bad" }, "The editor could not be loaded from the server. Reload the page."));
       return;
     }
-    // Reading its code and building it are two tasks, so that neither holds the page up for long.
+    // Loading the code and building the editor are two tasks, so that neither blocks the page for long.
     await new Promise((done) => setTimeout(done));
     if (this.closed) return;
     this.editor = new QueryEditor(this.options);

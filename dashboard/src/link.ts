@@ -1,4 +1,4 @@
-/** The bar that says how the server is: gone, back, or in want of a token. */
+/** The bar that shows the state of the server: unreachable, back, or waiting for a token. */
 import type { Api, Link } from "./api";
 import { fill, h } from "./dom";
 
@@ -9,7 +9,7 @@ export class LinkBar {
   private wasGone = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `recovered` is called when requests are answered again. */
+  /** Calls `recovered` when requests are answered again. */
   constructor(private readonly api: Api, private readonly recovered: () => void) {
     api.onLink((link) => this.show(link));
   }
@@ -59,7 +59,7 @@ export class LinkBar {
     try {
       await this.api.get("/api/v1/queries");
     } catch {
-      // The bar already says why.
+      // The bar already shows the reason.
     }
   }
 }

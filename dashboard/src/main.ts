@@ -1,4 +1,4 @@
-/** The frame around the pages: which one is open, light or dark, and how the server is. */
+/** The frame around the pages: navigation, light or dark theme, and the state of the server. */
 import { Api } from "./api";
 import { fill, h, setText } from "./dom";
 import { LinkBar } from "./link";
@@ -73,5 +73,5 @@ fill(
 applyTheme();
 dark.addEventListener("change", applyTheme);
 addEventListener("hashchange", navigate);
-// The first page is a task of its own: reading all this code and laying out the frame is one already.
+// Opens the first page in a separate task, since loading this code and laying out the frame already take one.
 setTimeout(navigate);

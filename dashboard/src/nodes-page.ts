@@ -1,4 +1,4 @@
-/** What runs on the hosts, how it is, and what it lost. */
+/** The programs on the hosts, with their state and their losses. */
 import type { Api } from "./api";
 import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";

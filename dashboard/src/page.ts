@@ -1,10 +1,10 @@
-/** A page of the dashboard: what it shows, and what is to happen while it is open. */
+/** A page of the dashboard: its content, and its reactions to events while it is open. */
 export interface Page {
   readonly title: string;
   readonly element: HTMLElement;
-  /** The server answers again, or takes the token now. */
+  /** Called when the server responds again, or accepts the token. */
   recovered?(): void;
-  /** Colours changed. */
+  /** Called when colours have changed. */
   redraw?(): void;
   close(): void;
 }

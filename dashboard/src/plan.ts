@@ -1,4 +1,4 @@
-/** A plan for people: who looks at what, what is made of it, and what it costs, as a tree. */
+/** Shows a plan to users as a tree: the monitors, the processing of their data, and its cost. */
 import { h, type Child } from "./dom";
 import { bitsPerSecond, counted, number, percent, planDuration } from "./format";
 import type { Explanation, Placement, Plan, PlanAddress, PlanFilter, PlanProcessor } from "./types";
@@ -112,7 +112,7 @@ function rules(plan: Plan, placement?: Placement): HTMLElement {
   );
 }
 
-/** A text that may be broken after its commas. */
+/** Returns a text that may wrap after its commas. */
 function atCommas(text: string): Child[] {
   return text.split(/(?<=,)/).flatMap((part, at) => (at === 0 ? [part] : [h("wbr"), part]));
 }

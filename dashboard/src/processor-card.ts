@@ -1,4 +1,4 @@
-/** One processor's result: its windows as they come, a chart, a table, and how complete they are. */
+/** One processor's result: its windows as they arrive, a chart, a table, and their completeness. */
 import { DistributionChart, LINE_COLOURS, SeriesChart } from "./charts";
 import { completenessLine } from "./completeness";
 import { fill, h, setText } from "./dom";
@@ -26,7 +26,7 @@ export class ProcessorCard {
   private view: View = USUAL_VIEW;
   private series: SeriesChart | null = null;
   private spread: { histogram: DistributionChart; cumulative: DistributionChart; of: HTMLElement } | null = null;
-  /** Names of the details that rows show in addition to their value. */
+  /** Names of the details that rows show in addition to their values. */
   private details: string[] = [];
   private wanted = "";
   private last: Snapshot | null = null;
@@ -61,14 +61,14 @@ export class ProcessorCard {
     );
   }
 
-  /** Says whether more windows may come, until there is one. */
+  /** Shows whether more windows may come, until the first one arrives. */
   expect(ended: boolean): void {
     if (this.last !== null) return;
     this.when.classList.toggle("progress", !ended);
     setText(this.when, ended ? "No windows: the query ended without results for this processor." : "Waiting for the first window…");
   }
 
-  /** Sends the visible range to a worker that does not have it yet. */
+  /** Sends the visible range to a new worker. */
   lookAgain(): void {
     this.handlers.view(this.view);
   }
@@ -125,7 +125,7 @@ export class ProcessorCard {
     if (focused !== undefined) this.focusRow(focused);
   }
 
-  /** Rows are made anew with each window: what had the focus is found by its name. */
+  /** Restores focus by the row's name, since each window replaces the rows. */
   focusRow(id: string): void {
     this.table.element.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
   }
@@ -161,7 +161,7 @@ export class ProcessorCard {
     return cell;
   }
 
-  /** Details come from the worker, then the dialog opens. */
+  /** Requests details from the worker; the dialog opens when they arrive. */
   private choose(id: string): void {
     this.wanted = id;
     this.look({ selected: id });
@@ -204,7 +204,7 @@ export class ProcessorCard {
     cumulative.show(distribution, `Distribution function of ${detail.id}: ${numbers}`);
   }
 
-  /** After a change of colours. */
+  /** Redraws after a change of colours. */
   redraw(): void {
     this.series?.redraw();
     this.spread?.histogram.redraw();
@@ -227,7 +227,7 @@ function showsAnswers({ answers, ranking, trigger }: PlanProcessor): boolean {
   return answers === true && !ranking && !trigger;
 }
 
-/** The columns of a processor's table; each detail of its aggregate has one. */
+/** Returns the columns of a processor's table; each detail of its aggregate has one. */
 export function columnsOf(plan: PlanProcessor, details: string[] = []): Column[] {
   const key = (plan.key ?? []).join(" · ") || "group";
   const columns: Column[] = [];
@@ -248,12 +248,12 @@ export function columnsOf(plan: PlanProcessor, details: string[] = []): Column[]
   return columns;
 }
 
-/** The names of the details that the first row with details has. */
+/** Returns the names of the details in the first row that has any. */
 export function detailNames({ visible }: Pick<Snapshot, "visible">): string[] {
   return Object.keys(visible.find(({ details }) => details !== undefined)?.details ?? {});
 }
 
-/** A detail is in the unit of the value, but for a count. */
+/** Formats a detail in the unit of the value; counts have no unit. */
 export function detailText({ details }: RowSummary, name: string, unit: string): string {
   const value = details?.[name] ?? null;
   return name === "count" ? number(value ?? NaN) : quantity(value, unit);

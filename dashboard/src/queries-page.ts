@@ -57,7 +57,7 @@ export class QueriesPage implements Page {
     return h("section", { class: "card", "aria-label": "Queries" }, h("h2", {}, "Queries"), this.empty, this.table);
   }
 
-  /** What can be named; completion works without it, too, only with less. */
+  /** Loads the names for completion, which also works without them but offers less. */
   private async learn(): Promise<void> {
     try {
       const [parsers, processors] = await Promise.all([
@@ -67,7 +67,7 @@ export class QueriesPage implements Page {
       this.names.parsers = parsers.parsers;
       this.names.processors = processors.processors;
     } catch {
-      // The bar says that the server is gone; recovered() asks again.
+      // The bar reports that the server is unreachable; recovered() retries.
     }
   }
 
@@ -97,7 +97,7 @@ export class QueriesPage implements Page {
     }
   }
 
-  /** An older plan stays in sight, pale, while the text is wrong. */
+  /** Keeps an older plan visible, but pale, while the text is invalid. */
   private failed(error: unknown): void {
     this.plan.classList.add("stale");
     if (!this.plan.hasChildNodes()) fill(this.plan, h("h2", {}, "Plan"));

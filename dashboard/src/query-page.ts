@@ -1,4 +1,4 @@
-/** One query: its results as they come, how complete they are, and its end. */
+/** One query: its results as they arrive, their completeness, and its end. */
 import { type Api, ProblemError } from "./api";
 import { completenessLine } from "./completeness";
 import { fill, h, setText } from "./dom";
@@ -100,7 +100,7 @@ export class QueryPage implements Page {
     if (message.type === "snapshot") this.cards[message.snapshot.processor]?.show(message.snapshot);
     else if (message.type === "state") {
       this.showState(message.state, message.error);
-      // The stream gives the state after the windows, so only now a query without windows is known to have none.
+      // The stream sends the state after the windows, so only now is it known whether a query has windows.
       for (const card of this.cards) card.expect(hasEnded(message.state));
     } else this.showLink(message.link, message.retryMs);
   }

@@ -1,4 +1,7 @@
-/** Server-sent events (WHATWG HTML, section 9.2) out of the pieces of a fetch stream, so that requests can carry a token. */
+/**
+ * Parses server-sent events (WHATWG HTML, section 9.2) from the chunks of a fetch stream, so that requests can carry a
+ * token.
+ */
 
 export interface ServerEvent {
   name: string;
@@ -19,7 +22,7 @@ export class EventParser {
     return this.lastId;
   }
 
-  /** The next piece of text, cut anywhere but within a character. */
+  /** Takes the next chunk of text, which may end anywhere except within a character. */
   push(text: string): void {
     this.rest += text;
     let begin = 0;
@@ -32,7 +35,7 @@ export class EventParser {
     this.rest = this.rest.slice(begin);
   }
 
-  /** Where the line ends; -1 if that is not known yet: a \r at the end may be half a line end. */
+  /** Returns the end of the line; -1 if it is unknown, since a \r at the end of a chunk may be half of a line end. */
   private lineEnd(begin: number): number {
     const feed = this.rest.indexOf("\n", begin);
     const back = this.rest.indexOf("\r", begin);

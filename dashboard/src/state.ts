@@ -1,4 +1,4 @@
-/** A query's state as a coloured word. */
+/** Shows a query's state as a coloured word. */
 import { h } from "./dom";
 import type { State } from "./types";
 

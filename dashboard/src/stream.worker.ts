@@ -1,4 +1,4 @@
-/** Beside the page: receives a query's windows and keeps them, so that the page stays smooth whatever their size. */
+/** Receives and keeps a query's windows in a worker, so that the page stays smooth regardless of their size. */
 import { type FollowLink, follow } from "./follow";
 import type { State, Window } from "./types";
 import { ProcessorWindows, type Snapshot, type View } from "./windows";
@@ -13,7 +13,7 @@ export type FromWorker =
   | { type: "state"; state: State; error: string }
   | { type: "snapshot"; snapshot: Snapshot };
 
-/** Shorter than people can read. */
+/** Interval of updates, shorter than users can read. */
 const UPDATE_MS = 200;
 
 const processors = new Map<number, ProcessorWindows>();

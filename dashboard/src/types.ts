@@ -1,4 +1,4 @@
-/** What the server's REST interface says (docs/reference/rest.md); the same names. */
+/** Types of the server's REST interface (docs/reference/rest.md), with the same names. */
 
 export type State = "submitted" | "starting" | "running" | "finished" | "stopped" | "failed";
 
@@ -106,7 +106,7 @@ export interface Exemplar {
   monitor: string;
 }
 
-/** Of the tuples that have a value; null if none has. */
+/** Distribution of the tuples that have a value; statistics are null if none has. */
 export interface Distribution {
   count: number;
   mean: number | null;
@@ -242,7 +242,7 @@ export interface Agent {
   queries: string[];
 }
 
-/** Times as text: they have more digits than a number keeps. */
+/** Times are strings, because they have more digits than a number can represent. */
 export interface Header {
   node: string;
   time_ns: string;

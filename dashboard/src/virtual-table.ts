@@ -1,4 +1,7 @@
-/** A table of any length that renders only its visible rows. All rows have the same height; the caller supplies the requested ones. */
+/**
+ * A table of any length that renders only its visible rows. All rows have the same height; the caller supplies the
+ * requested rows.
+ */
 import { fill, h } from "./dom";
 
 export const ROW_PX = 34;
@@ -40,7 +43,7 @@ export class VirtualTable {
     this.setSorting({ column: "", descending: false });
   }
 
-  /** Replaces the columns; rows that are shown keep theirs. */
+  /** Replaces the columns; rows already shown keep theirs. */
   setColumns(columns: Column[]): void {
     this.columns = columns;
     this.setSorting(this.sorting);
@@ -60,7 +63,7 @@ export class VirtualTable {
     return h("th", { scope: "col", class: style, "aria-sort": sorted }, label);
   }
 
-  /** The rows in sight, of all that there are. */
+  /** Returns the range of visible rows, with some rows of margin. */
   range(): { from: number; to: number } {
     const from = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
     return { from, to: from + Math.ceil(MOST_PX / ROW_PX) + 2 * AHEAD };

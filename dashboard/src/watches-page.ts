@@ -1,4 +1,4 @@
-/** What hosts watch for on their own, and what they found. */
+/** Conditions that hosts watch on their own, and the alerts from them. */
 import { type Api } from "./api";
 import { fill, h, setText } from "./dom";
 import { explained } from "./drill";
@@ -99,7 +99,7 @@ function field(name: string, value: string, hint: string): { label: HTMLElement;
   return { input, label: h("label", {}, name, input) };
 }
 
-/** Of columns that are not as most. */
+/** Styles of columns that differ from most. */
 const STYLES: Record<string, string> = { Value: "number", Every: "wide", Hosts: "wide", Watch: "wide" };
 
 function listing(label: string, names: string[], body: HTMLElement): HTMLElement {

@@ -1,6 +1,7 @@
 /**
- * What is kept of a query's windows, a processor each: the rows of the latest, a history of the leading values, the latest
- * alerts. Lives in the worker; what leaves it is small, however many groups a window has.
+ * State of a query's windows, per processor: the rows of the latest window, a history of the leading values, and the
+ * latest alerts. It stays in the worker; the snapshots for the page are small, regardless of the number of groups in a
+ * window.
  */
 import { keyText } from "./format";
 import type { Completeness, Distribution, Exemplar, Row, Window } from "./types";
@@ -12,14 +13,14 @@ const ALERTS = 500;
 
 export type SortColumn = "order" | "key" | "value" | "count" | "p50" | "p99" | "max" | "unanswered" | "half_seen" | `details.${string}`;
 
-/** Which rows somebody looks at. */
+/** The rows that the user views. */
 export interface View {
   from: number;
   to: number;
   sort: SortColumn;
   descending: boolean;
   filter: string;
-  /** Key text of the row whose details are wanted; empty for the first. */
+  /** Key text of the row whose details are requested; empty for the first row. */
   selected: string;
 }
 
@@ -45,7 +46,7 @@ export interface Series {
   times: number[];
   names: string[];
   values: (number | null)[][];
-  /** Of each window, whether a part of it was not watched. */
+  /** For each window, true if a part of it was not monitored. */
   partial: boolean[];
 }
 
@@ -67,7 +68,7 @@ export interface Snapshot {
   windows: number;
   partial: boolean;
   completeness: Completeness;
-  /** All rows, and those that the view's filter leaves. */
+  /** Number of all rows, and of those that pass the view's filter. */
   rows: number;
   matching: number;
   from: number;
@@ -160,7 +161,7 @@ export class ProcessorWindows {
     return { id, key: row.key, value: row.value, distribution: row.distribution, exemplars: row.exemplars ?? [], startNs, endNs };
   }
 
-  /** The lines of the keys that lead now. A window that lacks a key has a gap there. */
+  /** Returns the lines of the currently leading keys, with a gap in each window that lacks the key. */
   private series(): Series {
     const now = this.history.at(-1)?.values ?? new Map<string, number>();
     const names = [...now.entries()].sort((a, b) => b[1] - a[1]).slice(0, LINES).map(([name]) => name);
@@ -182,7 +183,7 @@ function leadingRows(rows: Row[]): Row[] {
   return [...rows].sort((a, b) => compare(a.value, b.value, -1)).slice(0, HISTORY_KEYS);
 }
 
-/** What is not known comes last, whichever way the others are sorted. */
+/** Sorts unknown values last, regardless of the direction. */
 function compare(a: number | null, b: number | null, sign: number): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return sign * (a - b);
@@ -208,7 +209,7 @@ function numberOf(row: Row, sort: SortColumn): number | null {
   }
 }
 
-/** The numbers among the details; a histogram is not shown in a table. */
+/** Returns the numeric details; the table does not show histograms. */
 function detailsOf({ details }: Row): Record<string, number | null> | undefined {
   if (details === undefined) return undefined;
   const numbers = Object.entries(details).filter(([, value]) => value === null || typeof value === "number");

@@ -1,4 +1,4 @@
-/** Scripts come from the page's own files only: the one policy by which an address may become a script (Trusted Types). */
+/** Only the page's own files may become scripts: the single Trusted Types policy that turns a URL into a script. */
 import url from "./stream.worker?worker&url";
 
 interface TrustedTypes {

@@ -2,21 +2,21 @@ package io.tapline.sim.placement;
 
 import io.tapline.placement.Cost;
 
-/** The measures of a layout. Traffic is in percent of the whole workload's. */
+/** Measures of a layout. Traffic is in percent of the whole workload's. */
 public enum Measure {
   /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
   BANDWIDTH("bandwidth_percent"),
-  /** Figure 7: the same times weights. */
+  /** Figure 7: the same, times weights. */
   WEIGHTED("weighted_percent"),
-  /** As BANDWIDTH, over the workload's bits per second times its own hops. */
+  /** Like BANDWIDTH, over the workload's bits per second times its own hops. */
   BANDWIDTH_PER_HOP("bandwidth_per_hop_percent"),
-  /** As WEIGHTED, over the workload's bits per second times its own weights. */
+  /** Like WEIGHTED, over the workload's bits per second times its own weights. */
   WEIGHTED_PER_WEIGHT("weighted_per_weight_percent"),
-  /** As BANDWIDTH, with aggregators to processors. */
+  /** Like BANDWIDTH, including aggregators to processors. */
   PROCESSOR_BANDWIDTH("processor_bandwidth_percent"),
-  /** As WEIGHTED, with aggregators to processors. */
+  /** Like WEIGHTED, including aggregators to processors. */
   PROCESSOR_WEIGHTED("processor_weighted_percent"),
-  /** Figure 8: processes. */
+  /** Figure 8: number of processes. */
   PROCESSES("processes");
 
   /** The column name. */

@@ -18,12 +18,12 @@ import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
- * Measures the gap between strategies and the optimum: the least weighted traffic (including
- * processors) of any layout with fewer processes than Netalytics-Network, or with as many if every
- * layout with fewer has more traffic than Netalytics-Network.
+ * Measures the gap between strategies and the optimum: the minimum weighted traffic, including
+ * processors, of any layout with fewer processes than Netalytics-Network, or with the same number
+ * if every layout with fewer has more traffic than Netalytics-Network.
  *
- * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts, 4 to 9 flows; every second one
- * has processes with a quarter of the capacity of the paper's, so that capacities matter.
+ * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts and 4 to 9 flows. Every second
+ * instance has processes with a quarter of the paper's capacity, to make capacities matter.
  */
 public final class OptimumExperiment {
   private static final int K = 4;
@@ -44,11 +44,11 @@ public final class OptimumExperiment {
   /**
    * One instance.
    *
-   * @param budget maximum number of processes of the optimum
-   * @param bound no layout has less traffic; the optimum itself if it is proven
-   * @param proven whether some layout has that traffic; false if time ran out
-   * @param fewerPossible whether some layout has fewer processes than Netalytics-Network and no
-   *     more traffic; true if time ran out before that was known
+   * @param budget maximum number of processes in the optimum
+   * @param bound lower bound of the traffic of any layout; the optimum itself if it is proven
+   * @param proven true if some layout has that traffic; false if time ran out
+   * @param fewerPossible true if some layout has fewer processes than Netalytics-Network and no
+   *     more traffic, or if time ran out before this was known
    */
   public record Instance(
       int number,
@@ -60,7 +60,7 @@ public final class OptimumExperiment {
       Map<String, Given> given) {
 
     /**
-     * Returns the traffic beyond the optimum (or the bound) in percent of it; infinite if the
+     * Returns the traffic beyond the optimum (or the bound), in percent of it; infinite if the
      * optimum is zero.
      */
     public double gapPercent(String strategy) {
@@ -68,7 +68,7 @@ public final class OptimumExperiment {
       return weighted == bound ? 0 : 100.0 * (weighted - bound) / bound;
     }
 
-    /** Returns the number of processes beyond those of Netalytics-Network. */
+    /** Returns the number of additional processes compared with Netalytics-Network. */
     public int moreProcesses(String strategy) {
       return given.get(strategy).processes() - given.get(NETWORK).processes();
     }
@@ -80,7 +80,7 @@ public final class OptimumExperiment {
    * Runs this many instances.
    *
    * @param seconds time limit of each proof, of which an instance may need two
-   * @param done receives each instance as it is done
+   * @param done receives each instance when it is done
    */
   public static List<Instance> run(int count, long seed, double seconds, Consumer<Instance> done) {
     List<Instance> instances = new ArrayList<>();

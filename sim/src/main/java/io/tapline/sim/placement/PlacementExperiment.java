@@ -19,13 +19,14 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Figures 7 and 8: the cost of each strategy over the number of monitored flows. */
+/** Figures 7 and 8: the cost of each strategy by the number of monitored flows. */
 public final class PlacementExperiment {
   /** Strategies in the order of tables: the paper's three, then ours. */
   public static final Map<String, Strategy> STRATEGIES = strategies();
 
   /**
-   * Stands for the bound in tables; its processes and weighted traffic do not belong to one layout.
+   * Name of the lower bound in tables. Its processes and weighted traffic are bounds of different
+   * layouts.
    */
   public static final String BOUND = "lower bound";
 
@@ -63,7 +64,7 @@ public final class PlacementExperiment {
   /**
    * Runs the experiment. The same options give the same rows.
    *
-   * @param progress receives the next step
+   * @param progress receives the name of each step before it runs
    */
   public static List<Row> run(Options options, Consumer<String> progress) {
     List<Row> rows = new ArrayList<>();
@@ -134,7 +135,7 @@ public final class PlacementExperiment {
         value;
   }
 
-  /** Returns one line per row, after a header; intervals have their own columns. */
+  /** Returns a header, then one line per row; confidence intervals have their own columns. */
   public static String csv(List<Row> rows) {
     StringBuilder csv = new StringBuilder("reading,monitored_flows,strategy,runs");
     for (Measure measure : Measure.values()) {

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A line chart with error bars, as SVG. Not thread-safe. */
+/** A line chart with error bars, in SVG. Not thread-safe. */
 public final class Plot {
   private static final int WIDTH = 760;
   private static final int HEIGHT = 420;
@@ -14,10 +14,10 @@ public final class Plot {
   private static final int BOTTOM = 48;
   private static final int TICKS = 5;
 
-  /** Markers differ, too, so that lines can be distinguished without colors. */
+  /** Colors of lines. Markers differ as well, which makes lines distinguishable without colors. */
   private static final String[] COLOURS = {"#d55e00", "#0072b2", "#009e73", "#cc79a7", "#7f6000"};
 
-  /** A mean with half of its interval. */
+  /** A mean with half the width of its confidence interval. */
   public record Point(double x, double y, double halfWidth) {}
 
   private record Line(String name, List<Point> points, boolean dashed) {}
@@ -33,7 +33,7 @@ public final class Plot {
     this.yLabel = yLabel;
   }
 
-  /** Adds a line; points by x. */
+  /** Adds a line; its points are in order of x. */
   public Plot line(String name, List<Point> points, boolean dashed) {
     lines.add(new Line(name, List.copyOf(points), dashed));
     return this;

@@ -5,7 +5,7 @@ import io.tapline.placement.Flows;
 import java.util.random.RandomGenerator;
 
 /**
- * Random flows of a fat tree, as 6.2 describes them: half stay in their rack, three tenths in their
+ * Random flows of a fat tree, as described in 6.2: half stay in their rack, three tenths in their
  * pod, two tenths cross it. Rates are log-normal: heavy-tailed as in Benson et al. (IMC 2010), with
  * the median at 1/7.4 of the mean.
  */
@@ -33,7 +33,7 @@ public final class Workload {
   /**
    * Returns all flows of the data center.
    *
-   * @param topology the fat tree of this k
+   * @param topology a fat tree with this k
    */
   public static Flows ofPaper(Topology topology, int k, Reading reading, RandomGenerator random) {
     int[] flowsOfHost = new int[topology.hostCount()];
@@ -53,7 +53,7 @@ public final class Workload {
     return workload.flows(flowsOfHost, TOTAL_BPS / TOTAL_FLOWS);
   }
 
-  /** Returns this many flows, from uniformly drawn hosts. */
+  /** Returns this many flows from uniformly random hosts. */
   public static Flows even(
       Topology topology, int k, int count, double meanBps, RandomGenerator random) {
     Workload workload = new Workload(topology, k, random);
@@ -92,7 +92,9 @@ public final class Workload {
     return other(host, topology.hostCount(), hostsPerPod);
   }
 
-  /** Returns a host of the same area of this size, but not of the same smaller area. */
+  /**
+   * Returns a host of the same area of this size, outside the smaller area around the given host.
+   */
   private int other(int host, int area, int without) {
     int offset = host % area;
     int hole = offset - offset % without;

@@ -30,13 +30,13 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
 
 /**
- * Measures the latency from a packet to the alert that it triggers: a trigger evaluates windows of
- * 10 ms of packet time, which here is the wall clock. Two monitors send batches as often as real
- * ones do, each with the same load of other tuples; now and then each sees half of a burst, and
- * only both halves together meet the condition.
+ * Measures the latency from a packet to the alert that it triggers. The trigger evaluates windows
+ * of 10 ms of packet time, which equals the wall clock here. Two monitors send batches at the usual
+ * interval, each with the same load of other tuples. From time to time, each sees half of a burst,
+ * and only both halves together meet the condition.
  *
- * <p>A latency is from the end of the burst's window, the earliest time at which it can be known,
- * to the message on Redis's channel. The stream job, the broker and Redis are real.
+ * <p>A latency is the time from the end of the burst's window, the earliest time at which the burst
+ * can be known, to the message on Redis's channel. The stream job, the broker and Redis are real.
  */
 public final class AlertLatency {
   private static final int MONITORS = 2;
@@ -60,15 +60,15 @@ public final class AlertLatency {
   private final long[] sequences = new long[MONITORS];
   private final Random random = new Random(1);
 
-  /** Arrival of the alert of a burst's window, by the window's end. */
+  /** Arrival time of the alert of each burst's window, by the window's end. */
   private final Map<Long, Long> arrivals = new ConcurrentHashMap<>();
 
   private final List<Long> expected = new ArrayList<>();
 
   /**
-   * @param flushMs interval at which a monitor sends its tuples
+   * @param flushMs interval at which a monitor sends tuples
    * @param burstMs interval of bursts
-   * @param tuplesPerSecond load of both monitors together, besides the bursts
+   * @param tuplesPerSecond load of both monitors together, excluding the bursts
    */
   public AlertLatency(int seconds, int flushMs, int burstMs, int tuplesPerSecond) {
     this.seconds = seconds;
@@ -200,7 +200,7 @@ public final class AlertLatency {
     topics.flush();
   }
 
-  /** Returns what a monitor saw since its last batch, and half a burst if there was one. */
+  /** Returns a monitor's tuples since its last batch, including half a burst if one is due. */
   private byte[] batch(int monitor, long fromNs, long toNs, long burstNs) {
     BatchWriter writer = new BatchWriter(COLUMNS);
     long windowNs = Math.floorDiv(Math.max(fromNs, burstNs), WINDOW_NS) * WINDOW_NS;

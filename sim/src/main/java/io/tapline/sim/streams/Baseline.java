@@ -8,7 +8,7 @@ import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
-/** The jobs with which the stream job is compared; both read JSON. */
+/** Jobs with which the stream job is compared; both read JSON. */
 enum Baseline {
   TEXTBOOK("the textbook's job", new TextbookJob.Parse()) {
     @Override
@@ -37,7 +37,7 @@ enum Baseline {
     return label;
   }
 
-  /** Returns a source of everything in the topic; the caller may bound it. */
+  /** Returns an unbounded source of the whole topic; the caller may bound it. */
   KafkaSourceBuilder<Event> source(KafkaEndpoint kafka, String topic) {
     return KafkaSource.<Event>builder()
         .setProperties(KafkaClients.properties(kafka))

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * {@link Traffic} as a monitor sends it: batches of each parser in turn. They are encoded once; a
- * repetition changes only the base of two columns. Not thread-safe.
+ * Encodes {@link Traffic} in a monitor's format: batches of each parser in turn. Encodes them once;
+ * a repetition changes only the base of two columns. Not thread-safe.
  */
 public final class Batches {
   /** Maximum number of tuples in a monitor's batch. */
@@ -100,7 +100,7 @@ public final class Batches {
     };
   }
 
-  /** Returns the number of tuples in the batch that {@link #next} returns next. */
+  /** Returns the number of tuples in the batch that {@link #next} will return. */
   int nextRows() {
     return first.get(next).getRows();
   }
@@ -127,7 +127,7 @@ public final class Batches {
     return encoded;
   }
 
-  /** Writes batches of at least so many tuples; returns their number of tuples. */
+  /** Writes batches with at least this many tuples in total; returns their number of tuples. */
   public long write(long tuples, Consumer<byte[]> to) {
     long written = 0;
     while (written < tuples) {
@@ -137,7 +137,7 @@ public final class Batches {
     return written;
   }
 
-  /** Returns the end of the stream. */
+  /** Returns the batch that ends the stream. */
   byte[] end() {
     TupleBatch batch = first.get(next);
     return header(batch.getQuery(), batch.getMonitor(), batch.getWatermarkNs())

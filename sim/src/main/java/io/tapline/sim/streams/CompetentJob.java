@@ -23,8 +23,8 @@ import org.apache.flink.util.Collector;
 
 /**
  * A job as a Flink expert would write it, over the same JSON as {@link TextbookJob} and with the
- * same results: objects are reused, JSON is read token by token, each subtask sums by panes of a
- * second before it sends anything over the network ({@link PaneSums}), and sliding windows are sums
+ * same results. It reuses objects and reads JSON token by token; each subtask sums by panes of a
+ * second before it sends anything over the network ({@link PaneSums}); and sliding windows are sums
  * of panes, maintained by adding one and subtracting one ({@link SlidingRanking}).
  */
 final class CompetentJob {
@@ -59,7 +59,7 @@ final class CompetentJob {
         .sinkTo(new DiscardingSink<>());
   }
 
-  /** Returns panes of a single value each, always the same object. */
+  /** Returns panes of a single value each, reusing one object. */
   private static DataStream<Pane> values(DataStream<Event> events, Traffic.Kind kind) {
     if (kind != Traffic.Kind.TOP_K) {
       return events.keyBy(event -> event.flow).process(new Pair(kind == Traffic.Kind.JOIN));
@@ -88,7 +88,7 @@ final class CompetentJob {
     return timeNs / 1_000_000 / PANE_MS * PANE_MS;
   }
 
-  /** Parses only the fields that are needed, always into the same object. */
+  /** Parses only the required fields, into one reused object. */
   static final class Parse extends AbstractDeserializationSchema<Event> {
     private static final JsonFactory JSON = new JsonFactory();
     private transient Event event;
@@ -129,7 +129,7 @@ final class CompetentJob {
     public String url;
   }
 
-  /** Does the same as the textbook's, with one state per flow. */
+  /** Does the same as the textbook job's, with a single state per flow. */
   private static final class Pair extends KeyedProcessFunction<String, Event, Pane> {
     private final boolean join;
     private transient ValueState<Open> open;

@@ -3,7 +3,7 @@ package io.tapline.sim.streams;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
-/** A tuple of the baselines with public, mutable fields, as Jackson and Flink require. */
+/** A tuple of the baselines. Its fields are public and mutable, as Jackson and Flink require. */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public final class Event {
   @JsonProperty("time_ns")

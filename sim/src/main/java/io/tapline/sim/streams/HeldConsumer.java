@@ -28,13 +28,13 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * A query with {@code SAMPLE auto} whose job a Kafka quota limits to a share of the load. Then the
- * load falls below that. The controller of the rate, the broker, the stream job and Redis are real;
- * the monitor is a producer that samples flows by their hash, at the latest rate that it was sent,
- * and knows what it dropped.
+ * A query with {@code SAMPLE auto} whose job is limited to a share of the load by a Kafka quota,
+ * until the load falls below the quota. The rate controller, the broker, the stream job and Redis
+ * are real. The monitor is a producer that samples flows by their hash, at the latest rate it
+ * received, and records the dropped tuples.
  *
- * <p>The results are the rate, the lag of the job, and the number of windows in which the truth was
- * within the job's bounds. Time is the wall clock. Not thread-safe.
+ * <p>The results are the rate, the job's lag, and the number of windows in which the true values
+ * were within the job's bounds. Time is the wall clock. Not thread-safe.
  */
 public final class HeldConsumer {
   private static final String QUERY = "held";
@@ -64,7 +64,7 @@ public final class HeldConsumer {
   private long fullBytes;
 
   /**
-   * @param quietSeconds how much longer it runs with half of what the job may read
+   * @param quietSeconds additional seconds with half of the load that the job may read
    * @param share share of the load that the job may read
    */
   public HeldConsumer(int seconds, int quietSeconds, int tuplesPerSecond, double share) {
@@ -74,7 +74,9 @@ public final class HeldConsumer {
     this.share = share;
   }
 
-  /** Returns the progress of the job: records written, records read, tuples in those. */
+  /**
+   * Returns the progress of the job: records written, records read, and tuples in the records read.
+   */
   public interface Gauge {
     long[] look() throws Exception;
   }
@@ -94,10 +96,10 @@ public final class HeldConsumer {
   /**
    * The results.
    *
-   * @param rows number of estimates that were compared, and how many had the truth within their
-   *     bounds
-   * @param windows number of windows of which rows were compared, and how many had all of them
-   *     within their bounds
+   * @param rows number of compared estimates; {@code rowsWithin} counts those whose bounds contain
+   *     the truth
+   * @param windows number of windows with compared rows; {@code windowsWithin} counts those with
+   *     all rows within bounds
    */
   public record Outcome(
       List<Second> course, int rows, int rowsWithin, int windows, int windowsWithin) {}
@@ -170,7 +172,7 @@ public final class HeldConsumer {
     topics.flush();
   }
 
-  /** Counts everything that passed since the last batch; sends flows within the rate. */
+  /** Counts all tuples since the last batch, and sends those of flows within the rate. */
   private byte[] batch(long fromNs, long toNs, double load) {
     double now = rate;
     BatchWriter writer = new BatchWriter(COLUMNS);
@@ -181,7 +183,7 @@ public final class HeldConsumer {
       long time = fromNs + (toNs - fromNs) * flow / flows;
       sent.computeIfAbsent(Math.floorDiv(time, WINDOW_NS), window -> new HashMap<>())
           .merge(url, (long) TUPLES_A_FLOW, Long::sum);
-      // Uses other bits than those by which the job forms its groups of flows.
+      // Uses different bits from those by which the job groups flows.
       boolean kept = (hash * 0x9e3779b97f4a7c15L >>> 11) * 0x1p-53 < now;
       for (int i = 0; kept && i < TUPLES_A_FLOW; i++) {
         writer.row(time, hash, url);
@@ -209,8 +211,8 @@ public final class HeldConsumer {
     for (StreamEntry entry : redis.xrange("tapline:query:" + QUERY + ":windows", "-", "+")) {
       long window = Long.parseLong(entry.getFields().get("window_start_ns")) / WINDOW_NS;
       JsonNode rows = new ObjectMapper().readTree(entry.getFields().get("rows"));
-      // The first window was cut off by the beginning; if nothing was dropped, nothing is
-      // estimated.
+      // Skips the first window, which is cut off at its start, and windows without drops, which are
+      // exact.
       boolean exact = rows.isEmpty() || rows.get(0).get("low").equals(rows.get(0).get("high"));
       if (!first && !exact) {
         compare(rows, sent.get(window), counts);

@@ -3,9 +3,9 @@ package io.tapline.sim.streams;
 import java.util.Random;
 
 /**
- * Requests whose popularity follows Zipf's law while the ranks of keys change: every minute some
- * neighbors among the top ranks swap places, and now and then an unpopular key enters the top ten
- * and pushes those behind it back. Not thread-safe.
+ * Requests whose popularity follows Zipf's law while the ranks of keys change: every minute, some
+ * neighbors among the top ranks swap places, and occasionally an unpopular key enters the top ten
+ * and moves those behind it back. Not thread-safe.
  */
 final class HotSet {
   /** Ranks among which keys swap places. */

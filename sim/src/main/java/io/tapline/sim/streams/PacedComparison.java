@@ -23,9 +23,9 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /**
  * Compares the baselines and the stream job under a producer with a fixed number of tuples per
- * second, as monitors have: CPU time per tuple once the job is warm, without the producer's own
- * threads. A job that falls behind has no result. The rankings of all three are compared window by
- * window.
+ * second, like a monitor. Measures CPU time per tuple once the job is warm, excluding the
+ * producer's threads. A job that falls behind has no result. Compares the rankings of all three
+ * jobs window by window.
  */
 public final class PacedComparison {
   private static final int WARM_UP_SECONDS = 10;
@@ -33,7 +33,8 @@ public final class PacedComparison {
   private static final long TICK_NS = 20_000_000;
 
   /**
-   * Nothing is deleted before a slow job has read it, and a deleted topic frees its space at once.
+   * Keeps all records until a slow job has read them, and frees the space of a deleted topic
+   * immediately.
    */
   private static final Map<String, String> LOG =
       Map.of("retention.ms", "-1", "segment.bytes", "67108864", "file.delete.delay.ms", "1000");
@@ -61,16 +62,16 @@ public final class PacedComparison {
   }
 
   /**
-   * One job.
+   * The result of one job.
    *
-   * @param keptPace whether it was at most a few seconds behind at the end
+   * @param keptPace true if it was at most a few seconds behind at the end
    */
   public record Paced(String job, Cost cost, boolean keptPace) {}
 
   /**
-   * All jobs.
+   * The results of all jobs.
    *
-   * @param equalWindows windows whose rankings were compared and are equal
+   * @param equalWindows number of windows whose rankings were compared and found equal
    */
   public record Result(String name, int tuplesPerSecond, List<Paced> jobs, int equalWindows) {}
 
@@ -169,7 +170,7 @@ public final class PacedComparison {
   }
 
   /**
-   * Returns the CPU time of this thread, which creates the tuples, and of Kafka's sender thread.
+   * Returns the CPU time of this thread, which creates the tuples, and of Kafka's sender threads.
    */
   private static double producerCpuSeconds() {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
@@ -182,7 +183,7 @@ public final class PacedComparison {
     return nanos / 1e9;
   }
 
-  /** Sends tuples at their pace; their own time advances like the clock. */
+  /** Sends tuples at a fixed pace; their timestamps advance with the clock. */
   private abstract class Feed {
     final String topic;
     long sent;
@@ -207,10 +208,10 @@ public final class PacedComparison {
       topics.flush();
     }
 
-    /** Sends some tuples of each partition and returns how many. */
+    /** Sends some tuples to each partition and returns their number. */
     abstract int sendSome();
 
-    /** Returns the time of the last tuple that was sent in every partition. */
+    /** Returns the time up to which tuples were sent to every partition. */
     abstract long timeMs();
   }
 

@@ -10,9 +10,8 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Sums values by key and pane and emits the sums of a pane when the watermark has passed it. Before
- * a checkpoint it emits everything, so that it has no state: the receiver adds up the sums of the
- * same pane.
+ * Sums values by key and pane, and emits a pane's sums once the watermark has passed it. Emits
+ * everything before a checkpoint and thus has no state; the receiver adds up sums of the same pane.
  */
 final class PaneSums extends AbstractStreamOperator<Pane>
     implements OneInputStreamOperator<Pane, Pane> {

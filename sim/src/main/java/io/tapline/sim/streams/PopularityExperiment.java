@@ -23,12 +23,12 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * NetAlytics' Figure 16: the popularity of the second and the third of all keys over time, as a
- * top-k query measures it, minute by minute, relative to 100 for the most popular one of the
+ * NetAlytics' Figure 16: the popularity of the second and third most popular keys over time, as
+ * measured by a top-k query minute by minute, relative to 100 for the most popular key of the
  * minute.
  *
- * <p>The requests come from {@link HotSet}; they go through a real broker, the stream job and
- * Redis, and every count that comes out is compared with what was sent.
+ * <p>The requests come from {@link HotSet} and pass through a real broker, the stream job and
+ * Redis. Every resulting count is compared with the sent requests.
  */
 public final class PopularityExperiment {
   private static final long MINUTE_NS = 60_000_000_000L;
@@ -40,16 +40,16 @@ public final class PopularityExperiment {
   private final int[] keys;
 
   /**
-   * A minute.
+   * One minute.
    *
-   * @param second popularity of the key that is second over all minutes; 0 if it was not among the
-   *     top 100
-   * @param secondKey the second key of this minute
+   * @param second popularity of the key that is second over all minutes; 0 if it is not in this
+   *     minute's top 100
+   * @param secondKey the second most popular key of this minute
    */
   public record Minute(
       int minute, double second, double third, String mostKey, String secondKey, String thirdKey) {}
 
-  /** All minutes, and the second and third keys of them all. */
+  /** All minutes, and the keys that are second and third over all of them. */
   public record Popularity(String second, String third, List<Minute> minutes) {}
 
   /**
@@ -68,7 +68,7 @@ public final class PopularityExperiment {
   /** Sends all requests and reads the windows. */
   public Popularity run(Endpoints endpoints, Path folder) throws Exception {
     Plan plan = plan();
-    // Windows are aligned to the epoch, and so are the minutes.
+    // Windows are aligned to the epoch, as are the minutes.
     Traffic traffic = Traffic.ofRequests(minutes * MINUTE_NS, keys);
     try (Topics topics = new Topics(endpoints.kafka());
         MiniCluster cluster = StreamBenchmark.cluster(folder, 1)) {
@@ -98,7 +98,7 @@ public final class PopularityExperiment {
             .formatted(QUERY, QUERY, RANKS));
   }
 
-  /** Returns the counts by key of each window, most first. */
+  /** Returns the counts by key of each window, highest first. */
   private static List<Map<String, Long>> windows(Endpoints endpoints) throws IOException {
     List<Map<String, Long>> windows = new ArrayList<>();
     String stream = "tapline:query:" + QUERY + ":windows";
@@ -137,7 +137,7 @@ public final class PopularityExperiment {
 
   /** Verifies that the results match the requests. */
   private void require(List<Map<String, Long>> windows) {
-    // The first request is at BASE_NS, which need not be the start of a minute.
+    // The first request is at BASE_NS, which may be within a minute.
     Map<Long, Map<String, Long>> sent = new TreeMap<>();
     Traffic traffic = Traffic.ofRequests(minutes * MINUTE_NS, keys);
     for (int i = 0; i < traffic.count; i++) {
@@ -158,7 +158,7 @@ public final class PopularityExperiment {
     }
   }
 
-  /** Returns the requests of all minutes. */
+  /** Returns the total number of requests. */
   public int requests() {
     return minutes * requestsPerMinute;
   }

@@ -16,11 +16,11 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * The values of each window's ranking, highest first, by the window's end in ms. Keys are omitted:
- * those that tie for the last rank may differ from job to job.
+ * The values of each window's ranking, highest first, by the window's end in ms. Keys are omitted,
+ * since those tied for the last rank may differ from job to job.
  *
- * <p>The baselines run in this process and store theirs here; the stream job's are read from Redis.
- * Thread-safe.
+ * <p>The baselines run in this process and store their rankings here; the stream job's rankings are
+ * read from Redis. Thread-safe.
  */
 final class Rankings {
   private static final Map<String, NavigableMap<Long, double[]>> RUNS = new ConcurrentHashMap<>();
@@ -58,9 +58,9 @@ final class Rankings {
   }
 
   /**
-   * Returns how many windows both have.
+   * Returns the number of windows that both have.
    *
-   * @throws IllegalStateException if one of them differs by more than a nanosecond or a tuple
+   * @throws IllegalStateException if a window differs by more than a nanosecond or a tuple
    */
   static int requireEqual(
       String what, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> found) {

@@ -20,16 +20,16 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Computes the highest rows of each window among the keys of this subtask. A window's sums are
- * maintained by adding the pane that enters and subtracting the pane that leaves. The panes are its
- * state; a restart needs the same parallelism.
+ * Computes the highest rows of each window among the keys of this subtask. Maintains a window's
+ * sums by adding the pane that enters and subtracting the pane that leaves. Its state is the panes;
+ * a restart requires the same parallelism.
  */
 final class SlidingRanking extends AbstractStreamOperator<Tuple3<String, Long, Long>>
     implements OneInputStreamOperator<Pane, Tuple3<String, Long, Long>> {
   private final long sizeMs;
   private final int rows;
 
-  /** Panes that no window contains yet, and those of the last window, oldest first. */
+  /** Panes that are not part of a window yet, and those of the last window, oldest first. */
   private transient TreeMap<Long, Map<String, long[]>> coming;
 
   private transient ArrayDeque<Map.Entry<Long, Map<String, long[]>>> inside;

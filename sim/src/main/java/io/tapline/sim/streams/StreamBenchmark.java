@@ -38,11 +38,10 @@ import redis.clients.jedis.Jedis;
  * Measures tuples per second and CPU time per tuple of the stream job, {@link TextbookJob} and
  * {@link CompetentJob}, in the same process and run: windows of 10 s every second, a checkpoint
  * every second into files, a real broker and a real Redis on this host. All read the same {@link
- * Traffic}, the baselines less of it.
+ * Traffic}; the baselines read less of it.
  *
- * <p>Each job runs over a quarter of a long input until the virtual machine is warm, then over all
- * of it; the result is the difference of the two, so that starting and stopping do not count. Not
- * thread-safe.
+ * <p>Each job reads a quarter of a long input until the virtual machine is warm, then all of it.
+ * The result is the difference between the two, which excludes start and stop. Not thread-safe.
  */
 public final class StreamBenchmark implements AutoCloseable {
   private static final OperatingSystemMXBean SYSTEM =
@@ -53,7 +52,7 @@ public final class StreamBenchmark implements AutoCloseable {
   private static final int MOST_WARM_UPS = 8;
   private static final double WARM = 0.95;
 
-  /** Maximum number of records that a producer is ahead: well within what the topic keeps. */
+  /** Maximum lead of a producer in records, well within the topic's retention. */
   private static final long MOST_AHEAD = 4_000;
 
   private final Endpoints endpoints;
@@ -64,12 +63,12 @@ public final class StreamBenchmark implements AutoCloseable {
   private int runs;
 
   /**
-   * Sizes.
+   * Sizes of a measurement.
    *
    * @param keys number of distinct keys
    * @param tuplesPerSecond tuples per second of packet time, in all partitions together
-   * @param textbookTuples tuples that the longer run of the textbook's job reads
-   * @param tuples tuples that the longer run of ours reads
+   * @param textbookTuples number of tuples in the longer run of a baseline
+   * @param tuples number of tuples in the longer run of the stream job
    */
   public record Sizes(int keys, int tuplesPerSecond, long textbookTuples, long tuples) {}
 
@@ -114,7 +113,7 @@ public final class StreamBenchmark implements AutoCloseable {
     this.topics = new Topics(endpoints.kafka());
   }
 
-  /** Compares the baselines and the stream job on one kind of query, each as fast as it can. */
+  /** Compares the baselines and the stream job on one kind of query, each at its maximum speed. */
   public Comparison compare(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
     Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
     Cost textbook = measure(Baseline.TEXTBOOK, input, sizes.textbookTuples);
@@ -142,24 +141,24 @@ public final class StreamBenchmark implements AutoCloseable {
     return comparison.run(input, sizes.tuplesPerSecond, seconds, "paced-" + runs++);
   }
 
-  /** Measures only the stream job, as {@link #compare} does. */
+  /** Measures only the stream job, in the same way as {@link #compare}. */
   public Cost measure(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
     Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
     return measure(input, sizes.tuples, options(1));
   }
 
   /**
-   * The stream job with this many keys.
+   * The cost of the stream job with this many keys.
    *
-   * @param heldBytes memory that it takes once it has read everything, including the clients of the
+   * @param heldBytes memory in use after it has read everything, including the clients of the
    *     broker and Redis
    * @param checkpointBytes size of its last checkpoint
    */
   public record KeyCost(int keys, Cost cost, long heldBytes, long checkpointBytes) {}
 
   /**
-   * Measures top-k with each key in every window. The checkpoint interval is one second per 100,000
-   * keys: ten seconds for a million.
+   * Measures top-k with every key in every window. The checkpoint interval is one second per
+   * 100,000 keys, for example ten seconds for a million.
    */
   public KeyCost measureKeys(Sizes sizes, int parallelism) throws Exception {
     int seconds = Math.max(1, sizes.keys / sizes.tuplesPerSecond);
@@ -172,7 +171,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return hold(input, sizes, cost, options(2).withBounds(8 * sizes.keys + 1_000_000, 1, 10));
   }
 
-  /** Lets a job read a dozen seconds of packet time and measures its memory. */
+  /** Measures a job's memory after it has read a dozen seconds of packet time. */
   private KeyCost hold(Input input, Sizes sizes, Cost cost, JobOptions options) throws Exception {
     long before = usedBytes();
     Plan plan = plan(input, "bench-" + runs++);
@@ -218,7 +217,7 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Runs the stream job for so long under a producer that is always a little ahead of it; returns
+   * Runs the stream job for this long under a producer that is always slightly ahead of it. Returns
    * the cost of each period of ten seconds, including the producer's.
    */
   public List<Cost> steady(Traffic.Kind kind, Sizes sizes, int seconds, int parallelism)
@@ -311,18 +310,18 @@ public final class StreamBenchmark implements AutoCloseable {
     return run.over(tuples).minus(shorter);
   }
 
-  /** One run of a job over so many tuples. */
+  /** One run of a job over a given number of tuples. */
   private interface Run {
     Cost over(long tuples) throws Exception;
   }
 
   /**
-   * Repeats a run until it takes hardly less CPU time than one before: a virtual machine compiles
-   * for a minute or two of such runs, which is irrelevant in the long run.
+   * Repeats a run until it hardly saves CPU time over the one before. A virtual machine compiles
+   * for a minute or two of such runs, which is irrelevant in long operation.
    *
-   * @param most maximum number of runs; the textbook's job takes so long over each that one is
-   *     enough for the warm-up
-   * @return the cheapest, which was the last or the one before it
+   * @param most maximum number of runs; the textbook job's runs take so long that one is enough for
+   *     the warm-up
+   * @return the cheapest run, which is the last or the one before it
    */
   private static Cost warm(Run run, long tuples, int most) throws Exception {
     Cost best = run.over(tuples);
@@ -363,14 +362,14 @@ public final class StreamBenchmark implements AutoCloseable {
     }
   }
 
-  /** The cost of the three jobs. */
+  /** The costs of the three jobs. */
   public record Comparison(String name, Cost textbook, Cost competent, Cost ours) {
-    /** Returns the stream job's throughput as a multiple of the other's. */
+    /** Returns the stream job's throughput as a multiple of another job's. */
     public double times(Cost other) {
       return ours.tuplesPerSecond() / other.tuplesPerSecond();
     }
 
-    /** Returns the other's CPU time per tuple as a multiple of the stream job's. */
+    /** Returns another job's CPU time per tuple as a multiple of the stream job's. */
     public double cpuTimes(Cost other) {
       return other.cpuMicroseconds() / ours.cpuMicroseconds();
     }
@@ -437,7 +436,7 @@ public final class StreamBenchmark implements AutoCloseable {
             cost.cpuSeconds()));
   }
 
-  /** Returns the number of tuples that were written. */
+  /** Returns the number of written tuples. */
   private long write(Input input, Plan plan, long tuples, boolean ends) {
     long written = 0;
     for (int partition = 0; partition < input.partitions; partition++) {
@@ -454,7 +453,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return written;
   }
 
-  /** Verifies that no tuples were lost: a fast job must also be complete. */
+  /** Verifies that no tuple was lost, since a fast job must also be complete. */
   private void requireAll(Plan plan, long tuples) {
     if (counted(plan) != tuples) {
       throw new IllegalStateException(

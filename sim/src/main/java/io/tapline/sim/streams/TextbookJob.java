@@ -26,8 +26,8 @@ import org.apache.flink.util.Collector;
 
 /**
  * A job as a textbook would write it: one JSON object per record, keyBy, sliding windows of 10 s
- * every second, and windowAll for the ranking. The baseline of {@link StreamBenchmark}: it reads
- * the same input, and its rankings are only compared.
+ * every second, and windowAll for the ranking. It is the baseline of {@link StreamBenchmark}: it
+ * reads the same input, and its rankings are only used for comparison.
  */
 final class TextbookJob {
   static final Duration SIZE = Duration.ofSeconds(10);
@@ -51,7 +51,7 @@ final class TextbookJob {
         .sinkTo(new DiscardingSink<>());
   }
 
-  /** Returns key, value and one. */
+  /** Returns triples of key, value and one. */
   private static DataStream<Tuple3<String, Long, Long>> values(
       DataStream<Event> events, Traffic.Kind kind) {
     return kind == Traffic.Kind.TOP_K
@@ -74,7 +74,7 @@ final class TextbookJob {
     }
   }
 
-  /** Pairs start and end of a flow and, for the join, the URL of its request. */
+  /** Pairs the start and end of a flow and, for the join, the URL of its request. */
   private static final class Pair
       extends KeyedProcessFunction<String, Event, Tuple3<String, Long, Long>> {
     private final boolean join;
@@ -136,7 +136,7 @@ final class TextbookJob {
     }
   }
 
-  /** Keeps the rows of a window with the highest values. */
+  /** Keeps the rows with the highest values of a window. */
   static final class Top
       extends ProcessAllWindowFunction<Tuple3<String, Long, Long>, String, TimeWindow> {
     private final String run;

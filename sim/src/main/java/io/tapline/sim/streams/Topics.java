@@ -15,7 +15,7 @@ import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Topics filled by an experiment. Not thread-safe. */
+/** Topics that an experiment fills. Not thread-safe. */
 final class Topics implements AutoCloseable {
   private final Admin admin;
   private final KafkaProducer<byte[], byte[]> producer;
@@ -23,8 +23,9 @@ final class Topics implements AutoCloseable {
 
   Topics(KafkaEndpoint kafka) {
     admin = Admin.create(KafkaClients.settings(kafka));
-    // An idempotent producer got stuck on new topics: batches that it had sent after a refused one
-    // stayed out of order for good (OUT_OF_ORDER_SEQUENCE_NUMBER until the timeout).
+    // Disables idempotence: an idempotent producer got stuck on new topics, since batches sent
+    // after a rejected one stayed out of order permanently (OUT_OF_ORDER_SEQUENCE_NUMBER until the
+    // timeout).
     Map<String, Object> settings = KafkaClients.settings(kafka);
     settings.put("enable.idempotence", false);
     settings.put("max.in.flight.requests.per.connection", 1);
@@ -44,9 +45,9 @@ final class Topics implements AutoCloseable {
     admin.deleteTopics(List.of(topic)).all().get();
   }
 
-  /** Limits each consumer to so many bytes per second. */
+  /** Limits each consumer to this many bytes per second. */
   void holdConsumers(double bytesPerSecond) throws InterruptedException, ExecutionException {
-    // The quota of the default client applies to all that have none of their own.
+    // The default client's quota applies to all clients without a quota.
     Map<String, String> anyone = new HashMap<>();
     anyone.put(ClientQuotaEntity.CLIENT_ID, null);
     var quota = new ClientQuotaAlteration.Op("consumer_byte_rate", Math.rint(bytesPerSecond));
@@ -63,7 +64,7 @@ final class Topics implements AutoCloseable {
         (sent, fault) -> failure.compareAndSet(null, fault));
   }
 
-  /** Returns when the broker has everything. */
+  /** Returns once the broker has all records. */
   void flush() {
     producer.flush();
     if (failure.get() != null) {

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * One partition's tuples over a span of time that repeats endlessly: each time later, and with
- * other flows.
+ * One partition's tuples over a span of time that repeats endlessly, each time with later
+ * timestamps and other flows.
  *
  * <pre>
  *   top-k        http_get                       one per flow
@@ -14,11 +14,11 @@ import java.util.Random;
  *   join         syn … http_get … fin           three per flow
  * </pre>
  *
- * <p>Keys are URLs or clients: distributed by Zipf's law, or uniformly if only their number
- * matters. Arrays are in order of time. Immutable.
+ * <p>Keys are URLs or clients. They follow Zipf's law, or are uniform if only their number matters.
+ * Arrays are in order of time. Immutable.
  */
 public final class Traffic {
-  /** The query over the tuples. */
+  /** Kind of query over the tuples. */
   public enum Kind {
     TOP_K(1),
     DIFF_GROUP(2),
@@ -30,7 +30,7 @@ public final class Traffic {
       this.tuplesPerFlow = tuplesPerFlow;
     }
 
-    /** Returns the name for users. */
+    /** Returns the name shown to users. */
     public String label() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
@@ -48,7 +48,7 @@ public final class Traffic {
   final long spanNs;
   final int count;
 
-  /** Offset from {@link #BASE_NS}, in the first repetition. */
+  /** Offset from {@link #BASE_NS} in the first repetition. */
   final long[] offsetNs;
 
   final byte[] type;
@@ -68,12 +68,12 @@ public final class Traffic {
     this.otherFlows = otherFlows;
   }
 
-  /** Tuples by time. */
+  /** Tuples in order of time. */
   private record Sorted(long[] offsetNs, byte[] type, int[] flow) {}
 
   /**
    * @param tuples tuples of one repetition
-   * @param uniform each key as often as any other
+   * @param uniform true if all keys are equally frequent
    */
   public static Traffic of(
       Kind kind, long spanNs, int tuples, int keys, boolean uniform, int partition) {
@@ -90,7 +90,7 @@ public final class Traffic {
     return new Traffic(spanNs, events(kind, spanNs, flows, random), hash, key, random.nextLong());
   }
 
-  /** Returns requests at regular times, in this order. */
+  /** Returns requests at regular times, with their keys in this order. */
   static Traffic ofRequests(long spanNs, int[] keys) {
     Random random = new Random(keys.length);
     long[] hash = random.longs(keys.length).toArray();
@@ -118,8 +118,8 @@ public final class Traffic {
         time[flow * per + i] = i == 0 ? start : i == per - 1 ? start + length : start + length / 2;
       }
     }
-    // Times in the high bits, tuple indices in the low ones: microseconds suffice for sorting; for
-    // long spans, the unit is what 30 bits can resolve.
+    // Sorts times in the high bits and tuple indices in the low ones. Microseconds suffice for
+    // sorting; for long spans, the unit is coarser and times fit into 30 bits.
     long unitNs = Math.max(1000, spanNs >> 30);
     for (int i = 0; i < order.length; i++) {
       order[i] = time[i] / unitNs << 32 | i;
@@ -155,7 +155,7 @@ public final class Traffic {
     return flowHash[flow[tuple]] + flowShift(repetition);
   }
 
-  /** Returns what a repetition adds to the hashes of the first. */
+  /** Returns the difference between a repetition's hashes and those of the first. */
   long flowShift(int repetition) {
     return repetition * otherFlows;
   }
@@ -173,7 +173,7 @@ public final class Traffic {
     return new byte[] {10, (byte) (key >> 16), (byte) (key >> 8), (byte) key};
   }
 
-  /** Returns the tuple as the monitor's JSON has it. */
+  /** Returns the tuple in the monitor's JSON format. */
   String json(int tuple, int repetition) {
     byte[] client = client(tuple);
     StringBuilder json = new StringBuilder(200);

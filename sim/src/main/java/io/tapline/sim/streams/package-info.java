@@ -1,2 +1,5 @@
-/** Stream jobs under load: compared with a textbook's job, and the papers' figures about them. */
+/**
+ * The stream job under load: comparisons with a textbook job, and the figures of the papers about
+ * it.
+ */
 package io.tapline.sim.streams;

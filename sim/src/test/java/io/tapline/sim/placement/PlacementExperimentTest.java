@@ -106,7 +106,7 @@ class PlacementExperimentTest {
     assertThat(Cost.workload(topology, flows)).isEqualTo(new Cost.Workload(20, 80, 160));
   }
 
-  /** Solved exactly in a second or two each; the whole hundred is {@code --optimum 100}. */
+  /** Solves each instance exactly in a second or two; {@code --optimum 100} runs all hundred. */
   @Test
   void oursAreAtTheOptimumOfSmallInstances() {
     for (long seed : SMALL_INSTANCES) {
