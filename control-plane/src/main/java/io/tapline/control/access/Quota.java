@@ -10,15 +10,15 @@ import java.util.Set;
  * @param queries maximum number of concurrent queries
  * @param eventStreams maximum number of open event streams
  * @param watches maximum number of concurrent watches
- * @param requestsPerSecond average rate; bursts of up to one second's worth are allowed after a
- *     pause
+ * @param requestsPerSecond average rate; after a pause, bursts of up to one second's worth are
+ *     allowed
  */
 public record Quota(int queries, int eventStreams, int watches, int requestsPerSecond) {
-  /** Quota of admins, and of servers without tokens: only the server's own limits apply. */
+  /** Quota of admins, and of servers without tokens: only the server's limits apply. */
   public static final Quota NONE =
       new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-  /** Quota of a tenant for which the file sets no other. */
+  /** Quota of a tenant without a quota in the file. */
   public static final Quota USUAL = new Quota(6, 64, 20, 50);
 
   private static final Set<String> MEMBERS =
@@ -27,8 +27,8 @@ public record Quota(int queries, int eventStreams, int watches, int requestsPerS
   /**
    * Parses a tenant's entry in a file.
    *
-   * @param usual values that the entry leaves out
-   * @throws IllegalArgumentException with what is wrong
+   * @param usual values for members that the entry leaves out
+   * @throws IllegalArgumentException with a description of the error
    */
   static Quota read(JsonNode node, Quota usual) {
     for (Map.Entry<String, JsonNode> member : node.properties()) {

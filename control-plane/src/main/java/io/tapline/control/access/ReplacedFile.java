@@ -21,14 +21,14 @@ public final class ReplacedFile {
   private ReplacedFile() {}
 
   /**
-   * Writes a new file beside the old one and renames it. Owner, group and mode stay the same; a
+   * Writes a new file next to the old one and renames it. Owner, group and mode stay the same; a
    * file that did not exist is accessible only to its owner.
    *
    * @throws IOException if that is impossible, also because the file has another owner; the file is
    *     then unchanged
    */
   public static void write(Path file, String text) throws IOException {
-    // Keeps a symbolic link.
+    // Resolves a symbolic link, which would be replaced otherwise.
     Path place = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ALONE);
     try {

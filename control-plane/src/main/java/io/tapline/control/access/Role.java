@@ -16,7 +16,7 @@ public enum Role {
     return name().toLowerCase(java.util.Locale.ROOT);
   }
 
-  /** Returns true if it is this role or a higher one. */
+  /** Returns true if this role includes the needed one. */
   public boolean mayActAs(Role needed) {
     return compareTo(needed) >= 0;
   }

@@ -10,8 +10,7 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * The rights of a token's holder. The secret itself is not stored anywhere: its 256 random bits
- * need no slow hash.
+ * The rights of a token's holder. The secret is not stored: its 256 random bits need no slow hash.
  *
  * @param name name for users; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits
@@ -23,7 +22,7 @@ public record Token(
   private static final int SECRET_BYTES = 32;
   private static final String PREFIX = "tapline_";
 
-  /** Digits of the hash: enough to tell tokens apart, too few to guess one. */
+  /** Number of hash digits in an ID: enough to distinguish tokens, too few to guess one. */
   private static final int ID_DIGITS = 8;
 
   /** Returns a random secret. */
@@ -44,12 +43,12 @@ public record Token(
     }
   }
 
-  /** Returns the ID for users and logs: the hash's beginning. */
+  /** Returns the ID for users and logs, a prefix of the hash. */
   public String id() {
     return sha256.substring(0, ID_DIGITS);
   }
 
-  /** Returns true if the text is its name, its ID, or more of its hash. */
+  /** Returns true if the text is the token's name, its ID, or a longer prefix of its hash. */
   public boolean isCalled(String text) {
     return !name.isEmpty() && name.equals(text)
         || text.length() >= ID_DIGITS && sha256.startsWith(text);

@@ -11,14 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file of tokens, reloaded when it changes, so that a token can be revoked while the server runs.
- * If the file can't be read any more, the last tokens stay valid. Thread-safe.
+ * A file of tokens, reloaded when it changes: a token can be revoked while the server runs. If the
+ * file can no longer be read, the last tokens stay valid. Thread-safe.
  */
 public final class TokenFile {
   private static final Logger LOG = LoggerFactory.getLogger(TokenFile.class);
 
   /**
-   * Attributes that change with the file: the clock's resolution may be too coarse for two changes.
+   * Attributes that change with the file: the time alone may have too coarse a resolution to
+   * distinguish two changes.
    */
   private record Version(FileTime modified, Object file, long bytes) {
     static Version of(Path path) throws IOException {
@@ -35,7 +36,7 @@ public final class TokenFile {
   /**
    * Reads the file.
    *
-   * @throws IOException with what is wrong, for the file's author
+   * @throws IOException with a description of the error, for the file's author
    */
   public TokenFile(Path path) throws IOException {
     this.path = path;
@@ -46,25 +47,27 @@ public final class TokenFile {
     }
   }
 
-  /** The operating system's exceptions often contain only the path. */
+  /**
+   * Returns the reason of a failure. The operating system's exceptions often contain only the path.
+   */
   private static String why(Exception e) {
     return e instanceof IOException ? "can't be read; is it there?" : e.getMessage();
   }
 
   private void load() throws IOException {
-    // Taken before the text, so that a change between the two is noticed next time.
+    // The version is taken before the text: a change between the two is noticed next time.
     Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
     read = now;
   }
 
-  /** Returns the token of a secret, as the file is now. */
+  /** Returns the token of a secret according to the current file. */
   public synchronized Optional<Token> find(String secret) {
     refresh();
     return tokens.find(secret, Instant.now());
   }
 
-  /** Returns true if the file has exactly this token now, and it has not expired. */
+  /** Returns true if the file contains exactly this token now, and it has not expired. */
   public synchronized boolean holds(Token token) {
     refresh();
     return tokens.holds(token, Instant.now());
@@ -82,7 +85,7 @@ public final class TokenFile {
     }
   }
 
-  /** Logs the error once, though every request checks the file. */
+  /** Logs an error only once, although every request checks the file. */
   private void complain(String why) {
     if (!why.equals(complaint)) {
       LOG.warn("tokens stay as they were: {}: {}", path, why);

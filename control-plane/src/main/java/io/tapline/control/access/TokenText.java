@@ -47,7 +47,7 @@ public final class TokenText {
     return new TokenText(text).add(members);
   }
 
-  /** Removes an entry, of which there are as many as tokens; {@code index} starts at 0. */
+  /** Removes an entry; {@code index} starts at 0. REQUIRES: the text has an entry of this index. */
   public static String remove(String text, int index) {
     TokenText known = new TokenText(text);
     return known.remove((SequenceNode) known.tokens().getValueNode(), index);
@@ -75,7 +75,7 @@ public final class TokenText {
     return insteadOf(list, members);
   }
 
-  /** Replaces an empty value, below its key. */
+  /** Replaces an empty value with a block below its key. */
   private String insteadOf(Node empty, List<String> members) {
     if (empty instanceof ScalarNode scalar && !NOTHING.contains(scalar.getValue())) {
       throw new IllegalArgumentException("\"tokens:\" is no list");
@@ -119,10 +119,7 @@ public final class TokenText {
     return deepest(list.getValue().get(list.getValue().size() - 1));
   }
 
-  /**
-   * Returns the node that ends an entry: the parser reports that block nodes end with the comments
-   * behind them.
-   */
+  /** Returns the node that ends an entry: the parser includes trailing comments in block nodes. */
   private static Node deepest(Node node) {
     if (node instanceof MappingNode map && !isFlow(map) && !map.getValue().isEmpty()) {
       return deepest(map.getValue().get(map.getValue().size() - 1).getValueNode());
@@ -179,7 +176,7 @@ public final class TokenText {
     return index(node.getEndMark());
   }
 
-  /** Converts a mark, which counts code points. */
+  /** Converts the position of a mark, which counts code points, to an index of the text. */
   private int index(Mark mark) {
     return text.offsetByCodePoints(0, mark.getIndex());
   }

@@ -52,7 +52,7 @@ public final class Tokens {
   /**
    * Parses a file's text.
    *
-   * @throws IllegalArgumentException with what is wrong, and in which token
+   * @throws IllegalArgumentException with a description of the error and the number of the token
    */
   public static Tokens read(String yaml) {
     JsonNode root;
@@ -181,7 +181,7 @@ public final class Tokens {
         .filter(token -> !token.isExpired(now));
   }
 
-  /** Returns true if exactly this token is among them, and it has not expired. */
+  /** Returns true if it contains exactly this token, and the token has not expired. */
   boolean holds(Token token, Instant now) {
     return token.equals(byHash.get(token.sha256())) && !token.isExpired(now);
   }

@@ -12,8 +12,8 @@ import java.util.Optional;
  * A lower bound of the packets that switches copied to one host and that never reached its monitor.
  *
  * <pre>
- * switches   ──a───────b──────────────▶  copied, read at a time; what a switch did since its last look is missing
- * monitor    ──────────────c──────────▶  received until a time: all that arrived
+ * switches   ──a───────b──────────────▶  copied, read at a time, as of the switch's last count
+ * monitor    ──────────────c──────────▶  received until a time, all that arrived
  *
  *            lost ≥ copied(b) − received(c),   c ≥ b + 2 s
  * </pre>
@@ -23,7 +23,7 @@ import java.util.Optional;
  * consecutive evaluations have found it.
  *
  * <p>A switch that receives a flow may count packets for it that passed shortly before and that it
- * did not copy (Open vSwitch does, for up to half a second). So a flow counts from {@link
+ * did not copy (Open vSwitch does, for up to half a second). Therefore, a flow counts only {@link
  * #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and packets that
  * no switch of ours copied, make the bound too small, until traffic has paused for {@link
  * #PAUSE_NS}: packets that no switch has counted by then are no copies, and the number is exact.
@@ -39,9 +39,9 @@ final class CopyBalance {
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   /**
-   * Longer than a switch has been seen to take to count a packet: Open vSwitch takes as long as its
-   * setting {@code max-revalidator} allows. A packet that is counted after such a pause is reported
-   * as lost.
+   * Longer than the observed time that a switch takes to count a packet: Open vSwitch takes up to
+   * its setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
+   * lost.
    */
   static final long PAUSE_NS = 10_000_000_000L;
 
@@ -80,7 +80,7 @@ final class CopyBalance {
   /** Packets that had arrived when the first flow began to count. */
   private long arrivedBefore;
 
-  /** When either side last counted anything. */
+  /** Time at which either side last counted anything. */
   private long stillSinceNs;
 
   private long lostBefore;
@@ -90,10 +90,10 @@ final class CopyBalance {
   private long heldAgainstNs = Long.MIN_VALUE;
 
   /**
-   * Takes a monitor's report.
+   * Handles a monitor's report.
    *
    * @param monitor incarnation of the monitor
-   * @param untilNs everything that arrived before is counted
+   * @param untilNs all packets that arrived before this time are counted
    */
   void received(long monitor, long packets, long untilNs) {
     if (monitor != incarnation) {
@@ -127,7 +127,7 @@ final class CopyBalance {
     boundOfNs = Long.MIN_VALUE;
   }
 
-  /** Takes the switches' counters of packets copied to the host, for all existing flows. */
+  /** Handles the switches' counters of packets copied to the host, for all existing flows. */
   void copied(List<MirrorCount> now) {
     if (incarnation == 0) {
       return;
@@ -178,8 +178,8 @@ final class CopyBalance {
   }
 
   /**
-   * Returns how many packets had arrived by a time. A report may include packets that the monitor
-   * had not looked at yet and that were no copies, such as ARP; later reports leave them out.
+   * Returns the number of packets that had arrived by a time. A report may include packets that the
+   * monitor had not yet examined and that were no copies, such as ARP; later reports exclude them.
    */
   private long arrivedBy(long timeNs) {
     long packets = 0;
@@ -229,8 +229,8 @@ final class CopyBalance {
   }
 
   /**
-   * Returns true if the packets copied until a time have arrived, as far as switches have counted
-   * them, or, once they have counted all of them, are known to be lost.
+   * Returns true if the packets copied until a time have arrived, according to the switches'
+   * counters, or, once switches have counted all of them, are known to be lost.
    *
    * @param lostThen losses known at that time
    */

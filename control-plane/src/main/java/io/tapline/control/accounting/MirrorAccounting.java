@@ -20,16 +20,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Compares what switches copied to hosts with what their monitors received, and reports the missing
- * packets to the monitors, which attribute them to their queries as {@code mirror_lost}.
- * Thread-safe; its own thread does all the work.
+ * Compares the packets that switches copied to hosts with those that their monitors received, and
+ * reports the missing ones to the monitors, which attribute them to their queries as {@code
+ * mirror_lost}. Thread-safe; a dedicated thread does all the work.
  */
 public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MirrorAccounting.class);
   private static final long TICK_MS = 1_000;
   private static final long TICK_WAITED_FOR_MS = 100;
 
-  /** How long the end of a query waits for counters, and for packets in flight. */
+  /** Time that the end of a query waits for counters, and for packets in flight. */
   private static final long MOST_WAITING_NS = 6_000_000_000L;
 
   private final ScheduledExecutorService thread =
@@ -45,7 +45,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   /**
    * The counts of one host since counting began, which is when the first of its flows had settled.
    *
-   * @param copied packets that switches copied, as of a second or two ago
+   * @param copied packets that switches copied, with a lag of one to two seconds
    * @param received packets received, for any query
    * @param lost packets lost in this incarnation of its monitor
    */
@@ -57,7 +57,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     return thread;
   }
 
-  /** From now on, polls the switches of this network and reports to these agents' monitors. */
+  /** Starts polling the switches of this network and reporting to these agents' monitors. */
   public void begin(NetworkAdapter adapter, AgentRegistry registry) {
     run(
         () -> {
@@ -68,8 +68,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   }
 
   /**
-   * Completes soon: once the packets copied to these hosts until now have arrived or are accounted
-   * for.
+   * Completes once the packets copied to these hosts until now have arrived or are accounted for,
+   * which does not take long.
    */
   public CompletableFuture<Void> settled(Set<String> hosts) {
     CompletableFuture<Void> done = new CompletableFuture<>();
@@ -119,7 +119,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
         });
   }
 
-  /** Returns the counts by host, without the hosts that have none. */
+  /** Returns the counts by host; hosts without counts are missing. */
   public Map<String, Copies> copies() {
     try {
       return thread
@@ -162,7 +162,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** One tick repeats forever, others only while a query waits. */
+  /** Polls once. The regular tick repeats forever, others only while a query waits. */
   private void tick(long everyMs) {
     try {
       read();

@@ -26,7 +26,7 @@ public final class Main {
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     StopSignals.leaveTheEndToThem();
-    // A pipeline's threads may still be running: the process ends with the command.
+    // A pipeline's threads may still be running: this ends the process with the command.
     System.exit(exitCode);
   }
 
@@ -41,7 +41,7 @@ public final class Main {
     }
   }
 
-  /** Returns all commands, or only the one that the arguments name if that is enough. */
+  /** Returns all commands, or only the one that the arguments name if that is sufficient. */
   public static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
     TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
@@ -64,7 +64,7 @@ public final class Main {
   /** Prints one clear message for the exception that ended a command; returns its exit code. */
   private static int explain(Console console, Exception e) {
     if (StopSignals.areEndingTheProcess() || isShuttingDown()) {
-      // After Ctrl-C, errors of the interrupted command are of no interest.
+      // After Ctrl-C, errors of the interrupted command don't matter.
       return CommandLine.ExitCode.SOFTWARE;
     } else if (e instanceof Console.WriteFailed failed) {
       failed.reason().ifPresent(console::error);
@@ -100,7 +100,7 @@ public final class Main {
     }
   }
 
-  /** Creates commands, all of which take the console. */
+  /** Creates commands: passes the console to those that have a constructor for it. */
   private record CommandFactory(Console console) implements CommandLine.IFactory {
     @Override
     public <K> K create(Class<K> type) throws Exception {

@@ -3,8 +3,8 @@ package io.tapline.control.cli;
 import java.util.List;
 
 /**
- * Commands that jars beside the product add to {@code tapline}. {@link java.util.ServiceLoader}
- * finds the implementations on the class path.
+ * Commands that separate jars add to {@code tapline}. {@link java.util.ServiceLoader} finds the
+ * implementations on the class path.
  */
 public interface MoreCommands {
   /** Returns the classes of the commands. */

@@ -66,11 +66,11 @@ final class TaplineCommand implements Runnable {
           TestbedCommand.class,
           SimCommand.class);
 
-  /** Commands about the others. */
+  /** Commands about other commands. */
   private static final List<Class<?>> META =
       List.of(CompletionCommand.class, ReferenceCommand.class, ManualCommand.class);
 
-  /** Commands that never use the others, by name: creating all commands would delay their start. */
+  /** Commands that never use others, by name: creating all commands would delay their start. */
   private static final Map<String, Class<?>> ALONE =
       Map.of("run", RunCommand.class, "demo", DemoCommand.class);
 
@@ -99,7 +99,7 @@ final class TaplineCommand implements Runnable {
   @Option(names = "--version", versionHelp = true, description = "Show the version.")
   private boolean version;
 
-  /** Logs more: of Tapline, then also of Kafka, Flink and Jetty. */
+  /** Logs more: first events of Tapline, then also those of Kafka, Flink and Jetty. */
   @Option(
       names = {"-v", "--verbose"},
       scope = CommandLine.ScopeType.INHERIT,

@@ -7,12 +7,12 @@ import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Explains what is wrong with a command line and suggests the nearest valid word. */
+/** Explains the error in a command line and suggests the nearest valid word. */
 final class Typing {
   private Typing() {}
 
   /**
-   * Returns the message for an error. An unknown word comes first: a missing option is often a
+   * Returns the message for an error. An unknown word takes precedence: a missing option is often a
    * misspelled one.
    */
   static String message(ParameterException e) {

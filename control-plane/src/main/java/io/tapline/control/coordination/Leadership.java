@@ -21,18 +21,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A control plane's part in the election: of all that {@link #campaign} one leads, until it ends or
- * its ZooKeeper session expires. A former leader never leads again: a process that lost the lead
- * can't know what another has done since. Thread-safe.
+ * A control plane's part in the election: of all candidates, one leads, until it ends or its
+ * ZooKeeper session expires. A former leader never leads again, since it can't know what other
+ * leaders have done since. Thread-safe.
  *
  * <p>Over TLS, only the subject of its certificate can access these nodes ({@link NodeRights}):
  *
  * <pre>
- *   /tapline/leader/…       one ephemeral node each; the first leads
- *   /tapline/term           of the last that led; its version fences writes
- *   /tapline/queries/ID     what has to be known of a query that has not ended
- *   /tapline/agents/NAME    hosts whose agents held a lease
- *   /tapline/text-key       the secret of texts' hashes, if control planes were not given one
+ *   /tapline/leader/…       one ephemeral node per control plane; the first leads
+ *   /tapline/term           term of the last leader; its version fences writes
+ *   /tapline/queries/ID     record of a query that has not ended
+ *   /tapline/agents/NAME    hosts whose agents had a lease
+ *   /tapline/text-key       secret of the hashes of strings, if control planes were not given one
  * </pre>
  */
 public final class Leadership implements AutoCloseable {
@@ -65,7 +65,7 @@ public final class Leadership implements AutoCloseable {
    * @param servers {@code host:port,…}
    * @param session session timeout, after which the lead is lost
    * @param tls TLS files; none for a connection without TLS
-   * @param creators subjects of the only certificates that may create nodes beside {@code
+   * @param creators subjects of the only certificates that may create nodes next to {@code
    *     /tapline}, once this control plane leads; empty: every client that ZooKeeper admits may
    */
   public static Leadership connect(
@@ -97,7 +97,7 @@ public final class Leadership implements AutoCloseable {
             .sessionTimeoutMs((int) session.toMillis())
             .connectionTimeoutMs(CONNECTION_MS)
             .retryPolicy(new ExponentialBackoffRetry(RETRY_MS, RETRIES))
-            // One of several servers may fail: only the end of the session is the end of the lead.
+            // One of several servers may fail: only the end of the session ends the lead.
             .connectionStateErrorPolicy(new SessionConnectionStateErrorPolicy())
             .build();
     client.start();
@@ -172,8 +172,8 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Begins a term higher than all earlier ones; writes by the stores of those are rejected from now
-   * on.
+   * Begins a term higher than all earlier ones; writes by the stores of earlier terms are rejected
+   * from now on.
    */
   public ZooKeeperStateStore claim() throws IOException {
     try {
@@ -184,8 +184,8 @@ public final class Leadership implements AutoCloseable {
         Stat stat = new Stat();
         byte[] before = read(stat);
         long last = Long.parseLong(new String(before, StandardCharsets.US_ASCII));
-        // Control planes without ZooKeeper use the clock as their term, which some agents may have
-        // seen.
+        // Control planes without ZooKeeper use the clock as their term, and agents may have seen
+        // such a term.
         long term = Math.max(System.currentTimeMillis(), last + 1);
         try {
           Stat after =

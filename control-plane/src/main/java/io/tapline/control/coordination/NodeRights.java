@@ -25,10 +25,10 @@ final class NodeRights implements ACLProvider {
   private final List<String> creators;
 
   /**
-   * Rights of a connection.
+   * Creates the rights of a connection.
    *
-   * @param certified whether the connection has a certificate
-   * @param creators subjects that may create nodes beside {@code /tapline}; empty: every client
+   * @param certified true if the connection has a certificate
+   * @param creators subjects that may create nodes next to {@code /tapline}; empty: every client
    *     that ZooKeeper admits may
    */
   NodeRights(boolean certified, List<String> creators) {
@@ -47,8 +47,7 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Restricts nodes that other clients, or versions before this class, left open to more than this
-   * subject.
+   * Restricts nodes that other clients, or versions before this class, left open to other subjects.
    *
    * @param client client of the namespace
    */
@@ -57,7 +56,7 @@ final class NodeRights implements ACLProvider {
       return;
     }
     closeRoot(client.usingNamespace(null));
-    // From here on, no other client can add to what is found below.
+    // This prevents other clients from adding nodes to those found below.
     client.setACL().withACL(own).forPath(ROOT);
     closeChildren(client, ROOT, client.getACL().forPath(ROOT));
   }
@@ -71,7 +70,7 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Does the same for everything below a node.
+   * Does the same for all descendants of a node.
    *
    * @param closed {@link #own} as the server stores it
    */
@@ -85,7 +84,7 @@ final class NodeRights implements ACLProvider {
         }
         closeChildren(client, child, closed);
       } catch (KeeperException.NoNodeException gone) {
-        // For example that of a control plane that has left the election.
+        // The node is gone, such as that of a control plane that has left the election.
       }
     }
   }

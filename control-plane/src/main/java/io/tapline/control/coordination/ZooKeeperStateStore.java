@@ -14,15 +14,15 @@ import org.apache.zookeeper.KeeperException;
 
 /**
  * Stores records of queries in ZooKeeper for the control plane of one term: each write also checks
- * that no later term has begun, so that a deposed control plane that does not know it changes
- * nothing. Thread-safe.
+ * that no later term has begun, which keeps a deposed control plane that does not know it from
+ * changing anything. Thread-safe.
  */
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";
   static final String AGENTS = "/agents";
   static final String TEXT_KEY = "/text-key";
 
-  /** ZooKeeper accepts a little more than a million. */
+  /** Limit below ZooKeeper's, which is slightly more than a million. */
   private static final int MOST_BYTES = 1_000_000;
 
   private final CuratorFramework client;
@@ -30,9 +30,9 @@ public final class ZooKeeperStateStore implements StateStore {
   private final int fence;
 
   /**
-   * A store of a term.
+   * Creates the store of a term.
    *
-   * @param fence version of the node that holds the term
+   * @param fence version of the node with the term
    */
   ZooKeeperStateStore(CuratorFramework client, long term, int fence) {
     this.client = client;
@@ -65,7 +65,7 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** A write whose response was lost may have got through. */
+  /** Overwrites an existing node: a write whose response was lost may have succeeded. */
   private void create(String path, byte[] bytes) throws Exception {
     try {
       fenced(client.transactionOp().create().forPath(path, bytes));
@@ -122,19 +122,19 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** Returns the hosts whose agents held a lease and were not forgotten. */
+  /** Returns the hosts whose agents had a lease and were not forgotten. */
   public List<String> agents() throws IOException {
     return children(AGENTS);
   }
 
-  /** Stores that a host's agent has held a lease. */
+  /** Stores that a host's agent has had a lease. */
   public void addAgent(String name) throws IOException {
     put(AGENTS + "/" + name, new byte[0]);
   }
 
   /**
-   * Returns the key of texts that an earlier term stored; stores and returns this one if there is
-   * none.
+   * Returns the key of string hashes that an earlier term stored; stores and returns this one if
+   * there is none.
    */
   public HashKey textKey(HashKey fresh) throws IOException {
     try {

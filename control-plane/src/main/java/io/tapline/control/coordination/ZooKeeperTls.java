@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A client's TLS settings for ZooKeeper. Its library takes certificate and key from one file, which
- * it reads again for each session: the file is created here, for this user alone, and exists until
- * {@link #close}. Thread-safe.
+ * it reads again for each session: the file is created here, readable only by this user, and exists
+ * until {@link #close}. Thread-safe.
  */
 final class ZooKeeperTls implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperTls.class);

@@ -1,5 +1,5 @@
 /**
- * Coordinates several control planes through ZooKeeper: elects the leader and stores what the next
- * one has to know of queries. Knows nothing about what a query does.
+ * Coordinates several control planes through ZooKeeper: elects the leader and stores the records
+ * from which the next one resumes queries. Knows nothing about the effect of a query.
  */
 package io.tapline.control.coordination;

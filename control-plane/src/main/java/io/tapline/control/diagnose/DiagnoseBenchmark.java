@@ -16,13 +16,13 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * Confluo's Figure 9(b): how long the coordinator takes to find the flows that compete for a link,
- * by the number of flows, each to another host; hosts are processes of this machine.
+ * Confluo's Figure 9(b): the time that the coordinator takes to find the flows that compete for a
+ * link, by the number of flows, each to another host; hosts are processes of this machine.
  */
 public final class DiagnoseBenchmark implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-  /** The link that all flows of the experiment compete for. */
+  /** The link for which all flows of the experiment compete. */
   private static final String LINK = Headers.DATA + " && path[0] == 100 && path[1] == 200";
 
   private final List<Process> processes = new ArrayList<>();
@@ -42,7 +42,7 @@ public final class DiagnoseBenchmark implements AutoCloseable {
   public DiagnoseBenchmark(Path program, Path traces, int most)
       throws IOException, InterruptedException {
     folder = Files.createTempDirectory("tapline-bench-");
-    // Some flows were starved during that time.
+    // Skips flows without segments: some were starved during the capture.
     JsonNode truth = new ObjectMapper().readTree(traces.resolve("truth.json").toFile());
     for (JsonNode flow : truth.path("flows")) {
       if (flow.path("segments").asLong() > 0 && processes.size() < most) {

@@ -39,10 +39,7 @@ public final class DiagnosisService {
     return new LossDiagnosis(new Headers(drill.view(List.of()), fromNs, toNs), stored).run();
   }
 
-  /**
-   * Finds packets that passed switches they should not have, or missed those they should have
-   * passed.
-   */
+  /** Finds packets that passed forbidden switches, or missed required ones. */
   public PathReport path(
       String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
       throws DrillException {
@@ -54,7 +51,7 @@ public final class DiagnosisService {
   }
 
   /**
-   * Finds out whether flows to a host are outcast.
+   * Detects whether flows to a host are outcast.
    *
    * @param fromNs start; 0 for the first segment
    * @param forNs length of the span

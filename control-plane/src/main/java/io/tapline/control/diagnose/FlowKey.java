@@ -33,7 +33,7 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
         .formatted(srcIp, srcPort, dstIp, dstPort);
   }
 
-  /** Returns the flow as users write it. */
+  /** Returns the flow in the notation for users. */
   public String text() {
     return srcIp + ":" + srcPort + " > " + dstIp + ":" + dstPort;
   }

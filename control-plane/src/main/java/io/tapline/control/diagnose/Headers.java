@@ -21,7 +21,7 @@ final class Headers {
   private final TreeSet<String> cut = new TreeSet<>();
 
   /**
-   * A span of time.
+   * Creates the queries over a span of time.
    *
    * @param toNs 0 for no end
    */
@@ -31,7 +31,7 @@ final class Headers {
     this.toNs = toNs;
   }
 
-  /** Returns the same moment with another span; both share their notes. */
+  /** Returns queries as of the same moment over another span. */
   Headers within(long from, long to) {
     return new Headers(view, Math.max(from, fromNs), toNs == 0 ? to : Math.min(to, toNs));
   }
@@ -50,7 +50,7 @@ final class Headers {
   /**
    * Returns segments in order of time.
    *
-   * @param stored a filter that the nodes keep; empty for none
+   * @param stored name of a filter stored on the nodes; empty for none
    */
   List<Segment> segments(String filter, String stored) throws DrillException {
     DrillService.Headers found =
@@ -64,7 +64,7 @@ final class Headers {
     return segments;
   }
 
-  /** Returns a number for each flow, greatest first. */
+  /** Returns a number for each flow, in descending order. */
   Map<FlowKey, Double> byFlow(String filter, String aggregate) throws DrillException {
     Map<FlowKey, Double> numbers = new LinkedHashMap<>();
     numbers(filter, aggregate, FlowKey.FIELDS)
@@ -78,8 +78,8 @@ final class Headers {
   }
 
   /**
-   * Returns a number for each group, greatest first; the empty group stands for all groups beyond
-   * the limit.
+   * Returns a number for each group, in descending order; the empty group stands for all groups
+   * beyond the limit.
    */
   Map<List<String>, Double> numbers(String filter, String aggregate, List<String> groupBy)
       throws DrillException {

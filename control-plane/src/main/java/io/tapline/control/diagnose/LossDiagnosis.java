@@ -13,26 +13,28 @@ import java.util.Map;
 /**
  * Finds where packets are lost, and which of Figure 2's causes applies, at one switch or several
  * (§5.2): from retransmissions that the nodes tracked, the switches and latencies in headers, and
- * the flows that used the same link meanwhile.
+ * the flows that used the same link at the time.
  */
 final class LossDiagnosis {
   /** Only the flows with the most retransmissions are examined. */
   private static final int MOST_VICTIMS = 64;
 
-  /** Traffic of higher priority is reported from a tenth of the link's traffic on. */
+  /** Minimum share of the link's traffic at which traffic of higher priority is reported. */
   private static final double LEAST_SHARE = 0.1;
 
-  /** A flow that yields has at least this many times the losses of a flow that it yields to. */
+  /**
+   * Minimum ratio between the losses of a flow that yields and those of a flow that it yields to.
+   */
   private static final int FAR_MORE = 10;
 
-  /** A link, given by the switch before it and the next one, 0 for the receiver. */
+  /** A link, given by the switch before it and the next one; 0 for the receiver. */
   private record Place(int switchId, int next, String receiver) {}
 
   private final Headers headers;
   private final String stored;
 
   /**
-   * A diagnosis of one moment.
+   * Creates a diagnosis of one moment.
    *
    * @param stored the nodes' filter of retransmissions
    */
@@ -164,8 +166,8 @@ final class LossDiagnosis {
   }
 
   /**
-   * Returns true if the flows that lose packets have lower priority than flows that don't, and that
-   * are not few.
+   * Returns true if the flows that lose packets have lower priority than flows that rarely do and
+   * that have a relevant share of the traffic.
    */
   private static boolean yields(List<Contender> flows) {
     Contender most =
@@ -185,7 +187,7 @@ final class LossDiagnosis {
   }
 
   /**
-   * Finds losses that no queue explains. All of them are taken together, since one fault is
+   * Finds losses that no queue explains. All of them are examined together, since one fault is
    * likelier than two.
    */
   private List<Finding> faults(

@@ -11,12 +11,12 @@ import java.util.TreeMap;
  * A lost segment, reconstructed from the segments that were sent just before and just after it and
  * arrived: they met the same queue.
  *
- * @param hop hop of the path where they waited longest, relative to the time that sending takes
- * @param queued whether that was a real queue
- * @param timeNs when the first of them left that switch
+ * @param hop hop of the path at which they waited longest
+ * @param queued true if that was a real queue
+ * @param timeNs time at which the first of them left that switch
  */
 record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long timeNs) {
-  /** A real queue has at least this many packets; fewer may be there by chance. */
+  /** Minimum number of packets in a real queue; fewer may be there by chance. */
   private static final int LEAST_PACKETS = 8;
 
   int switchId() {
@@ -32,7 +32,7 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * Returns the losses of one flow. The retransmission of a segment that had arrived does not
    * indicate a loss.
    *
-   * @param segments all of the flow, in order of time
+   * @param segments all segments of the flow, in order of time
    * @param again the retransmissions among them, in order of time
    */
   static List<LossEvent> of(List<Segment> segments, List<Segment> again) {
@@ -58,7 +58,10 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
     return events;
   }
 
-  /** Retransmissions may have other boundaries than the original segments. */
+  /**
+   * Returns true if a segment had already arrived. Retransmissions may have other boundaries than
+   * the original segments.
+   */
   private static boolean hadCome(Segment again, TreeMap<Long, Segment> first) {
     Map.Entry<Long, Segment> at = first.floorEntry(again.seq());
     return at != null && at.getKey() + at.getValue().bytes() > again.seq();

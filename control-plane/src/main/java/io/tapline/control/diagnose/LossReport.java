@@ -7,8 +7,8 @@ import java.util.Map;
  * The losses, where they occurred and why.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, and why
- * @param incomplete more headers matched than are read at once
+ * @param missing nodes that sent none, with the reason
+ * @param incomplete true if more headers matched than are read at once
  * @param verdict a sentence for each finding
  */
 public record LossReport(
@@ -51,7 +51,7 @@ public record LossReport(
   /**
    * Losses at one place.
    *
-   * @param switches one switch, or several that can't be told apart
+   * @param switches one switch, or several that can't be distinguished
    * @param next the switch after the link; 0 for the receiver, or if there is no single link
    */
   public record Finding(

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * last link than the many flows that arrive through another port.
  */
 final class OutcastDiagnosis {
-  /** Sharing is unfair if the ratio of the mean rates of groups by hops is below this. */
+  /** Minimum ratio of the mean rates of groups by hops that counts as fair. */
   private static final double FAIR = 0.6;
 
   private static final int MOST_HOPS = 8;
@@ -31,7 +31,7 @@ final class OutcastDiagnosis {
   private final long everyNs;
 
   /**
-   * A diagnosis of the traffic to one host in one span.
+   * Creates a diagnosis of the traffic to one host in one span.
    *
    * @param stored the nodes' filter of retransmissions; null if they don't track them
    */
@@ -99,7 +99,10 @@ final class OutcastDiagnosis {
     return most == 0 ? 1 : means.firstEntry().getValue() / most;
   }
 
-  /** Returns true if the flows with the shortest path get far less than those with the longest. */
+  /**
+   * Returns true if the flows with the shortest path get far fewer segments than those with the
+   * longest.
+   */
   private static boolean isOutcast(Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
     TreeMap<Integer, Double> means = means(segments, hops);
     return means.size() > 1 && means.firstEntry().getValue() < FAIR * means.lastEntry().getValue();

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How flows to one host share the path to it.
+ * The shares of flows to one host in the path to it.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, and why
- * @param steps windows of event time, each with what had arrived by its end
+ * @param missing nodes that sent none, with the reason
+ * @param steps windows of event time, each with the totals at its end
  * @param flows flows, smallest first
  * @param links links between switches, and the traffic that they carried to the host
  */
@@ -28,7 +28,7 @@ public record OutcastReport(
    *
    * @param ratio mean segments per flow so far: of the flows over the fewest switches, divided by
    *     the largest mean of all groups
-   * @param leastToMost the same for single flows: the smallest divided by the largest
+   * @param leastToMost the same for single flows: the smallest number divided by the largest
    */
   public record Step(long endNs, double ratio, double leastToMost) {}
 
@@ -41,7 +41,7 @@ public record OutcastReport(
       FlowKey flow, int hops, long segments, long retransmissions, double bitsPerSecond) {}
 
   /**
-   * A link that segments took.
+   * A link on the paths of segments.
    *
    * @param to next switch; 0 for the host
    */

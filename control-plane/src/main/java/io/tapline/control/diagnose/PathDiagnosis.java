@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Path conformance (§5.2): finds packets that passed, or missed, a switch against the rule. */
+/** Path conformance (§5.2): finds packets that violated a rule by passing or missing a switch. */
 final class PathDiagnosis {
   private final Headers headers;
   private final String filter;
@@ -15,7 +15,7 @@ final class PathDiagnosis {
   private final List<Long> through;
 
   /**
-   * A rule.
+   * Creates the diagnosis of a rule.
    *
    * @param filter packets that it applies to; empty for all
    * @param avoid switches that they must not pass

@@ -7,9 +7,9 @@ import java.util.Map;
  * Packets that violated a path rule.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, and why
+ * @param missing nodes that sent none, with the reason
  * @param packets packets with telemetry
- * @param violations violations by flow, most first
+ * @param violations violations by flow, in descending order of packets
  */
 public record PathReport(
     List<String> nodes,
@@ -22,8 +22,8 @@ public record PathReport(
    * A flow.
    *
    * @param packets its packets with telemetry
-   * @param violating those that violated the rule
-   * @param firstNs when the first of them arrived
+   * @param violating its packets that violated the rule
+   * @param firstNs arrival time of the first of them
    */
   public record Violation(FlowKey flow, long packets, long violating, long firstNs) {}
 }

@@ -40,7 +40,7 @@ public record Periodicity(int episodes, double meanNs, double deviationNs) {
         starts.size(), mean, Math.sqrt(Math.max(0, squares / gaps - mean * mean)));
   }
 
-  /** Returns true if the intervals are too regular, and too many, to be chance. */
+  /** Returns true if the intervals are too regular, and too many, for chance. */
   boolean isEven() {
     return episodes >= LEAST_EPISODES && deviationNs <= MOST_DEVIATION * meanNs;
   }

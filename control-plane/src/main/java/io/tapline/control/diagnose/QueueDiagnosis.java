@@ -13,15 +13,15 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Says which flows filled a queue, from the events of the parser {@code queue_burst}: an event for
- * each of the largest culprits of a burst. Several queries may have measured a burst; the one with
- * most victims is reported.
+ * Determines which flows filled a queue, from the events of the parser {@code queue_burst}: one
+ * event for each of the largest culprits of a burst. If several queries have measured a burst, the
+ * one with the most victims is reported.
  */
 public final class QueueDiagnosis {
-  /** Bursts in a report: the latest ones. */
+  /** Maximum number of bursts in a report; the earliest ones are dropped. */
   static final int MOST_BURSTS = 1000;
 
-  /** From this share on, a flow is the cause alone. */
+  /** Minimum share at which a flow or receiver counts as the only cause. */
   private static final double MAIN_SHARE = 0.5;
 
   private final String queue;
@@ -32,7 +32,7 @@ public final class QueueDiagnosis {
   private boolean incomplete;
 
   /**
-   * A diagnosis without events.
+   * Creates a diagnosis without events.
    *
    * @param queue name of the queue for users
    * @param toNs 0 for no end
@@ -48,7 +48,10 @@ public final class QueueDiagnosis {
     queries.add(query);
   }
 
-  /** Adds an event of a query, as {@code schema/redis.md} describes it, of this queue. */
+  /**
+   * Adds an event of this queue that a query has reported, in the format of {@code
+   * schema/redis.md}.
+   */
   public void add(String query, JsonNode event) {
     JsonNode fields = event.path("fields");
     long begin = fields.path("begin_ns").asLong();
@@ -79,7 +82,10 @@ public final class QueueDiagnosis {
         new ArrayList<>());
   }
 
-  /** The source of an event is the client, which may have received the packets. */
+  /**
+   * Returns a flow in the direction of its packets: the source of an event is the client, which may
+   * have received them.
+   */
   private static QueueReport.Culprit culprit(JsonNode event, JsonNode fields) {
     String client = endpoint(event.path("src_ip").asText(), event.path("src_port").asInt());
     String server = endpoint(event.path("dst_ip").asText(), event.path("dst_port").asInt());
@@ -97,7 +103,7 @@ public final class QueueDiagnosis {
     return (address.contains(":") ? "[" + address + "]" : address) + ":" + port;
   }
 
-  /** Returns what was found. */
+  /** Returns the bursts so far. */
   public QueueReport report() {
     List<QueueReport.Burst> found = new ArrayList<>();
     for (Map<String, QueueReport.Burst> same : bursts.values()) {

@@ -7,8 +7,8 @@ import java.util.List;
  *
  * @param queue SWITCH:PORT, as its taps name it
  * @param queries the queries that measured it
- * @param bursts the latest ones, the earliest first
- * @param incomplete whether there were more bursts than are reported
+ * @param bursts the latest bursts, in order of time
+ * @param incomplete true if there were more bursts than are reported
  * @param verdict the finding in words
  */
 public record QueueReport(
@@ -21,15 +21,16 @@ public record QueueReport(
   /**
    * A time in which the queue was never empty and packets waited too long.
    *
-   * @param endNs when the last packet left, since the epoch as {@code beginNs}
+   * @param endNs time at which the last packet left, since the epoch like {@code beginNs}
    * @param delayNs longest wait of a packet
-   * @param peakBytes most that was in the queue
+   * @param peakBytes maximum bytes in the queue
    * @param packets packets that left
    * @param bytes their bytes
    * @param victims packets that waited for the query's delay or longer
    * @param flows number of flows with packets in the burst
-   * @param lost packets that came and never left
-   * @param culprits the flows that victims found most of, the largest first
+   * @param lost packets that arrived and never left
+   * @param culprits the flows with the largest shares of the bytes that victims found, largest
+   *     first
    */
   public record Burst(
       long beginNs,
@@ -46,10 +47,10 @@ public record QueueReport(
   /**
    * A flow that made others wait. Bytes are averages over the victims.
    *
-   * @param share its share of what victims found in the queue
-   * @param directBytes what victims found of it in the queue
-   * @param indirectBytes what had left earlier in the burst
-   * @param originalBytes by how much it had raised the queue that victims found
+   * @param share its share of the bytes that victims found in the queue
+   * @param directBytes its bytes that victims found in the queue
+   * @param indirectBytes its bytes that had left earlier in the burst
+   * @param originalBytes bytes by which it had raised the queue that victims found
    */
   public record Culprit(
       String source,

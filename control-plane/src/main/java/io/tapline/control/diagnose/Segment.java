@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param path switches in order; empty without telemetry
  * @param latencyNs time in each switch
- * @param leftNs when it left each switch
+ * @param leftNs time at which it left each switch
  */
 record Segment(
     FlowKey flow,
@@ -45,8 +45,8 @@ record Segment(
   }
 
   /**
-   * Returns the time from leaving a switch to entering the next, which is what sending one packet
-   * takes; 0 for the last.
+   * Returns the time from leaving a switch to entering the next, which is the time to send one
+   * packet; 0 for the last switch.
    */
   long linkNs(int hop) {
     return hop + 1 < path.size()

@@ -9,10 +9,10 @@ import java.util.Set;
 
 /**
  * Finds switches that may have lost packets without a queue: those that all victims passed, except
- * those that other flows passed unharmed too often for chance.
+ * those through which other flows passed unharmed too often for chance.
  */
 final class Suspects {
-  /** A flow clears its switches only if it would have had this many losses at the victims' rate. */
+  /** Unharmed flows clear a switch if this many losses were expected at the victims' rate. */
   private static final double EXPECTED_LOSSES = 4;
 
   private final Headers headers;
@@ -40,7 +40,7 @@ final class Suspects {
     return left.isEmpty() ? List.copyOf(common) : left;
   }
 
-  /** Returns the segments, of flows without losses, that passed the switch. */
+  /** Returns the number of segments that passed the switch and whose flows have no losses. */
   private double unharmed(int switchId) throws DrillException {
     double sum = 0;
     String filter = Headers.DATA + " && path contains " + switchId;

@@ -9,7 +9,7 @@ import java.util.Map;
 
 /**
  * Figure 2's monitoring: each node tracks each sender's progress and the segments behind it, and
- * alerts if there are too many.
+ * raises an alert if there are too many.
  */
 public final class Tracking {
   private static final String FILTER = Headers.DATA + " && seq < SEQ";
@@ -23,9 +23,9 @@ public final class Tracking {
   }
 
   /**
-   * Starts to track on all nodes; does nothing if it has already started.
+   * Starts tracking on all nodes; does nothing if it has already started.
    *
-   * @param limit retransmissions of a flow within 10 ms that do not alert
+   * @param limit maximum retransmissions of a flow within 10 ms without an alert
    * @param reorderNs a segment that arrives at most this late behind newer ones counts as reordered
    * @return the watch's name: its alerts are those of retransmissions
    */

@@ -7,15 +7,15 @@ import org.apache.kafka.common.utils.Exit;
 
 /**
  * Intercepts Kafka's exits. When a broker can't continue, because the disk is full for example,
- * Kafka ends the virtual machine without a message; here the owner of the brokers in this process
- * is notified instead. Thread-safe.
+ * Kafka ends the virtual machine without a message; with this class, the owner of the brokers in
+ * this process is notified instead. Thread-safe.
  */
 final class BrokerExit {
   private static final List<Consumer<String>> LISTENERS = new CopyOnWriteArrayList<>();
 
   private BrokerExit() {}
 
-  /** From now on, {@code listener} receives the reason when a broker of this process gives up. */
+  /** Calls {@code listener} with the reason when a broker of this process gives up. */
   static void listen(Consumer<String> listener) {
     LISTENERS.add(listener);
     Exit.Procedure tell = (status, message) -> tell(message);

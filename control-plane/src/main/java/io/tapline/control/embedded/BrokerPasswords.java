@@ -18,8 +18,8 @@ import org.apache.kafka.common.security.plain.PlainLoginModule;
 
 /**
  * Checks the passwords of an embedded broker's clients. Those of jobs and monitors are derived from
- * the user and a key of the broker, so that a first login needs no preparation; those of super
- * users are random and not derived.
+ * the user and a key of the broker, and a first login therefore needs no preparation; those of
+ * super users are random and not derived.
  *
  * <p>PLAIN is also the best choice for monitors: the librdkafka of Debian 12 (2.0.2) repeats its
  * nonce in SCRAM, for which brokers since 3.8.1 refuse it.
@@ -85,7 +85,10 @@ public final class BrokerPasswords implements AuthenticateCallbackHandler {
         expected(user).getBytes(StandardCharsets.UTF_8), password.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** A host whose name equals that of a super user or a job gets no access as either. */
+  /**
+   * Returns a user's password. A host whose name equals that of a super user or a job can't log in
+   * as either.
+   */
   private String expected(String user) {
     String own = superUsers.get(user);
     return own != null ? own : KafkaAccess.derivedPassword(key, user);

@@ -34,8 +34,9 @@ import org.apache.flink.util.ConfigurationException;
 /**
  * A Flink cluster within this process that no other process can reach: once it has started, it has
  * no open port. Its components call each other in memory, its single task manager exchanges data
- * with itself, and the two servers that Flink always starts are closed: REST, which would let any
- * user of this host cancel jobs, and the blob server, which would store anything it is sent.
+ * only within itself, and the two servers that Flink always starts are closed: REST, which would
+ * let any user of this host cancel jobs, and the blob server, which would store anything it is
+ * sent.
  */
 final class ClosedMiniCluster extends MiniCluster {
   private static final Duration CLOSING = Duration.ofSeconds(30);
@@ -59,7 +60,7 @@ final class ClosedMiniCluster extends MiniCluster {
       createDispatcherResourceManagerComponentFactory() {
     RestEndpointFactory<DispatcherGateway> rest =
         (settings, dispatcher, manager, blobs, executor, metrics, election, onError) -> {
-          // The cluster passes the server itself.
+          // The argument is the server itself.
           ((BlobServer) blobs).close();
           return new ClosedRest(
               settings,

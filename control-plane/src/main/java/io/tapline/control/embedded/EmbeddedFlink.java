@@ -36,7 +36,7 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
  * while it starts.
  */
 public final class EmbeddedFlink implements JobCluster {
-  /** Each query's job takes one slot; an ended job may still hold its slot for a moment. */
+  /** Each query's job takes one slot; an ended job may keep its slot for a moment. */
   private static final int SPARE_SLOTS = 4;
 
   /** A job has two shuffles between single subtasks, with ten buffers of 32 KiB at each end. */
@@ -105,11 +105,11 @@ public final class EmbeddedFlink implements JobCluster {
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
     settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
-    // A finished job's graph is kept only for its result; a server would otherwise hold every query
-    // it ever ran.
+    // A finished job's graph is kept only for its result; otherwise a server would keep the graph
+    // of every query that it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
-    // A job requests one slot, once: there is nothing to batch for 50 ms.
+    // Skips a delay of 50 ms: a job requests one slot, once, and there is nothing to batch.
     settings.set(ResourceManagerOptions.REQUIREMENTS_CHECK_DELAY, Duration.ZERO);
     settings.set(ResourceManagerOptions.DECLARE_NEEDED_RESOURCE_DELAY, Duration.ZERO);
     return settings;
@@ -127,7 +127,7 @@ public final class EmbeddedFlink implements JobCluster {
     return () -> await(cluster().submitJob(graph), "submit the job");
   }
 
-  /** Waits until it has started. */
+  /** Returns the cluster once it has started. */
   private MiniCluster cluster() throws IOException {
     try {
       return cluster.join();
@@ -166,7 +166,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
   }
 
-  /** The job manager's memory is limited to checkpoints of a few MiB; files are not. */
+  /** Uses files: the job manager's memory is limited to checkpoints of a few MiB. */
   @Override
   public String checkpoints() {
     return folder.resolve("checkpoints").toUri().toString();
@@ -211,7 +211,7 @@ public final class EmbeddedFlink implements JobCluster {
     return cluster.isDone() && !cluster.isCompletedExceptionally() && cluster.join().isRunning();
   }
 
-  /** Waits for a start in progress. */
+  /** Closes the cluster, after waiting for a start in progress. */
   @Override
   public void close() {
     cluster

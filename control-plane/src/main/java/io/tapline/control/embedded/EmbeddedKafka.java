@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports;
+ * A Kafka broker that is also the KRaft controller, within this process, on free loopback ports;
  * and, if other hosts have to reach it, on a port of another address of this host. Every listener
  * requires a login and an authorizer enforces ACLs, unless the broker was started open.
  */
@@ -41,7 +41,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** Kafka's minimum segment size. */
   private static final int METADATA_BYTES = 8 << 20;
 
-  /** The broker gets its producer IDs within some ten milliseconds. */
+  /** Time for the broker to get its producer IDs, which takes about 10 ms. */
   private static final long FIRST_PRODUCER_MS = 1000;
 
   private final KafkaRaftServer server;
@@ -55,7 +55,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * The proxy between the broker and clients on other hosts.
    *
-   * @param port advertised port; 0 for the broker's own
+   * @param port advertised port; 0 for the broker's port
    * @param answerBytes bytes per fetch response; 0 for Kafka's default
    */
   record Behind(int port, int answerBytes) {
@@ -90,7 +90,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
-   * clients. Retries with another port if the chosen one was taken meanwhile.
+   * clients. Retries with another port if another process took the chosen one.
    *
    * @param address address at which other hosts reach it; empty if none do
    * @param onFailure receives the reason if the broker gives up
@@ -165,7 +165,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Makes the broker fetch producer IDs from its controller, which it otherwise does when the first
-   * producer asks for one. That producer is asked to retry, and a monitor would do so after half a
+   * producer asks for one. That producer would have to retry, and a monitor does so after half a
    * second.
    */
   private void produceNothing() {
@@ -224,8 +224,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("group.coordinator.background.threads", "1");
     settings.put("transaction.state.log.num.partitions", "1");
     settings.put("share.coordinator.state.topic.num.partitions", "1");
-    // No one reads the broker's metrics, and registering each with JMX takes a twentieth of the
-    // startup time.
+    // The metrics are not read, and registering each with JMX takes a twentieth of the startup
+    // time.
     settings.put("metric.reporters", "");
     settings.put("metrics.jmx.exclude", ".*");
     addMetadataLog(settings);
@@ -233,7 +233,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("log.cleaner.enable", "false");
     // Index files are allocated in full, two per segment.
     settings.put("log.index.size.max.bytes", Integer.toString(1 << 20));
-    // Deletes the files of a topic at once, so that ended queries don't fill the disk for another
+    // Deletes the files of a topic at once: ended queries must not fill the disk for another
     // minute.
     settings.put("log.segment.delete.delay.ms", "0");
     // Enforces the retention limit of a topic soon after it is exceeded.
@@ -242,9 +242,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     return settings;
   }
 
-  /**
-   * The metadata of a single, short-lived broker is small: it is written at once, and kept short.
-   */
+  /** Writes metadata at once and limits its log: a single, short-lived broker has little of it. */
   private static void addMetadataLog(Map<String, String> settings) {
     settings.put("controller.quorum.append.linger.ms", "0");
     settings.put("metadata.max.idle.interval.ms", "0");
@@ -288,7 +286,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Removes its files, and leaves the rest to the end of this process. REQUIRES: the process is
+   * Removes its files, and leaves the rest to the exit of this process. REQUIRES: the process is
    * about to exit.
    */
   void abandon() {

@@ -22,7 +22,8 @@ import java.util.Optional;
  * @param network network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
- * @param jobBrokers where jobs log in to that Kafka with a user and a password; empty if they don't
+ * @param jobBrokers address at which jobs log in to that Kafka with a user and a password; empty if
+ *     they don't
  * @param kafkaTls TLS files for both
  * @param address address of this host at which the embedded broker listens for other hosts'
  *     monitors; empty for none
@@ -31,7 +32,7 @@ import java.util.Optional;
  *     for the embedded one
  * @param flinkTls TLS files for their job managers
  * @param checkpoints URI of the clusters' checkpoint folder; empty for the job manager's memory
- * @param topics how long topics are kept
+ * @param topics retention of topics
  * @param hashKeys hash keys of the monitors that are started here
  * @param jobKey key from which job passwords are derived
  * @param mostQueries maximum number of queries that run at once
@@ -54,7 +55,7 @@ public record EmbeddedOptions(
     HashKeys hashKeys,
     JobKey jobKey,
     int mostQueries) {
-  /** Enough for a command's own queries and for tests. */
+  /** Sufficient for a command's queries and for tests. */
   public static final int FEW_QUERIES = 12;
 
   /** Returns these options with other keys. */

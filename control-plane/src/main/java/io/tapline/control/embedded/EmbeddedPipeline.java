@@ -28,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Kafka, Flink and Redis for this process, started side by side, and the queries that run on them.
+ * Kafka, Flink and Redis for this process, started in parallel, and the queries that run on them.
  * Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for Flink. {@link
- * #close} shuts everything down in the order of dependencies; so does the end of the process.
+ * #close} shuts everything down in the order of dependencies; so does the exit of the process.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
@@ -65,7 +65,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /**
    * Starts everything; returns when everything is running.
    *
-   * @param onBegin receives an action that closes whatever part of the pipeline has been started
+   * @param onBegin receives an action that closes all components started so far
    */
   public static EmbeddedPipeline start(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
@@ -84,7 +84,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
    * Starts everything; returns when queries can be submitted. If an embedded Flink does not start,
    * the queries that wait for it fail.
    *
-   * @param onBegin receives an action that closes whatever part of the pipeline has been started
+   * @param onBegin receives an action that closes all components started so far
    */
   public static EmbeddedPipeline begin(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
@@ -119,7 +119,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   private void startAll(EmbeddedOptions options) throws IOException, PipelineException {
     Path folder = opened(TemporaryFolder.create()).path();
-    // Kafka's and Flink's jars unpack native libraries into this folder, which is removed at the
+    // The jars of Kafka and Flink unpack native libraries into this folder, which is removed at the
     // end.
     System.setProperty("java.io.tmpdir", folder.toString());
     CompletableFuture<Kafka> kafka =
@@ -134,7 +134,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
         starting(
             "start Redis",
             () -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
-    // Waits for all before anything is thrown, so that close() finds every component that came up.
+    // Waits for all of them before throwing, since close() must find every component that came up.
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =
@@ -186,7 +186,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   }
 
   /**
-   * How Kafka is reached.
+   * Access to Kafka.
    *
    * @param hostBrokers the brokers as other hosts reach them
    */
@@ -229,7 +229,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     }
   }
 
-  /** Unlike Redis, a failed broker can't be restarted in this process. */
+  /** Fails all queries: unlike Redis, a failed broker can't be restarted in this process. */
   private void brokerFailed(String reason) {
     LOG.error("{}", reason);
     if (failure.complete(reason)) {
@@ -289,8 +289,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
   }
 
   /**
-   * Ends the queries and child processes and removes the files, but leaves the servers within this
-   * process to its end. REQUIRES: the process is about to exit.
+   * Ends the queries and child processes and removes the files; the servers within this process end
+   * with it. REQUIRES: the process is about to exit.
    */
   public void abandon() {
     // A Flink that is still starting would create files in a folder that no longer exists.

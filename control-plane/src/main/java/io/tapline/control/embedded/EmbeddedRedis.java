@@ -24,13 +24,16 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A private redis-server, without persistence, on a Unix socket that only this process's user can
- * open. If it exits unexpectedly, it is restarted on the same socket, empty.
+ * open. If it exits unexpectedly, it is restarted empty on the same socket.
  */
 final class EmbeddedRedis implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedRedis.class);
   private static final long READY_NS = 10_000_000_000L;
 
-  /** Linux does not allow longer socket paths; its structure ends with a zero. */
+  /**
+   * Linux does not allow longer socket paths: the structure's array has 108 bytes, with a final
+   * zero.
+   */
   private static final int LONGEST_SOCKET_BYTES = 107;
 
   private static final int PASSWORD_BYTES = 32;
@@ -121,8 +124,8 @@ final class EmbeddedRedis implements AutoCloseable {
   }
 
   /**
-   * Passes the settings through standard input, so that no file or command line contains the
-   * password.
+   * Starts the process. Passes the settings through standard input, which keeps the password out of
+   * files and command lines.
    */
   private Process launch() throws IOException {
     ProcessBuilder builder =

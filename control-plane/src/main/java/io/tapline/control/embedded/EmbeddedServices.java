@@ -4,7 +4,7 @@ import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Only a broker, a Redis and a folder, for experiments that bring their own jobs. */
+/** A broker, a Redis and a folder without Flink, for experiments with their own jobs. */
 public final class EmbeddedServices implements AutoCloseable {
   private final TemporaryFolder folder;
   private final EmbeddedKafka kafka;
@@ -17,13 +17,13 @@ public final class EmbeddedServices implements AutoCloseable {
     this.redis = redis;
   }
 
-  /** Starts both; only the experiment's own clients notice later failures. */
+  /** Starts both. Only the experiment's clients notice later failures. */
   public static EmbeddedServices start() throws IOException {
     return start(folder -> EmbeddedKafka.start(folder, "", reason -> {}));
   }
 
   /**
-   * Does the same, with a broker that is open to every client: for tests that use it from other
+   * Does the same, with a broker that is open to every client, for tests that use it from other
    * processes.
    *
    * @param address address of this host at which other hosts reach it; empty if none do
@@ -33,8 +33,8 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   /**
-   * Does the same, with a broker that advertises another port to clients on other hosts, where a
-   * proxy forwards to it, and that sends consumers a batch or two at a time.
+   * Does the same, with a broker that advertises another port to clients on other hosts, from which
+   * a proxy forwards to it, and that sends consumers one or two batches at a time.
    */
   public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
     return startOpen(address, new EmbeddedKafka.Behind(port, 4096));

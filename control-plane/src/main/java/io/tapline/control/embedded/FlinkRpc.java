@@ -14,9 +14,9 @@ import org.apache.flink.runtime.rpc.RpcSystem;
 import org.apache.flink.util.Reference;
 
 /**
- * Flink's RPC system, which has its own class loader, since its Scala version differs from Kafka's.
- * Flink unpacks its jar of 24 MB at each start; the build has already unpacked it next to the class
- * path.
+ * Flink's RPC system, which has a separate class loader, since its Scala version differs from
+ * Kafka's. Flink unpacks its jar of 24 MB at each start; the build has already unpacked it next to
+ * the class path.
  */
 final class FlinkRpc {
   private static final String JAR = "../flink-rpc/flink-rpc-akka.jar";
@@ -24,9 +24,9 @@ final class FlinkRpc {
   private FlinkRpc() {}
 
   /**
-   * Loads it from the unpacked jar, or as Flink does if there is none, as in unit tests.
+   * Loads it from the unpacked jar, or like Flink if there is none, as in unit tests.
    *
-   * @param settings settings that define where Flink unpacks it
+   * @param settings settings that define the folder into which Flink unpacks it
    */
   static Reference<RpcSystem> load(Configuration settings) {
     return Reference.owned(

@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agents that watch interfaces of this host for this process: {@code tapline-agent} as a child
- * process, which holds a lease like any other host's. An agent that dies is started again, and its
+ * The agents that watch interfaces of this host for this process: each is a child process {@code
+ * tapline-agent}, which has a lease like any other host's. An agent that dies is restarted, and its
  * queries resume. Thread-safe.
  */
 public final class LocalAgents implements AutoCloseable {
@@ -32,22 +32,23 @@ public final class LocalAgents implements AutoCloseable {
   private static final long POLL_MS = 10;
   private static final long LAST_WORDS_MS = 100;
 
-  /** Pauses before an agent is started again: the first one, which doubles, and the longest. */
+  /** Pauses before a restart of an agent: the initial one, which doubles, and the longest. */
   private static final long FIRST_PAUSE_MS = 50;
 
   private static final long LONGEST_PAUSE_MS = 10_000;
 
-  /** An agent that ran for so long did not die from the way it was started. */
+  /** An agent that ran for this long did not die from its start options. */
   private static final long HEALTHY_NS = 30_000_000_000L;
 
   /**
-   * The options that every agent is started with.
+   * The options of every agent.
    *
-   * @param program tapline-agent, beside its monitor
+   * @param program tapline-agent, in the same folder as its monitor
    * @param networkInterface interface that they watch; empty for taps alone
-   * @param taps taps of interfaces that they watch beside it
+   * @param taps taps of interfaces that they watch in addition to it
    * @param plugins plug-ins for the monitor to load
-   * @param kafkaTls how the monitor authenticates to brokers; none if it speaks to them unencrypted
+   * @param kafkaTls TLS files for the monitor's connections to brokers; none for unencrypted
+   *     connections
    */
   public record Settings(
       Path program,
@@ -90,7 +91,7 @@ public final class LocalAgents implements AutoCloseable {
       this.name = name;
     }
 
-    /** Guarded by the agents. */
+    /** Starts the process. Guarded by the agents. */
     void launch() throws IOException {
       ProcessBuilder builder = new ProcessBuilder().redirectErrorStream(true);
       process = ChildProcesses.start(builder, settings.command(name, port));
@@ -126,7 +127,10 @@ public final class LocalAgents implements AutoCloseable {
     this.port = port;
   }
 
-  /** Returns the agents' names for so many queries at once: local-0, and others once it is full. */
+  /**
+   * Returns the agents' names for this number of concurrent queries: local-0, and others once it is
+   * full.
+   */
   public static List<String> names(int mostQueries) {
     int each = PartPlans.QUERIES_PER_MONITOR;
     int agents = (mostQueries + each - 1) / each;
@@ -134,9 +138,9 @@ public final class LocalAgents implements AutoCloseable {
   }
 
   /**
-   * Starts the agents; returns once they hold leases.
+   * Starts the agents; returns once they have leases.
    *
-   * @throws IOException with the agent's own words if one does not start
+   * @throws IOException with the agent's last line of output if one does not start
    */
   public static LocalAgents start(Settings settings, List<String> names, AgentRegistry registry)
       throws IOException {
@@ -175,7 +179,7 @@ public final class LocalAgents implements AutoCloseable {
     return state.up() && state.name().equals(name);
   }
 
-  /** Returns true if an agent that never held a lease has ended. */
+  /** Returns true if the agent ended before it had a lease. */
   private synchronized boolean hasFailed(Child child) {
     return child.pauseMs > 0;
   }
@@ -190,7 +194,8 @@ public final class LocalAgents implements AutoCloseable {
   }
 
   /**
-   * Starts an agent that has ended again. Its monitor, which has the same output, may still flush.
+   * Restarts an agent that has ended. Its monitor, which writes to the same output, may still be
+   * flushing.
    */
   private void restart(Child child, int exitCode, Thread reader) {
     try {
@@ -220,7 +225,7 @@ public final class LocalAgents implements AutoCloseable {
     }
   }
 
-  /** Ends the agents in order: their monitors send what they have. */
+  /** Ends the agents in order: their monitors send their remaining data. */
   @Override
   public void close() {
     List<Process> processes;

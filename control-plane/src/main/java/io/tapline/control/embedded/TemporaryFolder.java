@@ -28,10 +28,10 @@ final class TemporaryFolder implements AutoCloseable {
 
   static final Path MEMORY = Path.of("/dev/shm");
 
-  /** An idle broker takes a tenth of it. */
+  /** Minimum free space; an idle broker takes a tenth of it. */
   private static final long LEAST_FREE_BYTES = 32L << 20;
 
-  /** Threads that are about to end may still create a file. */
+  /** Closing is retried, since threads that are about to end may still create a file. */
   private static final int CLOSE_ATTEMPTS = 5;
 
   private final Path path;
@@ -63,7 +63,7 @@ final class TemporaryFolder implements AutoCloseable {
 
   /**
    * Creates a folder in memory, for a few MiB that are often synced, which takes no time there.
-   * Empty if this host has no such place.
+   * Returns empty if this host has no such folder.
    */
   static Optional<TemporaryFolder> createInMemory() {
     try {
@@ -121,7 +121,7 @@ final class TemporaryFolder implements AutoCloseable {
     return start.isEmpty() || start.get() != Long.parseLong(name.group(2));
   }
 
-  /** Returns when a process started, in clock ticks since boot: field 22 of stat in proc(5). */
+  /** Returns the start time of a process in clock ticks since boot: field 22 of stat in proc(5). */
   static Optional<Long> startTicks(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));

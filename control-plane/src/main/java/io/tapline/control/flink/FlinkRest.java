@@ -19,7 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** Client for the part of a job manager's REST interface that is needed here. Thread-safe. */
+/** Client for the part of a job manager's REST interface that Tapline needs. Thread-safe. */
 final class FlinkRest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -29,13 +29,13 @@ final class FlinkRest {
   private final HttpClient http;
   private final URI base;
 
-  /** A client for plain HTTP, or for TLS with the system's authorities. */
+  /** Creates a client for plain HTTP, or for TLS with the system's authorities. */
   FlinkRest(URI base) {
     this.base = base;
     this.http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
   }
 
-  /** A client for TLS with these files, if any are given. */
+  /** Creates a client for TLS with these files, if any are given. */
   FlinkRest(URI base, TlsFiles tls) throws IOException {
     HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(PATIENCE);
     this.base = base;
@@ -43,7 +43,8 @@ final class FlinkRest {
   }
 
   /**
-   * A response; a body that is not JSON, as while the job manager starts, becomes an empty object.
+   * A response; a body that is not JSON, such as that of a starting job manager, becomes an empty
+   * object.
    */
   record Answer(int status, JsonNode body) {
     boolean ok() {
@@ -53,8 +54,7 @@ final class FlinkRest {
     /**
      * Returns this response if the job manager was able to decide.
      *
-     * @throws IOException if no job manager leads at the moment: a retry may have another answer
-     *     soon
+     * @throws IOException if no job manager leads at the moment: a retry may soon succeed
      */
     Answer decided() throws IOException {
       if (status == NO_LEADER) {

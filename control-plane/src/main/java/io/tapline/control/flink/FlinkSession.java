@@ -28,23 +28,23 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An existing Flink session cluster, used through its REST interface. The job's jar is uploaded
- * once and deleted at the end. Job IDs are chosen here, so that a submission whose response was
- * lost can be retried without starting a second job. Thread-safe.
+ * once and deleted at the end. Job IDs are chosen here: a submission whose response was lost can be
+ * retried without starting a second job. Thread-safe.
  */
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
 
   private static final long TRY_AGAIN_MS = 1_000;
 
-  /** How long a job manager may be down, or without leadership, when a job is submitted. */
+  /** Time that a job manager may be down, or without leadership, when a job is submitted. */
   private static final Duration SUBMIT_PATIENCE = Duration.ofSeconds(30);
 
-  /** The same for a running job: without a response, its state is unknown. */
+  /** The same for a running job, which is longer: without a response, its state is unknown. */
   private static final Duration RESUME_PATIENCE = Duration.ofSeconds(120);
 
   private static final long POLL_MS = 200;
 
-  /** How long a restarted job manager may not know its jobs yet. */
+  /** Number of polls during which a restarted job manager may not know its jobs yet. */
   private static final int MOST_UNKNOWN = (int) (120_000 / POLL_MS);
 
   private final URI address;
@@ -64,7 +64,7 @@ public final class FlinkSession implements JobCluster {
 
   private volatile String jarId;
 
-  /** REQUIRES: {@link #watchJobs} is called next. */
+  /** Creates a session. REQUIRES: {@link #watchJobs} is called next. */
   FlinkSession(URI address, FlinkRest rest, Path jar, String checkpoints) {
     this.address = address;
     this.rest = rest;
@@ -77,7 +77,7 @@ public final class FlinkSession implements JobCluster {
    *
    * @param address address of the job manager, {@code http://host:8081}
    * @param tls TLS files, if not plain HTTP
-   * @param jar jar of the job and all that it needs from Tapline
+   * @param jar jar of the job and of all Tapline classes that it needs
    * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
    *     memory
    */
@@ -135,7 +135,7 @@ public final class FlinkSession implements JobCluster {
     T get() throws IOException;
   }
 
-  /** Retries until the leading job manager has answered, either way. */
+  /** Retries until the leading job manager has accepted or refused. */
   private <T> T retried(Duration patience, Try<T> asked) throws IOException {
     long deadline = System.nanoTime() + patience.toNanos();
     while (true) {
@@ -165,12 +165,12 @@ public final class FlinkSession implements JobCluster {
   private void submit(String id, List<String> arguments) throws IOException {
     Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     if (!answer.ok() && !rest.has(jarId)) {
-      // A restarted job manager has forgotten the jar; the status does not distinguish that from
-      // other failures.
+      // A restarted job manager has lost the jar; the status does not distinguish that from other
+      // failures.
       jarId = rest.upload(jar);
       answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     }
-    // If an earlier attempt got through, this one is refused.
+    // If an earlier attempt succeeded, this one is refused.
     if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
       throw new Refused("Flink at " + address + " does not take the job: " + answer.fault());
     }
@@ -205,8 +205,8 @@ public final class FlinkSession implements JobCluster {
         finish(id, end, new JobEnd("Flink at " + address + " no longer knows it", null));
       }
     } catch (IOException | RuntimeException e) {
-      // With high availability, the next job manager resumes the job; whether it did shows in each
-      // query's results.
+      // With high availability, the next job manager resumes the job; the query's results show if
+      // it did not.
       LOG.debug("{} does not answer: {}", address, e.toString());
     }
   }
@@ -266,7 +266,7 @@ public final class FlinkSession implements JobCluster {
   public List<TaskManager> taskManagers() throws IOException {
     List<TaskManager> managers = new ArrayList<>();
     for (JsonNode each : rest.get("/taskmanagers").decided().body().path("taskmanagers")) {
-      // pekko.tcp://flink@10.0.0.3:6122/user/rpc/taskmanager_0
+      // Example: pekko.tcp://flink@10.0.0.3:6122/user/rpc/taskmanager_0
       String host = URI.create(each.path("path").asText()).getHost();
       managers.add(
           new TaskManager(

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tracks what keeps jobs from working, once that has lasted longer than a job's start takes.
+ * Tracks the problems that keep jobs from working, once they have lasted longer than a job's start.
  * Thread-safe.
  */
 final class Hindrances {
@@ -14,7 +14,7 @@ final class Hindrances {
   private final Map<String, Hindrance> known = new ConcurrentHashMap<>();
 
   /**
-   * Why a job does not work.
+   * The reason why a job does not work.
    *
    * @param sinceNs time of {@link System#nanoTime}
    */
@@ -37,7 +37,10 @@ final class Hindrances {
         (before, now) -> before.why().equals(why) ? before : now);
   }
 
-  /** A job that waits for slots is RUNNING, too: only its vertices show that it waits. */
+  /**
+   * Returns the problem of a job; empty if there is none. A job that waits for slots is RUNNING,
+   * too: only its vertices show that it waits.
+   */
   private static String why(JsonNode details) {
     if (details.path("state").asText().equals("RESTARTING")) {
       return "its stream job has failed and starts again; its tuples wait in Kafka meanwhile";
@@ -54,7 +57,10 @@ final class Hindrances {
     known.remove(job);
   }
 
-  /** Returns what keeps a job from working; empty if nothing does, or not for long yet. */
+  /**
+   * Returns the problem that keeps a job from working; empty if there is none, or none for long
+   * yet.
+   */
   String of(String job) {
     Hindrance hindrance = known.get(job);
     boolean lasts = hindrance != null && System.nanoTime() - hindrance.sinceNs() > USUAL_START_NS;

@@ -23,9 +23,9 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
 /**
- * The jar that Flink clusters get: the job and all classes of Tapline that it uses, with aggregates
- * from outside the repository. So jobs of several versions can run in one cluster, whose {@code
- * lib} has none of these classes.
+ * The jar for Flink clusters: the job and all classes of Tapline that it uses, with aggregates from
+ * outside the repository. Hence jobs of several versions can run in one cluster, whose {@code lib}
+ * has none of these classes.
  */
 public final class JobJar {
   private static final String SERVICES = "META-INF/services/";
@@ -41,7 +41,7 @@ public final class JobJar {
 
   private JobJar() {}
 
-  /** Returns the jar with the job's own classes that this process runs with. */
+  /** Returns the jar from which this process loads the job's classes. */
   public static Path own() throws IOException {
     Path jar = location(QueryJob.class);
     if (Files.isRegularFile(jar)) {
@@ -102,7 +102,7 @@ public final class JobJar {
     }
   }
 
-  /** The first of several files of one name stays; lists of services are joined. */
+  /** Adds a file: the first of several files of one name wins; lists of services are joined. */
   private static void add(String name, byte[] content, Map<String, byte[]> entries) {
     if (name.startsWith(SERVICES)) {
       entries.merge(name, content, JobJar::lines);

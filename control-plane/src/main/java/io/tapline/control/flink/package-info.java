@@ -1,5 +1,5 @@
 /**
- * Runs plans as jobs on an existing Flink session cluster and reports how they ended; never starts
- * or stops a cluster.
+ * Runs plans as jobs on an existing Flink session cluster and reports their ends; never starts or
+ * stops a cluster.
  */
 package io.tapline.control.flink;

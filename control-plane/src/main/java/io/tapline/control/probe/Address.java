@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The address of a server, as the user wrote it.
+ * The address of a server, in the user's spelling.
  *
  * @param host a name or an address, IPv6 without brackets
  */
@@ -14,7 +14,7 @@ public record Address(String host, int port) {
   /**
    * Parses {@code HOST:PORT[,HOST:PORT…]}, an IPv6 address in brackets.
    *
-   * @throws IllegalArgumentException naming the part that is invalid
+   * @throws IllegalArgumentException with the invalid part
    */
   public static List<Address> list(String text) {
     return Stream.of(text.split(",", -1)).map(String::strip).map(Address::parse).toList();

@@ -18,16 +18,11 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 
-/**
- * A TCP connection, with or without TLS, with a deadline for everything that is done through it.
- * Not thread-safe.
- */
+/** A TCP connection, with or without TLS, whose operations share a deadline. Not thread-safe. */
 final class Connection implements AutoCloseable {
   private static final int SHOWN_CHARACTERS = 40;
 
-  /**
-   * The JDK's messages for a server that answers a handshake without TLS, or closes the connection.
-   */
+  /** The JDK's messages if a server answers a handshake without TLS, or closes the connection. */
   private static final Pattern PLAIN =
       Pattern.compile("recognized SSL message|terminated the handshake");
 
@@ -81,7 +76,7 @@ final class Connection implements AutoCloseable {
   /**
    * Connects with TLS.
    *
-   * @throws Fault also if the handshake fails, with what to do about it
+   * @throws Fault also if the handshake fails, with a remedy
    */
   static Connection open(Address address, TlsFiles tls, Deadline deadline) throws Fault {
     SSLSocketFactory sockets;
@@ -106,7 +101,7 @@ final class Connection implements AutoCloseable {
     }
   }
 
-  /** Explains a failed handshake, or an alert that follows it. */
+  /** Returns an explanation of a failed handshake, or of an alert that follows it. */
   static Fault handshakeFault(IOException e) {
     String why = String.valueOf(e.getMessage());
     if (e instanceof SocketTimeoutException) {
@@ -127,9 +122,9 @@ final class Connection implements AutoCloseable {
   }
 
   /**
-   * Reads so many bytes; fewer if the server closes the connection.
+   * Reads this number of bytes; fewer if the server closes the connection.
    *
-   * @throws SocketTimeoutException at the deadline, also after fewer bytes
+   * @throws SocketTimeoutException at the deadline, even if some bytes have arrived
    */
   byte[] read(int count) throws IOException {
     InputStream in = socket.getInputStream();

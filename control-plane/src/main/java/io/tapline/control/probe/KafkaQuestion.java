@@ -17,8 +17,8 @@ import java.util.List;
  * </pre>
  *
  * <p>Uses two requests of <a href="https://kafka.apache.org/protocol">Kafka's protocol</a> that
- * every broker answers before anything else: ApiVersions (version 0), and SaslHandshake (version
- * 1), which a listener without logins refuses.
+ * every broker answers before a login: ApiVersions (version 0), and SaslHandshake (version 1),
+ * which a listener without logins refuses.
  */
 final class KafkaQuestion implements Question {
   private static final short API_VERSIONS = 18;
@@ -27,7 +27,7 @@ final class KafkaQuestion implements Question {
   private static final int HEADER_BYTES = 10;
   private static final int MOST_RESPONSE_BYTES = 1 << 16;
 
-  /** No broker has a mechanism of this name: it responds with those that it has. */
+  /** No broker has a mechanism of this name: it responds with the list of its mechanisms. */
   private static final byte[] NO_MECHANISM = "NONE".getBytes(StandardCharsets.US_ASCII);
 
   @Override
@@ -42,7 +42,9 @@ final class KafkaQuestion implements Question {
     }
   }
 
-  /** Returns how clients log in; empty if they do not, or the broker does not answer that. */
+  /**
+   * Returns the login mechanisms; empty if clients do not log in, or the broker does not answer.
+   */
   private static List<String> mechanisms(Connection connection) {
     try {
       ByteBuffer body = ByteBuffer.allocate(2 + NO_MECHANISM.length);
@@ -63,7 +65,7 @@ final class KafkaQuestion implements Question {
     }
   }
 
-  /** The key also serves as the correlation ID. */
+  /** Encodes a request, whose key is also the correlation ID. */
   private static byte[] request(short key, short version, byte[] body) {
     int size = HEADER_BYTES + body.length;
     return ByteBuffer.allocate(Integer.BYTES + size)

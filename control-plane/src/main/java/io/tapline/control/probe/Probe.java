@@ -14,9 +14,7 @@ import javax.net.ssl.SSLException;
  * @param service name of the service in {@code --tls}
  */
 record Probe(Address address, TlsFiles tls, String service, Question question) {
-  /**
-   * A server that waits for a TLS handshake sends nothing, so a handshake is tried after this time.
-   */
+  /** Time after which a TLS handshake is tried, since a server that waits for one sends nothing. */
   private static final Duration BEFORE_TLS = Duration.ofMillis(1_200);
 
   private static final Duration FOR_TLS = Duration.ofMillis(400);
@@ -24,7 +22,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
   /**
    * Asks the question.
    *
-   * @throws Fault with the reason, whatever it is
+   * @throws Fault for any reason that the server can't be used
    */
   void run(Deadline deadline) throws Fault {
     try {
@@ -47,7 +45,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
     }
   }
 
-  /** Gives a busy server the rest of the time. */
+  /** Asks again, for the rest of the time, in case the server is busy. */
   private void askAgain(Deadline deadline) throws Fault {
     try {
       ask(deadline);

@@ -2,12 +2,12 @@ package io.tapline.control.probe;
 
 import java.io.IOException;
 
-/** Checks over a connection that a server is what it should be. */
+/** Checks over a connection that a server is of the expected kind. */
 interface Question {
   /**
    * Asks the question.
    *
-   * @throws Fault if the server is what it should be, and can't be used as it is
+   * @throws Fault if the server is of the expected kind, but can't be used in its present state
    * @throws java.net.ProtocolException if the answer is that of another kind of server; the message
    *     continues a sentence that names the server
    * @throws IOException if there is no answer

@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * Checks that a server is a Redis that accepts this login.
  *
- * @param login none if it should require none
+ * @param login no login if it should require none
  */
 record RedisQuestion(Login login) implements Question {
   @Override
@@ -30,7 +30,7 @@ record RedisQuestion(Login login) implements Question {
     }
   }
 
-  /** Returns one line, which is a status or an error. */
+  /** Sends a command and returns one line, which is a status or an error. */
   private static String answer(Connection connection, byte[] command) throws IOException {
     connection.send(command);
     String line = connection.line();
@@ -43,7 +43,7 @@ record RedisQuestion(Login login) implements Question {
     return line;
   }
 
-  /** Encodes a command as Redis's protocol does: an array of strings with their lengths. */
+  /** Encodes a command in Redis's protocol: an array of strings with their lengths. */
   private static byte[] command(String... words) {
     StringBuilder text = new StringBuilder("*" + words.length + "\r\n");
     for (String word : words) {

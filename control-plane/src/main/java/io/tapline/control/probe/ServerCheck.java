@@ -16,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Rejects servers that can't be used, with the reason and within three seconds: all are asked at
- * once. One usable broker of several is enough.
+ * Rejects servers that can't be used, with the reason and within three seconds: all are asked in
+ * parallel. One usable broker of several is sufficient.
  */
 public final class ServerCheck {
   private static final Duration PATIENCE = Duration.ofMillis(2_200);
@@ -108,7 +108,7 @@ public final class ServerCheck {
     }
   }
 
-  /** Completes with what is wrong; with nothing if all is well. */
+  /** Returns a future that completes with the fault; with an empty string if there is none. */
   private static CompletableFuture<String> asked(Ask ask) {
     CompletableFuture<String> answer = new CompletableFuture<>();
     Thread thread =

@@ -6,7 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
-/** Finds out whether a server speaks TLS, by the first bytes of its answer to a ClientHello. */
+/** Detects whether a server speaks TLS, by the first bytes of its answer to a ClientHello. */
 final class TlsHello {
   private static final int ALERT = 0x15;
   private static final int HANDSHAKE = 0x16;
@@ -22,7 +22,7 @@ final class TlsHello {
         && bytes[1] == MAJOR_VERSION;
   }
 
-  /** Returns true if the server answers in TLS; false also if it does not answer at all. */
+  /** Returns true if the server answers in TLS; false also if it does not answer. */
   static boolean isAnswered(Address address, Deadline deadline) {
     try (Connection connection = Connection.open(address, deadline)) {
       connection.send(clientHello(address));

@@ -21,8 +21,8 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A query from its submission to its last window. It starts its topic, job and monitors in this
- * order; the end comes from the monitors, through the topic, to the job. Whatever happens, {@link
- * #run} leaves no topic, job, user or monitor behind.
+ * order; the end propagates from the monitors through the topic to the job. {@link #run} always
+ * removes the topic, job, user and monitors, even if it fails.
  *
  * <p>Its state only advances. Each state is stored, for the control plane that may have to resume
  * the query, before Redis has it. Thread-safe.
@@ -44,7 +44,9 @@ final class Query {
 
   private volatile QueryInfo info;
 
-  /** As stored: its state is ahead of {@link #info} while an ended query is cleaned up. */
+  /**
+   * The record as stored: its state is ahead of {@link #info} while an ended query is cleaned up.
+   */
   private volatile QueryRecord record;
 
   /** True if the store has the record. */
@@ -57,17 +59,17 @@ final class Query {
   private volatile JsonNode parsedPlan;
 
   /**
-   * How a query starts.
+   * The way in which a query starts.
    *
-   * @param resumed whether an earlier control plane started it
-   * @param refusal why it can't start; empty if it can
+   * @param resumed true if an earlier control plane started it
+   * @param refusal reason why it can't start; empty if it can
    */
   record Start(boolean resumed, String refusal, Source source) {}
 
   /**
-   * A query that is about to run.
+   * Creates a query that is about to run.
    *
-   * @param records where its record is stored
+   * @param records store of its record
    */
   Query(
       QueryEnvironment environment,
@@ -377,7 +379,10 @@ final class Query {
     }
   }
 
-  /** Does the same, as long as this process lives: another control plane would run the query on. */
+  /**
+   * Asks the query to end without storing the request: another control plane would resume the
+   * query.
+   */
   void stopHere() {
     monitors.stop();
   }

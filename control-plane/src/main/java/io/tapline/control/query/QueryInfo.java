@@ -10,7 +10,7 @@ import java.util.List;
  * @param id the query's ID in every component
  * @param text the formatted query
  * @param submittedNs wall clock, nanoseconds since the epoch; so are the next two, 0 if not yet
- * @param error why it failed; empty otherwise
+ * @param error reason of its failure; empty otherwise
  * @param notes notes for its author: its cost, what it leaves out
  */
 public record QueryInfo(

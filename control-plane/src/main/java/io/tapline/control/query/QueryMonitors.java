@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
  * parts of those of agents. Thread-safe.
  */
 final class QueryMonitors implements PartPlacement {
-  /** How long a monitor may take to flush after it was asked to end. */
+  /** Time that a monitor may take to flush after it was asked to end. */
   private static final long FLUSH_SECONDS = 10;
 
   private final Query query;
@@ -54,7 +54,7 @@ final class QueryMonitors implements PartPlacement {
    *
    * @param job progress of the stream job, for {@code SAMPLE auto}
    * @param onCapturing called once all capture, and again after a part has moved to another host
-   * @return whether there is a monitor
+   * @return true if there is a monitor
    */
   synchronized boolean start(SamplingWatch.Gauge job, Runnable onCapturing) throws IOException {
     if (stopRequested && !start.resumed()) {
@@ -154,7 +154,7 @@ final class QueryMonitors implements PartPlacement {
     }
   }
 
-  /** An agent of this host sees its own interface, whatever the network mirrors. */
+  /** An agent of this host captures its own interface, regardless of mirroring. */
   @Override
   public Optional<Map<String, Match>> current() {
     return start.source().local() ? Optional.empty() : environment.placements().parts(query.id());

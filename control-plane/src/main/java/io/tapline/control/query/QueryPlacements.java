@@ -29,12 +29,12 @@ import org.slf4j.LoggerFactory;
 final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
 
-  /** How long a query waits for switches to be programmed. */
+  /** Time that a query waits for switches to be programmed. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final long POLL_MS = 20;
 
-  /** How often late switches are polled after that. */
+  /** Interval at which late switches are polled after that. */
   private static final long LATE_POLL_MS = 1_000;
 
   private final Optional<Network> network;
@@ -57,15 +57,15 @@ final class QueryPlacements {
    * Result of placing a query.
    *
    * @param plan empty if there is no network, or no room in it
-   * @param refusal why there is no room; empty otherwise
+   * @param refusal reason why there is no room; empty otherwise
    */
   record Outcome(Optional<NetworkPlan> plan, String refusal) {
     static final Outcome NOTHING = new Outcome(Optional.empty(), "");
   }
 
   /**
-   * Places a query beside the running ones without reserving anything; only on these hosts, if any
-   * are given.
+   * Places a query alongside the running ones without reserving anything; uses only these hosts, if
+   * any are given.
    */
   synchronized Outcome preview(String query, Match match, Optional<Set<String>> hosts) {
     NetworkState before = state;
@@ -75,8 +75,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Places a query and reserves its resources until they are released; only on these hosts, if any
-   * are given.
+   * Places a query and reserves its resources until they are released; uses only these hosts, if
+   * any are given.
    */
   synchronized Outcome reserve(String query, Match match, Optional<Set<String>> hosts) {
     if (state == null) {
@@ -92,7 +92,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Returns what each host counts of a query; empty if nothing is mirrored. */
+  /** Returns the packets of a query that each host counts; empty if nothing is mirrored. */
   synchronized Optional<Map<String, Match>> parts(String query) {
     return adapter == null ? Optional.empty() : find(query).map(NetworkPlan::parts);
   }
@@ -157,7 +157,7 @@ final class QueryPlacements {
     }
   }
 
-  /** From now on, the switches of this network mirror what queries need. */
+  /** Lets the switches of this network mirror what queries need from now on. */
   synchronized void mirrorThrough(NetworkAdapter switches) {
     adapter = switches;
     mirror();
@@ -248,7 +248,7 @@ final class QueryPlacements {
     return adapter.report().missing(switches);
   }
 
-  /** Returns the plan of an added query, beside the running ones. */
+  /** Returns the plan of an added query, alongside the running ones. */
   synchronized Optional<NetworkPlan> find(String query) {
     return state != null && state.queries().contains(query)
         ? Optional.of(state.plan(query))

@@ -74,14 +74,14 @@ public final class QueryPlanner {
    * A query as it would run.
    *
    * @param result compiled plan, with the network's monitors and rules if there is a network
-   * @param placement place in the network, beside the running queries
+   * @param placement placement in the network, alongside the running queries
    */
   public record Preview(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /**
    * Compiles without running.
    *
-   * @param source what the query would read, if it can be submitted
+   * @param source source that the query would read, if it can be submitted
    * @throws PipelineException if Kafka can't say which topics of its alerts exist
    */
   public Preview preview(String text, Rights rights, Optional<Source> source)
@@ -120,7 +120,7 @@ public final class QueryPlanner {
   /**
    * A query that is ready to start.
    *
-   * @param refusal why its monitors can't be placed; empty if they can
+   * @param refusal reason why its monitors can't be placed; empty if they can
    */
   record Reservation(QueryRecord record, String refusal) {}
 
@@ -196,7 +196,7 @@ public final class QueryPlanner {
         outcome.plan(), "not placed in the inventory's network: ask those who run this server");
   }
 
-  /** Compiles again with the missing topics, so that the error points at the topic. */
+  /** Compiles again with the missing topics: the error then points at the topic. */
   private CompileResult compile(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
     Compiler.Options any = Compiler.Options.local(newId(rights.tenant()), rights);

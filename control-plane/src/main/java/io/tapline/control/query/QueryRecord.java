@@ -20,10 +20,10 @@ import java.util.TreeSet;
  * @param info the query; once it ends, how it ends
  * @param job ID of the stream job: 32 hexadecimal digits
  * @param plan the job's plan
- * @param mirrored whether switches mirror for it; if not, its hosts see the packets anyway
+ * @param mirrored true if switches mirror for it; else its hosts see the packets anyway
  * @param parts its monitors: each a plan with one monitor, its host, and the current epoch of that
  *     assignment
- * @param stopping whether it was asked to stop
+ * @param stopping true if it was asked to stop
  */
 public record QueryRecord(
     QueryInfo info, String job, Plan plan, boolean mirrored, List<Plan> parts, boolean stopping) {

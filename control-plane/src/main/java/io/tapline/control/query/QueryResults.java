@@ -12,8 +12,9 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * Reads what queries' jobs write to Redis, by the keys of schema/redis.md. Thread-safe. Every call
- * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads the results that queries' jobs write to Redis, under the keys of schema/redis.md.
+ * Thread-safe. Every call may throw a {@link redis.clients.jedis.exceptions.JedisException} if
+ * Redis can't be reached.
  */
 public final class QueryResults {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -39,7 +40,7 @@ public final class QueryResults {
   public List<WindowResult> windowsAfter(String id, String after) {
     StreamEntryID from = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
     try (Jedis redis = pool.getResource()) {
-      // An exclusive range start, so that paging neither repeats nor misses an entry.
+      // The range start is exclusive: paging neither repeats nor misses an entry.
       List<StreamEntry> entries = redis.xrange(windows(id), "(" + from, "+", PAGE);
       return entries.stream().map(QueryResults::window).toList();
     }
@@ -101,8 +102,8 @@ public final class QueryResults {
     ObjectNode totals = MAPPER.createObjectNode();
     try (Jedis redis = pool.getResource()) {
       Map<String, String> fields = redis.hgetAll(QueryStore.key(id) + ":totals");
-      // The job's own guard against reordering: it is padded with zeros, which JSON forbids, and of
-      // no use to readers.
+      // Removes the job's guard against reordering: readers have no use for it, and it is padded
+      // with zeros, which JSON forbids.
       fields.remove("position");
       fields.forEach((name, value) -> totals.set(name, QueryStore.parse(value)));
     }
@@ -123,7 +124,7 @@ public final class QueryResults {
    * if that lasts.
    */
   public Object progress(String id) {
-    // Uses one connection: threads that hold one while they wait for another can deadlock.
+    // Uses one connection: threads that keep one while they wait for another can deadlock.
     try (Jedis redis = pool.getResource()) {
       return List.of(redis.hgetAll(QueryStore.key(id) + ":totals"), lastWindow(redis, id));
     } catch (JedisException e) {

@@ -64,7 +64,7 @@ public final class QueryService implements AutoCloseable {
   private boolean detached;
 
   /**
-   * A service.
+   * Creates a service.
    *
    * @param network network of the inventory, in which queries are placed and mirrored
    */
@@ -92,7 +92,7 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * From now on, the switches of this network mirror exactly what running queries need.
+   * Lets the switches of this network mirror exactly what running queries need from now on.
    *
    * @param hosts agents whose monitors receive the copies; null if there are none
    */
@@ -131,7 +131,7 @@ public final class QueryService implements AutoCloseable {
   /**
    * Compiles a query and starts it.
    *
-   * @return its ID; {@link #find} returns its state from then on
+   * @return its ID, with which {@link #find} returns its state
    * @throws PipelineException if Kafka can't say which topics of its alerts exist
    */
   public String submit(String text, Source source, ProgressListener progress)
@@ -263,9 +263,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /**
-   * Removes the rules and logs the last events first, so that a query seen as ended has neither.
-   */
+  /** Removes the rules and logs the last events first: a query seen as ended has neither. */
   private void ended(Query query, QueryState state, String error) {
     placements.release(query.id());
     drainEvents();

@@ -43,7 +43,7 @@ public enum QueryState {
     return Arrays.stream(values()).filter(state -> state.shown() == state).toList();
   }
 
-  /** Returns the state that users see as JSON and Redis have it: in lower case. */
+  /** Returns the state that users see in lower case, as in JSON and Redis. */
   public String text() {
     return shown().name().toLowerCase(Locale.ROOT);
   }

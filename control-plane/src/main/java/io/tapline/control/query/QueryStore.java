@@ -30,8 +30,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Queries and their results in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
- * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Queries and their results in Redis, under the keys of schema/redis.md. Thread-safe. Every call
+ * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueryStore implements AutoCloseable {
   /** Key written to see whether writes work; it expires after a second. */
@@ -49,7 +49,7 @@ public final class QueryStore implements AutoCloseable {
   private final RedisAccess access;
 
   /**
-   * A store in this Redis.
+   * Creates a store in this Redis.
    *
    * @param jobKey key from which job passwords are derived
    * @throws PipelineException if the TLS files can't be read
@@ -79,7 +79,7 @@ public final class QueryStore implements AutoCloseable {
     return access;
   }
 
-  /** Returns what the queries' jobs write. */
+  /** Returns the results that queries' jobs write. */
   public QueryResults results() {
     return new QueryResults(pool);
   }
@@ -134,7 +134,7 @@ public final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Returns the queries, latest first, in two round trips however many there are.
+   * Returns the queries, latest first, in two round trips regardless of their number.
    *
    * @param known returns the queries that need not be read
    */

@@ -46,7 +46,7 @@ import redis.clients.jedis.exceptions.JedisException;
 final class RunComponents {
   private static final Logger LOG = LoggerFactory.getLogger(RunComponents.class);
 
-  /** How long a job that has received everything may make no progress. */
+  /** Time that a job that has received everything may make no progress. */
   private static final long STALL_SECONDS = 60;
 
   private static final long CANCEL_SECONDS = 20;
@@ -114,9 +114,9 @@ final class RunComponents {
   }
 
   /**
-   * A checkpoint costs the same however little its job does: a hundred jobs with one each second
-   * would take half a core. The interval grows with the square of their number, so that all jobs
-   * together stay below twenty checkpoints a second. With a longer interval, more is read again
+   * A checkpoint costs the same even if its job does little: a hundred jobs with one each second
+   * would take half a core. The interval grows with the square of their number, which keeps all
+   * jobs together below twenty checkpoints a second. With a longer interval, more is read again
    * after a failure.
    */
   static Duration checkpointInterval(int queries) {
@@ -125,7 +125,7 @@ final class RunComponents {
     return JobOptions.defaults().checkpointInterval().multipliedBy(intervals);
   }
 
-  /** Creates the topic, and meanwhile prepares the job. */
+  /** Creates the topic, and prepares the job at the same time. */
   void create() throws PipelineException {
     submission = background(this::prepareJob);
     try (ProgressListener.Phase creating = progress.phase("create the topic")) {
@@ -152,7 +152,7 @@ final class RunComponents {
     }
   }
 
-  /** Takes over what an earlier control plane started; starts what is missing. */
+  /** Takes over the resources that an earlier control plane created; creates missing ones. */
   void resume() throws IOException, PipelineException {
     environment.topics().resume(topic());
     grantRedis();

@@ -1,13 +1,13 @@
 package io.tapline.control.query;
 
 /**
- * A query's state as records have it: the state that users see, and how far the query has advanced.
- * Its names are part of the stored format.
+ * A query's state in the format of records: the state that users see, and how far the query has
+ * advanced. Its names are part of the stored format.
  *
  * @param shown the state that users see; once the query ends, how it ends
  */
 record StoredState(QueryState shown, Step step) {
-  /** How far a query has advanced. */
+  /** The progress of a query. */
   enum Step {
     SUBMITTED,
     PLACED,
@@ -31,7 +31,7 @@ record StoredState(QueryState shown, Step step) {
 
   /**
    * Returns the state. Earlier versions stored a new step before the new state: the query has then
-   * not yet entered it. A query that ends, but not in a known way, has failed.
+   * not yet entered it. A query that was ending in an unknown way has failed.
    */
   QueryState state() {
     if (step == Step.ENDING && !shown.ended()) {

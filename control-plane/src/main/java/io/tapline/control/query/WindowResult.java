@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
  * @param processor index in PROCESS
  * @param name name of the processor
  * @param rows array of result rows
- * @param completeness counters of what the rows are based on
+ * @param completeness counters of the input that the rows are based on
  */
 public record WindowResult(
     String entry,

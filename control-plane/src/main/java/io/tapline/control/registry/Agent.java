@@ -34,13 +34,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One host's agent: its lease, if it holds one, and its assignments, which outlive the lease by the
+ * One host's agent: its lease, if it has one, and its assignments, which outlive the lease by the
  * grace period. Confined to the registry's thread.
  */
 final class Agent {
   private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
 
-  /** Plans and statuses are messages (schema/agent.proto). */
+  /** In this protocol, plans and statuses are messages (schema/agent.proto). */
   private static final int PROTOCOL = 1;
 
   private final String name;
@@ -60,12 +60,12 @@ final class Agent {
   /**
    * An assignment.
    *
-   * @param inherited an earlier control plane made the assignment, and the agent has not reported
-   *     it since
-   * @param ending the agent was asked to end it, or will be when it connects
-   * @param rate the rate that it was sent last, or will be when it connects; 0 for none
-   * @param mirrored switches copy its packets, which the agent was notified of, or will be when it
-   *     connects
+   * @param inherited true if an earlier control plane made the assignment, and the agent has not
+   *     reported it since
+   * @param ending true if the agent was asked to end it, or will be when it connects
+   * @param rate the last rate sent to the agent, or to be sent when it connects; 0 for none
+   * @param mirrored true if switches copy its packets; the agent was notified of that, or will be
+   *     when it connects
    */
   private record Assigned(
       int epoch,
@@ -93,7 +93,7 @@ final class Agent {
   }
 
   /**
-   * An agent without a lease.
+   * Creates an agent without a lease.
    *
    * @param later the registry's thread
    */
@@ -119,7 +119,7 @@ final class Agent {
         && Long.compareUnsigned(other.getIncarnation(), hello.getIncarnation()) < 0;
   }
 
-  /** Takes a lease: tells the agent what it should run and what it should end. */
+  /** Takes a lease: sends the agent its assignments, and asks it to end others. */
   void lease(AgentHello said, LeaseStream with) {
     if (stream != null) {
       stream.fail(Status.ABORTED.withDescription("another stream holds this agent's lease"));
@@ -183,9 +183,9 @@ final class Agent {
   }
 
   /**
-   * REQUIRES: the query is not assigned to this agent.
+   * Adds an assignment. REQUIRES: the query is not assigned to this agent.
    *
-   * @param inherited whether an earlier control plane assigned it
+   * @param inherited true if an earlier control plane assigned it
    */
   void assign(String query, int epoch, Plan plan, AssignmentEvents events, boolean inherited) {
     Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0, false);
@@ -199,7 +199,7 @@ final class Agent {
     if (hello.getProtocol() >= PROTOCOL) {
       assign.setPlan(assignment.plan());
     } else {
-      // Monitors of the version before refuse fields that they do not know; no monitor evaluates
+      // Monitors of the previous version refuse fields that they do not know; no monitor evaluates
       // these two.
       Plan known = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
       assign.setPlanJson(Plans.toJson(known));
@@ -216,7 +216,7 @@ final class Agent {
     }
   }
 
-  /** Asks the agent to end a query; the query's events report when it has. */
+  /** Asks the agent to end a query; the query's events report the end. */
   void end(String query) {
     if (assigned.computeIfPresent(query, (id, each) -> each.ended()) != null) {
       sendEnd(query, false);
@@ -224,17 +224,16 @@ final class Agent {
   }
 
   /**
-   * @param abandon its stream does not end with it: another host may take over, or no component
-   *     waits for it
+   * Sends the request to end a query.
+   *
+   * @param abandon true if the query's stream does not end with it: another host may take over, or
+   *     no component waits for it
    */
   private void sendEnd(String query, boolean abandon) {
     send(command().setEnd(EndCommand.newBuilder().setQuery(query).setAbandon(abandon)));
   }
 
-  /**
-   * Drops an assignment: ignores whatever the agent still reports about it, and asks the agent to
-   * end it.
-   */
+  /** Drops an assignment: ignores further reports about it, and asks the agent to end it. */
   void forget(String query) {
     if (assigned.remove(query) != null) {
       sendEnd(query, true);
@@ -252,7 +251,7 @@ final class Agent {
   }
 
   /**
-   * Notes that switches copy all of its packets; ignored for another epoch than the assigned one.
+   * Records that switches copy all of its packets; ignored for another epoch than the assigned one.
    */
   void mirrored(String query, int epoch) {
     Assigned assignment = assigned.get(query);
@@ -317,13 +316,13 @@ final class Agent {
     }
   }
 
-  /** An agent that has to find this control plane first gets longer. */
+  /** Returns the patience with a lost agent: longer if it has to find this control plane first. */
   private long patienceNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.away().toNanos() * (looking ? 3 : 1);
   }
 
-  /** A stream broke; another may already have replaced it. */
+  /** Handles a broken stream, which another one may already have replaced. */
   void broke(LeaseStream broken) {
     if (broken == stream) {
       lost();
@@ -381,7 +380,7 @@ final class Agent {
     }
   }
 
-  /** Returns the assignment that a status is about; empty if it is about another epoch of it. */
+  /** Returns the assignment that a status refers to; empty if it refers to another epoch of it. */
   private Optional<Assigned> assigned(String query, MonitorStatus status) {
     return Optional.ofNullable(assigned.get(query))
         .filter(each -> status.getEpoch() == 0 || status.getEpoch() == each.epoch());
@@ -416,7 +415,7 @@ final class Agent {
             });
   }
 
-  /** Passes on events. Any thread may call it: their numbers say which are new. */
+  /** Forwards events. Any thread may call it: the numbers of events show which ones are new. */
   void heard(EventBatch batch) {
     LongConsumer taken = next -> later.execute(() -> taken(batch, next));
     if (!listener.events(name, batch, taken)) {
@@ -439,7 +438,7 @@ final class Agent {
     List.copyOf(assigned.values()).forEach(each -> each.events().warning(name + ": " + message));
   }
 
-  /** Copies can't be dated while the host's clock offset is unknown. */
+  /** Ignores copies while the host's clock offset is unknown, since they can't be dated. */
   private void onCopies(MonitorStatus.Copies copies) {
     ClockOffset.Estimate offset = clock.best();
     if (offset != null) {
@@ -470,7 +469,7 @@ final class Agent {
         List.copyOf(assigned.keySet()));
   }
 
-  /** The registry closes; the agent looks for another control plane. */
+  /** Ends the lease because the registry closes; the agent looks for another control plane. */
   void close() {
     if (stream != null) {
       stream.fail(Status.UNAVAILABLE.withDescription("the control plane ends"));

@@ -15,7 +15,7 @@ import javax.net.ssl.SSLSession;
  * The certificate that an agent presented.
  *
  * @param subject its full subject
- * @param names hosts that it may speak for: the subject's common name, and its DNS names
+ * @param names hosts that it may represent: the subject's common name, and its DNS names
  */
 record AgentCertificate(String subject, Set<String> names) {
   private static final int DNS = 2;

@@ -28,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agents that hold, or recently held, a lease with this control plane, and their assignments.
+ * The agents that have, or recently had, a lease with this control plane, and their assignments.
  * Any thread may call; a single thread does the work.
  */
 public final class AgentRegistry implements Assignments, AutoCloseable {
@@ -37,8 +37,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
   /**
-   * Users of the brokers that no host may be named like, since monitors log in by the names of
-   * their hosts.
+   * Broker users whose names no host may have, since monitors log in by the names of their hosts.
    */
   private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
 
@@ -47,7 +46,10 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
-  /** Bytes that may be in flight on a stream. An adaptive window costs a ping for most messages. */
+  /**
+   * Bytes that may be in flight on a stream. An adaptive window would cost a ping for most
+   * messages.
+   */
   private static final int WINDOW_BYTES = 1 << 20;
 
   private volatile RegistryOptions options;
@@ -68,7 +70,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   /**
    * Listens for agents without requiring tokens.
    *
-   * @param listener is notified of leases
+   * @param listener receives events of leases
    * @throws IOException if the address is in use
    */
   public static AgentRegistry start(RegistryOptions options, LeaseListener listener)
@@ -93,7 +95,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   /**
-   * Starts to listen for agents. Called once.
+   * Starts listening for agents. Called once.
    *
    * @throws IOException if the address is in use
    */
@@ -121,7 +123,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   /**
-   * Adds agents that held leases with an earlier control plane: they count as lost until they
+   * Adds agents that had leases with an earlier control plane: they count as lost until they
    * connect.
    */
   public void expect(List<String> names) {
@@ -285,7 +287,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  /** The receiving side of one stream: passes everything to the registry's thread, in order. */
+  /** The receiving side of one stream: forwards everything to the registry's thread, in order. */
   private final class Incoming implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
@@ -300,7 +302,10 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       this.certificate = certificate;
     }
 
-    /** Blocks, so that a flooding agent is read no faster than its messages are handled. */
+    /**
+     * Blocks, which limits the reading of a flooding agent to the rate at which its messages are
+     * handled.
+     */
     @Override
     public void onNext(AgentMessage message) {
       if (agent != null && message.getStatus().hasEvents()) {
@@ -398,7 +403,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  /** Ends the leases; agents keep running their assignments for the grace period. */
+  /** Ends the leases; agents continue to run their assignments for the grace period. */
   @Override
   public void close() {
     run(() -> agents.values().forEach(Agent::close));

@@ -5,8 +5,8 @@ import java.util.List;
 /**
  * The last known state of a host's agent.
  *
- * @param up whether it holds a lease
- * @param sinceNs when it came up or was lost, in nanoseconds since the epoch
+ * @param up true if it has a lease
+ * @param sinceNs time at which it came up or was lost, in nanoseconds since the epoch
  * @param taps taps of switches that its monitor listens on
  * @param capacityMbps maximum mirrored traffic
  * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
  *
  * @param port empty if unknown, or for all ports
  * @param side "arrivals" before the port's queue, "departures" after it; empty if unknown
- * @param networkInterface interface that the copies come to
+ * @param networkInterface interface that receives the copies
  */
 public record AgentTap(String switchName, String port, String side, String networkInterface) {
   static AgentTap of(Tap tap) {
@@ -22,7 +22,7 @@ public record AgentTap(String switchName, String port, String side, String netwo
     return new AgentTap(tap.getSwitchName(), tap.getPort(), side, tap.getInterface());
   }
 
-  /** Returns where the copies are made: SWITCH[:PORT[:SIDE]]. */
+  /** Returns the place at which the copies are made: SWITCH[:PORT[:SIDE]]. */
   public String place() {
     return Stream.of(switchName, port, side)
         .filter(part -> !part.isEmpty())

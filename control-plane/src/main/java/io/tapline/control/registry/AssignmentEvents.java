@@ -6,13 +6,13 @@ import io.tapline.schema.rpc.QueryAccounting;
 /** Events of one query on one host. Called in order, on the registry's thread. */
 public interface AssignmentEvents {
   /**
-   * The host has restarted or dropped the query; what it had not sent yet is lost. The last event,
-   * unless the query is assigned again.
+   * The host has restarted or dropped the query; data that it had not sent yet is lost. The last
+   * event, unless the query is assigned again.
    */
   void lost(String reason);
 
   /**
-   * The host has been without a lease for so long that another host may take over. A listener that
+   * The host has had no lease for the time after which another host may take over. A listener that
    * does nothing keeps waiting for the host.
    */
   void away();
@@ -23,13 +23,10 @@ public interface AssignmentEvents {
   /** The host reports how much of its share of a LIMIT Np is used (schema/monitor.proto). */
   void credits(MonitorStatus.Credits usage);
 
-  /**
-   * The monitor keeps no more than this share of the flows, within a second and a half at the
-   * latest.
-   */
+  /** The monitor keeps no more than this share of the flows within 1.5 s. */
   void limited(double rate);
 
-  /** Everything that the monitor has seen has been sent. The last event. */
+  /** All data of the packets that the monitor has captured has been sent. The last event. */
   void ended(QueryAccounting accounting);
 
   /**
@@ -39,6 +36,6 @@ public interface AssignmentEvents {
    */
   void failed(String kind, String reason);
 
-  /** A warning for users, without any effect. */
+  /** A warning for users, which has no effect. */
   void warning(String message);
 }

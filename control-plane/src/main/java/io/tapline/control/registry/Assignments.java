@@ -24,10 +24,7 @@ public interface Assignments {
   /** Asks a query to end on a host. */
   void end(String agent, String query);
 
-  /**
-   * Ends a query on a host without waiting for confirmation; none of its events are delivered any
-   * more.
-   */
+  /** Ends a query on a host without waiting for confirmation; delivers no further events of it. */
   void forget(String agent, String query);
 
   /** Sets the share of a query's flows that the pipeline can process. */
@@ -36,6 +33,6 @@ public interface Assignments {
   /** Sets the total number of packets that a part may take (schema/monitor.proto). */
   void credit(String agent, String query, long packets, long version);
 
-  /** Notes that switches copy all packets of an assignment (schema/monitor.proto). */
+  /** Records that switches copy all packets of an assignment (schema/monitor.proto). */
   void mirrored(String agent, String query, int epoch);
 }

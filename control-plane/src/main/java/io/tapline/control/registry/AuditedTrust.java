@@ -40,7 +40,10 @@ final class AuditedTrust extends X509ExtendedTrustManager {
     }
   }
 
-  /** The text comes from an unverified certificate. */
+  /**
+   * Replaces unprintable characters and limits the length: the text comes from an unverified
+   * certificate.
+   */
   private static String printable(String text) {
     String line = String.valueOf(text).replaceAll("[^\\x20-\\x7e]", "?");
     return line.substring(0, Math.min(LONGEST, line.length()));

@@ -6,8 +6,8 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Estimates how far a host's clock is ahead of this one's from probes and their answers, as NTP
- * does (RFC 5905, section 8): of the latest exchanges, the one with the shortest round trip counts,
+ * Estimates how far a host's clock is ahead of this one's from probes and their answers, like NTP
+ * (RFC 5905, section 8): of the latest exchanges, the one with the shortest round trip counts,
  * since the offset can't be wrong by more than half of it. An exchange that a later one contradicts
  * predates a clock adjustment and is ignored. Not thread-safe.
  */
@@ -30,8 +30,7 @@ public final class ClockOffset {
   }
 
   /**
-   * Returns the difference in nanoseconds by which the two most distant clocks are certain to
-   * differ; 0 if no two are.
+   * Returns the nanoseconds by which the two most distant clocks certainly differ; 0 if no two do.
    */
   public static long apartNs(List<Estimate> clocks) {
     long ahead = clocks.stream().mapToLong(each -> each.offsetNs - each.errorNs).max().orElse(0);
@@ -41,7 +40,7 @@ public final class ClockOffset {
 
   /**
    * Adds an exchange; all times are nanoseconds since the epoch, each by the clock of the side that
-   * took it. Ignores an exchange that contradicts itself because a clock was set meanwhile.
+   * took it. Ignores an exchange that contradicts itself because a clock was set during it.
    */
   void add(long sentNs, long receivedNs, long answeredNs, long heardNs) {
     long wayNs = (heardNs - sentNs) - (answeredNs - receivedNs);
@@ -57,7 +56,7 @@ public final class ClockOffset {
     }
   }
 
-  /** Returns null before the first exchange. */
+  /** Returns the best estimate; null before the first exchange. */
   Estimate best() {
     return last.stream().min(Comparator.comparingLong(Estimate::errorNs)).orElse(null);
   }

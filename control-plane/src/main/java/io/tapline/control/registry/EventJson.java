@@ -16,7 +16,9 @@ final class EventJson {
 
   private EventJson() {}
 
-  /** Returns the event, with the status's epoch; without an event if this version has none such. */
+  /**
+   * Returns the event, with the status's epoch; without an event if this version does not know it.
+   */
   static MonitorStatus read(MonitorStatus status) {
     MonitorStatus.Builder event = MonitorStatus.newBuilder();
     try {

@@ -12,7 +12,7 @@ public interface LeaseListener {
    */
   void up(String agent, String multilog);
 
-  /** The agent no longer holds a lease. */
+  /** The agent no longer has a lease. */
   void lost(String agent);
 
   /** The agent was lost long ago and is forgotten, because too many are remembered. */
@@ -30,9 +30,9 @@ public interface LeaseListener {
   /**
    * A monitor reports events of a query.
    *
-   * @param taken is called on any thread once they are safe, with the number of the monitor's next
+   * @param taken called on any thread once events are safe, with the number of the monitor's next
    *     event; the agent sends all others again if this control plane is replaced
-   * @return whether it takes them; if nobody does, the agent need not keep them
+   * @return true if the listener takes them; if none does, the agent may drop them
    */
   default boolean events(String agent, EventBatch batch, LongConsumer taken) {
     return false;

@@ -16,9 +16,9 @@ import java.util.function.Function;
  * @param logins returns the broker login of a host's monitor, or no login if brokers require none.
  *     Must not block
  * @param probe interval of keep-alive probes
- * @param lease an agent whose lease is not renewed for so long is lost
- * @param away how long a host is without a lease before another may take over
- * @param grace how long assignments wait for a lost agent, and agents for a control plane; less
+ * @param lease time after which an agent that has not renewed its lease is lost
+ * @param away time without a lease after which another host may take over
+ * @param grace time that assignments wait for a lost agent, and agents for a control plane; less
  *     than 25 days
  */
 public record RegistryOptions(

@@ -5,7 +5,7 @@ package io.tapline.control.replicas;
  *
  * @param timeNs end of the window that caused it
  * @param servers number of servers now
- * @param pages number of pages that more than the first server now have
+ * @param pages number of pages that are now on more servers than the first
  * @param reason reason, for users
  */
 public record Change(long timeNs, int servers, int pages, String reason) {}

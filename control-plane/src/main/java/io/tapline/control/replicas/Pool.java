@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The file that lists a pool's web servers and when each is needed.
+ * The file that lists a pool's web servers and the thresholds at which they are added and removed.
  *
  * <pre>
  * name: videos
@@ -37,7 +37,7 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
   /**
    * Parses a file's text.
    *
-   * @throws IllegalArgumentException with what is wrong
+   * @throws IllegalArgumentException with a description of the error
    */
   public static Pool read(String yaml) {
     JsonNode root;

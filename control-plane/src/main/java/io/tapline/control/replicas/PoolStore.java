@@ -25,8 +25,8 @@ final class PoolStore {
   }
 
   /**
-   * Returns the addresses of the servers that have a page, for pages that more than the first
-   * server has.
+   * Returns the addresses of the servers that have a page, by URL; contains only pages that other
+   * servers than the first also have.
    */
   Map<String, List<String>> read() {
     try (Jedis redis = RedisClients.connect(endpoint)) {

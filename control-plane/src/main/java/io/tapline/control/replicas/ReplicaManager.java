@@ -19,8 +19,8 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Brings a pool to the state that its {@link Updater} wants, window by window.
  *
- * <p>Order: a server gets requests once it runs and has the pages, and is stopped once it gets none
- * any more. A change that fails is reported and leaves the pool as it was; it is retried with a
+ * <p>Order: a server gets requests once it runs and has the pages, and is stopped once it no longer
+ * gets any. A change that fails is reported and leaves the pool unchanged; it is retried with a
  * later window. Thread-safe.
  */
 public final class ReplicaManager implements AutoCloseable {
@@ -37,7 +37,7 @@ public final class ReplicaManager implements AutoCloseable {
   private final Consumer<Change> done;
   private final Consumer<String> failed;
 
-  /** URL -> servers beyond the first that have it, by number. */
+  /** Numbers of the servers beyond the first that have a page, by URL. */
   private final Map<String, Set<Integer>> copies = new TreeMap<>();
 
   /** Pages that could not be copied and were reported. */
@@ -57,7 +57,7 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /**
-   * Takes over a pool as Redis says it was left, or with its first server alone.
+   * Takes over a pool in the state that Redis has, or with its first server alone.
    *
    * @param done receives changes
    * @param failed receives failures
@@ -84,8 +84,7 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /**
-   * Handles a window of the ranking; ignores one without rows, which does not show what was
-   * requested.
+   * Handles a window of the ranking; ignores a window without rows, which does not show requests.
    */
   public synchronized void look(WindowResult window) {
     if (window.rows().isEmpty()) {
@@ -102,7 +101,7 @@ public final class ReplicaManager implements AutoCloseable {
     look(window.windowEndNs(), perSecond);
   }
 
-  /** Handles a time without windows, in which nothing was requested. */
+  /** Handles a time without windows, in which there were no requests. */
   public synchronized void lookAtNothing(long elapsedNs) {
     look(lastWindowEndNs + elapsedNs, Map.of());
   }
@@ -132,7 +131,9 @@ public final class ReplicaManager implements AutoCloseable {
     }
   }
 
-  /** Copies what is missing, updates Redis, and only then removes what is no longer needed. */
+  /**
+   * Copies missing pages, updates Redis, and only then removes copies that are no longer needed.
+   */
   private boolean become(Wanted wanted) throws IOException {
     Map<String, Set<Integer>> before = new HashMap<>();
     copies.forEach((url, on) -> before.put(url, new TreeSet<>(on)));
@@ -214,7 +215,7 @@ public final class ReplicaManager implements AutoCloseable {
     return String.format(Locale.ROOT, pattern, values);
   }
 
-  /** Goes back to the first server alone. */
+  /** Returns to the first server alone. */
   @Override
   public synchronized void close() {
     try {

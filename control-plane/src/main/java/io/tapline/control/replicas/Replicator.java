@@ -14,9 +14,9 @@ import java.time.Duration;
 import java.util.regex.Pattern;
 
 /**
- * Copies pages from server to server: GET from the one, PUT to the other, and GET from there to see
- * that it is the same. URLs come from traffic, so it copies only those that are a plain path and
- * that the first server serves with a length of at most {@link #MOST_BYTES}.
+ * Copies pages from server to server: GET from the first, PUT to the other, and GET from there to
+ * verify the copy. URLs come from traffic: it copies only those that are a plain path and that the
+ * first server serves with a length of at most {@link #MOST_BYTES}.
  */
 final class Replicator {
   static final long MOST_BYTES = 1L << 30;

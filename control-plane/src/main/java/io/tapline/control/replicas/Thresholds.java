@@ -8,9 +8,9 @@ package io.tapline.control.replicas;
  * threshold, hence below 2 (n - 1) times it, and n - 1 servers are not too few.
  *
  * @param upperPerSecond maximum requests for one page that one server should answer
- * @param lowerPerSecond with fewer requests for the most popular page on each server, there is one
- *     server too many
- * @param backOffNs how long nothing is added or removed after a change, in packet time
+ * @param lowerPerSecond minimum requests for the most popular page on each server; with fewer, a
+ *     server is removed
+ * @param backOffNs time after a change during which nothing is added or removed, in packet time
  */
 public record Thresholds(double upperPerSecond, double lowerPerSecond, long backOffNs) {
   private static final long MOST_BACK_OFF_NS = 3_600_000_000_000L;

@@ -24,7 +24,7 @@ final class Updater {
   }
 
   /**
-   * An updater.
+   * Creates an updater.
    *
    * @param most maximum number of servers
    */
@@ -53,7 +53,10 @@ final class Updater {
     return servers == 1 ? Wanted.LEAST : new Wanted(servers, hot(perSecond, now.hot()));
   }
 
-  /** A page becomes hot above the upper threshold and stays it down to the lower one. */
+  /**
+   * Returns the hot pages: a page becomes hot above the upper threshold and stays hot down to the
+   * lower one.
+   */
   private Set<String> hot(Map<String, Double> perSecond, Set<String> before) {
     Set<String> hot = new TreeSet<>();
     perSecond.forEach(

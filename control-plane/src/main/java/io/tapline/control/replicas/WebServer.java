@@ -10,7 +10,7 @@ import java.util.List;
  * @param stop command that stops it
  */
 public record WebServer(String name, String address, List<String> start, List<String> stop) {
-  /** Validates and copies. */
+  /** Validates the members and copies the commands. */
   public WebServer {
     if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,62}")) {
       throw new IllegalArgumentException("name: letters, digits, '.', '_' and '-'");

@@ -2,10 +2,10 @@
  * Scales web servers with the popularity of their pages: NetAlytics' updater (Middleware'16, 7.3).
  *
  * <pre>
- * windows of a top-k ─▶ ReplicaManager ─▶ Updater: how many servers, which pages on all of them
+ * windows of a top-k ─▶ ReplicaManager ─▶ Updater: number of servers, pages on all of them
  *                            ├─▶ ServerCommands: starts and stops servers
  *                            ├─▶ Replicator: copies pages from the first server, over HTTP
- *                            └─▶ PoolStore: where each page is, in Redis ─▶ nginx
+ *                            └─▶ PoolStore: the servers of each page, in Redis ─▶ nginx
  * </pre>
  *
  * It reads the results like any other client, so it may be started, ended or replaced while the

@@ -19,12 +19,13 @@ import org.slf4j.LoggerFactory;
  * 2026-11-22T18:15:00.123Z audit: 403 GET /api/v1/nodes tenant=web role=analyst token=5e884898 name=- from=10.0.0.7
  * </pre>
  *
- * Refused clients can repeat their requests at will, so such lines are rate-limited, per tenant and
- * for all unknown clients together. Thread-safe.
+ * Refused clients can repeat their requests indefinitely. Lines about refusals are therefore
+ * rate-limited, per tenant and for all unknown clients together. Thread-safe.
  */
 final class Audit implements AutoCloseable {
   /**
-   * Number of refusals per second that are logged per tenant, and for all clients without a token.
+   * Maximum number of refusals that are logged per second, per tenant and for all clients without a
+   * token.
    */
   static final int REFUSALS_PER_SECOND = 10;
 
@@ -41,7 +42,7 @@ final class Audit implements AutoCloseable {
     this.proxies = proxies;
   }
 
-  /** A request was answered; the status is the one that the client received. */
+  /** Logs an answered request, with the status that the client received. */
   void answered(Context ctx) {
     Token token = Access.known(ctx);
     String method = ctx.req().getMethod();
@@ -85,14 +86,13 @@ final class Audit implements AutoCloseable {
   }
 
   /**
-   * Returns all such headers in their order: a proxy may add a header of its own instead of an
-   * entry.
+   * Returns all such headers in their order: a proxy may add a separate header instead of an entry.
    */
   private static List<String> forwarded(Context ctx) {
     return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));
   }
 
-  /** Returns one word on one line, whatever the client sent. */
+  /** Replaces all characters of a client's text that could end the word or the line. */
   private static String printable(String text) {
     StringBuilder word = new StringBuilder();
     text.codePoints()

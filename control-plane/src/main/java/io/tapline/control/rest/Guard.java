@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
 
 /**
  * Protects a server that trusts its user's browser from foreign web pages. A page may make a
- * browser send requests to this server by a name that the page's owner resolves to it (DNS
- * rebinding: seen in Host) or by its address (request forgery: seen in Origin).
+ * browser send requests to this server under a name that the page's owner resolves to it (DNS
+ * rebinding, visible in Host) or to its address (request forgery, visible in Origin).
  */
 final class Guard {
   /** Policy of responses that are not pages. */
@@ -26,10 +26,10 @@ final class Guard {
   private final List<String> names;
 
   /**
-   * A guard of a server.
+   * Creates the guard of a server.
    *
    * @param options options of the server: if it is bound to a loopback address, only loopback names
-   *     are accepted; elsewhere, any address and the configured names
+   *     are accepted; otherwise, any address and the configured names
    */
   Guard(RestOptions options) throws UnknownHostException {
     this.loopbackOnly = InetAddress.getByName(options.bind()).isLoopbackAddress();
@@ -38,7 +38,7 @@ final class Guard {
   }
 
   /**
-   * Sets the headers of every response, and rejects requests that are not meant for this server.
+   * Sets the headers of every response, and rejects requests that are intended for another server.
    */
   void check(Context ctx) {
     ctx.header("X-Content-Type-Options", "nosniff");
@@ -85,7 +85,10 @@ final class Guard {
     }
   }
 
-  /** Checks only the text, since name resolution must not decide. */
+  /**
+   * Returns true if a host is this server. Checks only the text, since name resolution must not
+   * decide.
+   */
   private boolean trusted(String host) {
     if (host.equals("localhost") || host.endsWith(".localhost") || names.contains(host)) {
       return true;

@@ -11,8 +11,8 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Responds with a problem document to requests that the HTTP server rejects before any route sees
- * them: malformed requests, endless headers.
+ * Responds with a problem document to requests that the HTTP server rejects before routing:
+ * malformed requests, endless headers.
  */
 final class JettyErrors extends ErrorHandler {
   @Override
@@ -38,7 +38,7 @@ final class JettyErrors extends ErrorHandler {
 
   private static ByteBuffer bytes(int status, String message, String path) {
     String title = HttpStatus.getMessage(status);
-    // Internal failures belong only in the log.
+    // Details of internal failures are only logged.
     String detail = status >= 500 || message == null ? title : message;
     Problem problem = Problem.of(status, "http", title, detail);
     return ByteBuffer.wrap(Json.bytes(problem.json(path == null ? "" : path)));

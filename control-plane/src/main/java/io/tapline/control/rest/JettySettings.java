@@ -17,7 +17,7 @@ final class JettySettings {
   private static final int LEAST_THREADS = 4;
   private static final int MOST_CONNECTIONS = 2048;
 
-  /** How long running requests may take once the server closes. */
+  /** Time that running requests get when the server closes. */
   private static final long STOP_MS = 3000;
 
   private JettySettings() {}

@@ -10,11 +10,11 @@ import java.util.Optional;
  *
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then returns
- * @param leader tells which control plane leads
+ * @param leader reports which control plane leads
  * @param tokens tokens of the clients; empty: this process's user and root may do everything
  * @param proxies proxies that are trusted to name their clients
  * @param tls empty for plain HTTP
- * @param names names of this host that requests may use, besides its address
+ * @param names names of this host that requests may use in addition to its address
  * @param mostStreams maximum number of open event streams
  */
 public record RestOptions(
@@ -35,12 +35,12 @@ public record RestOptions(
     }
   }
 
-  /** Listens on this host only. */
+  /** Returns the options of a server that listens on this host only. */
   public static RestOptions loopback(int port) {
     return at(LOOPBACK, port);
   }
 
-  /** Listens on an address of this host. */
+  /** Returns the options of a server that listens on an address of this host. */
   public static RestOptions at(String bind, int port) {
     return new RestOptions(
         bind,

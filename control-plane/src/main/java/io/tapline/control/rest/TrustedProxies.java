@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 
 /**
  * Proxies that are trusted to name their clients. Each appends its peer's address to
- * X-Forwarded-For, so entries are trusted from the last one on, as long as a trusted proxy wrote
- * them; earlier ones may be forged.
+ * X-Forwarded-For: entries are trusted backwards from the last one, as long as a trusted proxy
+ * wrote them; earlier ones may be forged.
  *
  * @param networks their addresses
  * @param names their names, resolved for every request: restarted containers have other addresses
@@ -25,7 +25,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z]([A-Za-z0-9.-]*[A-Za-z0-9])?");
 
-  /** Matches addresses with or without a port, as proxies write them. */
+  /** Matches addresses with or without a port, in the formats of proxies. */
   private static final Pattern ENTRY =
       Pattern.compile("\\[([0-9A-Fa-f:.]+)](?::\\d+)?|([0-9.]+)(?::\\d+)?|([0-9A-Fa-f:.]+)");
 
@@ -60,7 +60,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
    * Returns the address of the client.
    *
    * @param peer address of the connection's other end
-   * @param forwarded its X-Forwarded-For headers
+   * @param forwarded the request's X-Forwarded-For headers
    */
   String client(String peer, List<String> forwarded) {
     String client = address(peer).map(TrustedProxies::text).orElse(peer);
@@ -92,7 +92,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
           .flatMap(text -> address(text).stream())
           .toList();
     } catch (UnknownHostException e) {
-      // A proxy that does not resolve has no clients.
+      // A proxy whose name does not resolve has no clients.
       return List.of();
     }
   }
@@ -110,7 +110,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
     return Optional.empty();
   }
 
-  /** Maps addresses like ::ffff:10.0.0.1 to IPv4. */
+  /** Converts IPv4-mapped addresses like ::ffff:10.0.0.1 to IPv4. */
   private static IpPrefix unmapped(IpPrefix address) {
     byte[] bytes = address.address();
     byte[] prefix = new byte[12];

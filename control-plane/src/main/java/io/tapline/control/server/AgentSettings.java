@@ -13,8 +13,8 @@ import java.time.Duration;
  * The hosts' agents whose monitors a control plane uses.
  *
  * @param address address to listen on for them
- * @param access what they must show
- * @param grace how long assignments wait for a lost agent
+ * @param access credentials that they must present
+ * @param grace time that assignments wait for a lost agent
  */
 public record AgentSettings(InetSocketAddress address, AgentAccess access, Duration grace) {
   /** Returns the registry of agents, which does not listen yet. */

@@ -23,7 +23,7 @@ public final class ControlPlane {
   private final ServerSettings settings;
   private final Terminal terminal;
 
-  /** A control plane, which reports to the terminal and is stopped there. */
+  /** Creates a control plane, which reports to the terminal and is stopped there. */
   public ControlPlane(ServerSettings settings, Terminal terminal) {
     this.settings = settings;
     this.terminal = terminal;
@@ -47,7 +47,7 @@ public final class ControlPlane {
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }
       session.failure().thenRun(stop::countDown);
-      // Serves no request before the interface is watched.
+      // No request is served before the interface is watched.
       try (LocalAgents local = localAgents(session, registry);
           RestServer server =
               RestServer.start(session.queries(), source(registry), drill, settings.rest())) {
@@ -57,8 +57,7 @@ public final class ControlPlane {
           throw new PipelineException(Kind.RESOURCES, session.failure().join());
         }
         terminal.hint("stopping");
-        // Stops queries before agents lose their leases, so that their monitors can still send what
-        // they have.
+        // Queries stop before agents lose their leases: their monitors can still send their data.
         session.queries().stopAll();
       }
     }
@@ -87,7 +86,7 @@ public final class ControlPlane {
    * settings have agents.
    *
    * @param leadership the election; the caller closes it
-   * @param advertised returns the URL that others redirect to, from the one that this one listens
+   * @param advertised returns the URL that others redirect to, given the URL that this one listens
    *     on
    */
   public void lead(Leadership leadership, UnaryOperator<String> advertised)
@@ -124,7 +123,10 @@ public final class ControlPlane {
     }
   }
 
-  /** Another control plane leads: anything that this one still does could only interfere. */
+  /**
+   * Ends the process: another control plane leads, and further actions of this one could only
+   * interfere.
+   */
   private static void endAtOnce() {
     System.err.println("tapline: this control plane has lost the lead; start it again to follow");
     Runtime.getRuntime().halt(1);

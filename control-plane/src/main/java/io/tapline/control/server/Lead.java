@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
- * only then listens for switches and agents, so that all that they still have is already known to
- * be needed. Before that, it accepts neither.
+ * only then listens for switches and agents: by then, all of their remaining state is known to be
+ * needed. Before that, it accepts neither.
  */
 public final class Lead implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Lead.class);
@@ -42,8 +42,10 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
   private Controller controller;
 
   /**
-   * @param watches watches of the hosts, which this control plane manages from then on
-   * @param keys keys of hashes; if empty, the key of texts is stored with the queries
+   * Creates the candidate.
+   *
+   * @param watches watches of the hosts, which this control plane manages once it leads
+   * @param keys keys of hashes; if empty, the key of string hashes is stored with the queries
    */
   public Lead(
       Leadership leadership,
@@ -95,12 +97,12 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
     leads = true;
   }
 
-  /** Returns the keys of the previous leaders: hashes have to stay the same. */
+  /** Returns the keys of the previous leaders: hashes have to remain the same. */
   private HashKeys keptKeys() throws IOException {
     return HashKeys.KNOWN.withTexts(store.textKey(HashKey.random()));
   }
 
-  /** Stores the hosts for the next leader. */
+  /** Stores the host for the next leader. */
   @Override
   public void up(String agent, String multilog) {
     CompletableFuture.runAsync(

@@ -66,7 +66,7 @@ public final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Passes on each window as it arrives, until the query has ended.
+   * Passes each window to the consumer as it arrives, until the query has ended.
    *
    * @throws PipelineException if the query failed
    */
@@ -82,8 +82,8 @@ public final class PipelineSession implements AutoCloseable {
       if (page.isEmpty() && ended) {
         break;
       } else if (page.isEmpty()) {
-        // The end is checked before the last page is read, so that the page has everything written
-        // until then.
+        // The end is checked before the last page is read, which therefore contains everything
+        // written until then.
         ended = queries().find(id).map(query -> query.state().ended()).orElse(true);
         pause(ended);
       }

@@ -40,11 +40,11 @@ public record ServerSettings(
    * The hosts' MultiLog nodes.
    *
    * @param known nodes that are known without agents
-   * @param access how to connect to them
+   * @param access options of connections to them
    */
   public record Nodes(List<NodeAddress> known, NodeAccess access) {
     /**
-     * Nodes that may be connected to.
+     * Verifies that the nodes may be connected to.
      *
      * @throws IllegalArgumentException with a sentence for users
      */

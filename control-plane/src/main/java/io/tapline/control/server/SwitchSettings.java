@@ -13,10 +13,12 @@ import java.util.Optional;
  *
  * @param address address to listen on for them; port 0 selects a free one
  * @param map the switches of the network
- * @param tls requires a certificate of them; empty for no TLS
+ * @param tls certificate requirements for switches; empty for no TLS
  */
 public record SwitchSettings(InetSocketAddress address, NetworkMap map, Optional<SwitchTls> tls) {
-  /** Starts their controller, whose epoch is the current time: later ones have higher epochs. */
+  /**
+   * Starts their controller, whose epoch is the current time: later controllers have higher epochs.
+   */
   public Controller start() throws IOException {
     try {
       return Controller.start(ControllerOptions.of(address, map).with(tls));

@@ -4,16 +4,16 @@ import io.tapline.control.ProgressListener;
 
 /**
  * The terminal from which a pipeline or a server was started: receives its output and progress, and
- * delivers signals to end it.
+ * delivers the signals that end it.
  */
 public interface Terminal {
   /** Returns the receiver of progress. */
   ProgressListener progress();
 
-  /** Prints a line of output and passes it to the system at once. */
+  /** Prints a line of output and flushes it. */
   void announce(String line);
 
-  /** Prints a line beside the output. */
+  /** Prints a line separate from the output. */
   void hint(String message);
 
   /** Returns true if the process ends when the pipeline does. */

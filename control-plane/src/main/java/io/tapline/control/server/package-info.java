@@ -1,2 +1,2 @@
-/** The control plane as a server: its wiring, and how it takes the lead among several. */
+/** The control plane as a server: its wiring, and its part in the election among several. */
 package io.tapline.control.server;

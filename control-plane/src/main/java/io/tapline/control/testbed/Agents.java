@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param hosts names of the hosts; empty for none
  * @param controlPlanes addresses at which control planes accept agents, HOST:PORT
- * @param nodeMemoryMib memory for a node's rows, beyond which the oldest are dropped
+ * @param nodeMemoryMib memory for a node's rows; beyond it, the oldest rows are dropped
  */
 public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
   private static final int LEAST_MEMORY_MIB = 64;
@@ -28,7 +28,7 @@ public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMem
   /**
    * Selects these hosts of a fat tree.
    *
-   * @throws IllegalArgumentException if it has no such host
+   * @throws IllegalArgumentException if the tree has no such host
    */
   public static Agents in(
       FatTreePlan plan, List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {

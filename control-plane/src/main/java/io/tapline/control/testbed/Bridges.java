@@ -11,8 +11,8 @@ import java.util.Set;
 /** Generates the Open vSwitch commands for a fat tree's switches; runs nothing. */
 final class Bridges {
   /**
-   * DPDK without hugepages, of which a host may have none, and without the host's devices. Of its
-   * two memory modes, Open vSwitch would choose the one that requires hugepages.
+   * Options of DPDK without hugepages, which a host may not have, and without the host's devices.
+   * Of its two memory modes, Open vSwitch would choose the one that requires hugepages.
    */
   private static final String DPDK =
       "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";
@@ -24,7 +24,7 @@ final class Bridges {
   private final Path folder;
 
   /**
-   * The switches of a plan.
+   * Creates the bridges of a plan.
    *
    * @param folder folder of the testbed
    */
@@ -48,7 +48,7 @@ final class Bridges {
         : List.of();
   }
 
-  /** Returns a shell pattern that matches all of them. */
+  /** Returns a shell pattern that matches all memif sockets. */
   static String mirrorSockets(Path folder) {
     return folder + "/mirror-*.sock";
   }
@@ -58,7 +58,10 @@ final class Bridges {
     return folder.resolve("mirror-" + host.id() + ".sock");
   }
 
-  /** Returns the ports with a rate: Open vSwitch removes all queue disciplines but its own. */
+  /**
+   * Returns the ports with a rate, which Open vSwitch has to set: it removes other queue
+   * disciplines.
+   */
   private Set<String> limited() {
     Set<String> ports = new HashSet<>();
     if (plan.linkMbit() > 0) {
@@ -84,7 +87,7 @@ final class Bridges {
 
   /**
    * Returns the ovs-vsctl commands, in one transaction, for bridges that only do what a controller
-   * says.
+   * requests.
    */
   List<String> commands(int openFlowPort) {
     List<String> words = new ArrayList<>();

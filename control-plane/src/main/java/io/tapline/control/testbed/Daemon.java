@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * A program that is kept running.
+ * A program that the supervisor keeps running.
  *
  * @param command command that starts it
  * @param pidFile PID file of a program that detaches, whose command returns once it is ready; other

@@ -12,8 +12,8 @@ final class Daemons {
   static final String DATABASE = "ovsdb-server";
 
   /**
-   * Debian's openvswitch-switch-dpdk; the path search would find the variant without DPDK,
-   * installed beside it.
+   * Debian's openvswitch-switch-dpdk; the path search would find the variant without DPDK, which
+   * may also be installed.
    */
   static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
@@ -26,9 +26,9 @@ final class Daemons {
   private final Path folder;
 
   /**
-   * Commands that refer to their testbed's folder.
+   * Creates the commands, which refer to their testbed's folder.
    *
-   * @param home Tapline's own folder
+   * @param home Tapline's folder
    * @param programs folder of its native programs
    * @param folder folder of the testbed
    */
@@ -38,7 +38,7 @@ final class Daemons {
     this.folder = folder;
   }
 
-  /** Returns the variables that tell Open vSwitch and DPDK where to create their files. */
+  /** Returns the variables for the folders in which Open vSwitch and DPDK create their files. */
   static Map<String, String> environment(Path folder) {
     return Map.of("OVS_RUNDIR", folder.toString(), "RUNTIME_DIRECTORY", folder.toString());
   }
@@ -66,7 +66,7 @@ final class Daemons {
   /**
    * Returns the switches.
    *
-   * @param withDpdk whether they have DPDK ports
+   * @param withDpdk true if they have DPDK ports
    */
   Daemon switches(boolean withDpdk) {
     String program = withDpdk ? WITH_DPDK : SWITCHES;
@@ -74,7 +74,10 @@ final class Daemons {
     return withDpdk ? afterRemoving(Bridges.mirrorSockets(folder), made) : made;
   }
 
-  /** DPDK mistakes a socket file left by a killed process for one in use. */
+  /**
+   * Removes files before a start: DPDK assumes that a socket file left by a killed process is in
+   * use.
+   */
   private static Daemon afterRemoving(String files, Daemon daemon) {
     List<String> command =
         new ArrayList<>(List.of("sh", "-c", "rm -f %s; exec \"$@\"".formatted(files), "sh"));
@@ -113,8 +116,8 @@ final class Daemons {
   }
 
   /**
-   * Returns a node for the headers of the host's own traffic. There are not enough hugepages for so
-   * many.
+   * Returns a node for the headers of the host's own traffic. It uses no hugepages, since there are
+   * not enough for all nodes.
    */
   private Daemon node(FatTreePlan.Node host, int memoryMib) {
     return inHost(

@@ -13,13 +13,13 @@ import java.util.stream.Collectors;
  * NAME-e01      edge                    NAME-e01h0   port, to its host 0
  *                                       NAME-e01m0   port, copies for its host 0
  * NAME-h-0-1-0  namespace of a host     eth0         within, 10.0.1.2
- *                                       mirror0      within, what is mirrored to it
+ *                                       mirror0      within, receives copies
  * NAME-m010     this host's end of it   control0     within, to the control plane on this host
  * </pre>
  *
  * @param name prefix of all its names
  * @param linkMbit rate of each link between switches; 0 for no limit
- * @param memif whether mirror ports are shared memory (DPDK's memif) rather than network devices:
+ * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
  */
 public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
@@ -49,7 +49,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
   /** A cable between two switches, given by its ends. */
   public record Cable(String a, String b) {}
 
-  /** A plan whose mirror ports are network devices. */
+  /** Creates a plan whose mirror ports are network devices. */
   public FatTreePlan(String name, int k, int linkMbit) {
     this(name, k, linkMbit, false);
   }
@@ -161,7 +161,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
     return new Cable(device(pattern.formatted(pod, i, j)), device(other));
   }
 
-  /** Returns every network device that it creates outside of namespaces. */
+  /** Returns every network device that the plan creates outside of namespaces. */
   public List<String> devices() {
     List<String> devices = new ArrayList<>();
     switches().forEach(each -> devices.add(each.bridge()));
@@ -205,14 +205,14 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
         + up(device);
   }
 
-  /** Brings a device up without addresses of its own: it carries only what switches send. */
+  /** Brings a device up without addresses: it carries only packets that switches send. */
   private static String up(String device) {
     return "link set %s addrgenmode none\nlink set %s up\n".formatted(device, device);
   }
 
   /**
    * Returns the commands for a host's namespace. Checksums that are left to nonexistent hardware
-   * stall TCP, and a mirror port that answered ARP would be taken for its host's location.
+   * stall TCP, and a mirror port that answered ARP would be mistaken for its host's location.
    */
   String hostCommands(Node host) {
     return """
@@ -249,7 +249,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
         .formatted(hosts, k, datapaths, monitorPorts());
   }
 
-  /** Copies have their own port, which carries none of the host's own traffic. */
+  /** Returns the ports for copies, which carry none of the host's own traffic. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
     for (Switch each : switches()) {

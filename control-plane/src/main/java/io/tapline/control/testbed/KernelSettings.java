@@ -15,7 +15,7 @@ import java.util.TreeMap;
  * runs.
  */
 final class KernelSettings {
-  /** With the defaults, packets are lost that no counter shows. */
+  /** With the defaults, packets are lost without being counted. */
   private static final List<String> FILES =
       List.of("/proc/sys/net/core/rmem_default", "/proc/sys/net/core/wmem_default");
 
@@ -23,7 +23,7 @@ final class KernelSettings {
 
   private KernelSettings() {}
 
-  /** Returns the present values; none if they can't be read, as in a container. */
+  /** Returns the current values; none if they can't be read, as in a container. */
   static Map<String, String> now() {
     Map<String, String> values = new TreeMap<>();
     for (String file : FILES) {
@@ -36,7 +36,10 @@ final class KernelSettings {
     return values;
   }
 
-  /** These files return their value only to the first read, however few bytes that takes. */
+  /**
+   * Reads a file in one call: these files return their value only to the first read, even if it is
+   * short.
+   */
   private static String read(String file) throws IOException {
     byte[] text = new byte[64];
     try (InputStream in = new FileInputStream(file)) {

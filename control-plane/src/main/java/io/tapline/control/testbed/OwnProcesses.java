@@ -20,7 +20,7 @@ final class OwnProcesses {
   private static final int LOOKS = 20;
   private static final long LOOK_NS = 10_000_000;
 
-  /** Offset after the name in /proc/PID/stat. */
+  /** Indexes of fields after the name in /proc/PID/stat. */
   private static final int STATE = 0;
 
   private static final int STARTED = 19;
@@ -31,7 +31,7 @@ final class OwnProcesses {
     this.folder = folder;
   }
 
-  /** Returns what the supervisor recorded, itself first; empty before there is one. */
+  /** Returns the supervisor's records, its own first; empty if there are none yet. */
   List<Supervised> noted() {
     try {
       byte[] text = Files.readAllBytes(folder.resolve("processes.json"));
@@ -93,8 +93,8 @@ final class OwnProcesses {
   }
 
   /**
-   * Ends all processes, gracefully if possible; returns those that are left. Processes that start
-   * others end first.
+   * Ends all processes, gracefully if possible; returns those that are still running. Processes
+   * that start others end first.
    */
   List<String> endAll() {
     List<String> left = new ArrayList<>(end(List.of(Supervisor.NAME)));
@@ -107,7 +107,7 @@ final class OwnProcesses {
     return left;
   }
 
-  /** Ends several at once; returns those that are left. */
+  /** Ends several processes at once; returns those that are still running. */
   private List<String> end(List<String> names) {
     List<ProcessHandle> handles = names.stream().flatMap(name -> find(name).stream()).toList();
     handles.forEach(ProcessHandle::destroy);
@@ -129,7 +129,7 @@ final class OwnProcesses {
     return true;
   }
 
-  /** Zombies don't count. */
+  /** Returns true if a process is running; zombies don't count. */
   private static boolean lives(ProcessHandle process) {
     return process.isAlive() && fields(process.pid()).map(f -> !hasEnded(f)).orElse(false);
   }

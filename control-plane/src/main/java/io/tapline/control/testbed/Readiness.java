@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 
 /**
  * Waits until all of a testbed is up: its processes, nodes that answer, and a controller that has
- * discovered the whole network. Reports a process that exits meanwhile, unless it was running
- * before.
+ * discovered the whole network. Reports a process that exits before that, unless the testbed was
+ * already complete.
  */
 final class Readiness {
   private static final long PATIENCE_NS = 240_000_000_000L;
@@ -46,7 +46,7 @@ final class Readiness {
     }
   }
 
-  /** Returns what is still missing; empty if nothing is. */
+  /** Returns a description of the first missing part; empty if none is missing. */
   private String missing() {
     List<TestbedProcess> there = processes.all();
     for (Daemon daemon : daemons.of(state)) {

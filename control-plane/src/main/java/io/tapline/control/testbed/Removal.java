@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** Removes what a testbed has created, even partially; ignores what is already gone. */
+/** Removes everything that a testbed has created, even partially; ignores missing parts. */
 final class Removal {
   private static final int LOOKS = 100;
   private static final long LOOK_NS = 20_000_000;
@@ -52,8 +52,8 @@ final class Removal {
   }
 
   /**
-   * Open vSwitch leaves its bridges' own devices behind. Removing one end of a cable removes the
-   * other; removing a namespace removes its devices a little later.
+   * Removes the remaining devices. Open vSwitch leaves its bridges' own devices behind. Removing
+   * one end of a cable removes the other; removing a namespace removes its devices a little later.
    */
   private void removeDevices(List<String> devices, List<String> left) {
     for (String device : devices) {
@@ -64,7 +64,7 @@ final class Removal {
     }
   }
 
-  /** Ends the processes of a host, including those that they start meanwhile. */
+  /** Ends the processes of a host, including any that they start before they end. */
   private void endProcesses(String namespace) throws TestbedException {
     for (int look = 0; look < LOOKS; look++) {
       String pids = programs.run("ip", "netns", "pids", namespace);

@@ -5,14 +5,17 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Draws the web shop's hosts, and on each line how long a connection between two of them takes. */
+/**
+ * Draws the web shop's hosts, and on each line the mean duration of a connection between two of
+ * them.
+ */
 final class ShopDrawing {
   private static final Map<String, int[]> PLACES = places();
 
   private final Map<String, Double> meansMs;
 
   /**
-   * @param meansMs mean times by {@code from,to}
+   * @param meansMs mean durations by {@code from,to}
    */
   ShopDrawing(Map<String, Double> meansMs) {
     this.meansMs = meansMs;
@@ -58,7 +61,10 @@ final class ShopDrawing {
         format("<path d=\"M%d %d L%d %d\" stroke=\"black\"/>\n", from[0], from[1], to[0], to[1]));
   }
 
-  /** Placed near the caller, since lines cross in the middle; first drawn in white as a halo. */
+  /**
+   * Draws a number near the caller, since lines cross in the middle; draws it first in white as a
+   * halo.
+   */
   private static void number(StringBuilder svg, String[] ends, double mean) {
     int[] from = PLACES.get(ends[0]);
     int[] to = PLACES.get(ends[1]);

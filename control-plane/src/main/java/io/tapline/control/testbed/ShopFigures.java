@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * Draws Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the rows of two queries over the
- * web shop: files by name.
+ * web shop, as named files.
  */
 public final class ShopFigures {
   private static final double NS_PER_MS = 1e6;

@@ -7,9 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Starts daemons and restarts those that have exited, for whatever reason: {@code
- * testbed/supervise.py}, a process in its own session, since the process that created the testbed
- * is gone by then.
+ * Starts daemons and restarts those that have exited, for any reason: {@code testbed/supervise.py},
+ * a process in a separate session, since it outlives the process that created the testbed.
  */
 final class Supervisor {
   static final String NAME = "supervisor";

@@ -15,9 +15,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * A fat tree on this host: bridges of an Open vSwitch of its own in the userspace datapath, a
+ * A fat tree on this host: bridges of a dedicated Open vSwitch in the userspace datapath, a
  * namespace for each host, with an agent and a MultiLog node if requested, and a controller. All
- * its files are in one folder below /run; it never touches what it has not created.
+ * its files are in one folder below /run; it never changes anything that it has not created.
  */
 public final class Testbed {
   private static final Path FOLDER = Path.of("/run/tapline-testbed");
@@ -46,9 +46,9 @@ public final class Testbed {
   private final Removal removal;
 
   /**
-   * A testbed, which may or may not exist.
+   * Creates a testbed, which may exist already.
    *
-   * @param home Tapline's own folder, whose scripts it runs
+   * @param home Tapline's folder, whose scripts it runs
    * @param nativePrograms folder of Tapline's native programs
    */
   public Testbed(String name, Path home, Path nativePrograms) {
@@ -65,7 +65,7 @@ public final class Testbed {
     return folder;
   }
 
-  /** Returns what prevents a testbed on this host; empty if nothing does. */
+  /** Returns the reason that prevents a testbed on this host; empty if there is none. */
   public static Optional<String> obstacle() {
     if (!"root".equals(System.getProperty("user.name"))) {
       return Optional.of("a testbed needs root: run it with sudo");
@@ -79,12 +79,12 @@ public final class Testbed {
   }
 
   /**
-   * Creates the testbed. What exists stays, and what has died is replaced.
+   * Creates the testbed. Existing parts stay; dead processes are restarted.
    *
    * @param openFlowPort port of the controller
-   * @param ownController whether to run one; otherwise the user does
+   * @param ownController true to run a controller; otherwise the user does
    * @param agents the programs in hosts
-   * @return whether it had to be created
+   * @return true if it had to be created
    */
   public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController, Agents agents)
       throws TestbedException {
@@ -164,7 +164,10 @@ public final class Testbed {
     }
   }
 
-  /** Its supervisor, if there is one, restarts what has died since. */
+  /**
+   * Keeps a complete testbed, whose supervisor restarts dead processes; starts a supervisor if
+   * there is none.
+   */
   private void keep(TestbedState there, TestbedState wanted) throws TestbedException {
     if (!there.wants(wanted)) {
       throw new TestbedException(
@@ -176,7 +179,7 @@ public final class Testbed {
     awaitAll(there);
   }
 
-  /** Throws if names are taken, since those belong to something else. */
+  /** Throws if names are taken: those devices and namespaces are not the testbed's. */
   private void requireFree(FatTreePlan plan) throws TestbedException {
     List<String> taken = new ArrayList<>();
     plan.devices().stream()
@@ -230,7 +233,7 @@ public final class Testbed {
     return Stream.concat(first.stream(), more.stream()).toList();
   }
 
-  /** Verifies the switches, since ovs-vsctl does not reliably report what it can't create. */
+  /** Verifies the switches, since ovs-vsctl does not reliably report failures to create them. */
   private void requireSwitches(FatTreePlan plan) throws TestbedException {
     for (FatTreePlan.Switch each : plan.switches()) {
       if (!isDevice(each.bridge())) {
@@ -272,7 +275,7 @@ public final class Testbed {
     return TestbedState.read(folder);
   }
 
-  /** Returns its processes as its supervisor knows them; empty if it has none. */
+  /** Returns its processes as its supervisor recorded them; empty if it has none. */
   public List<TestbedProcess> processes() {
     return processes.all();
   }
@@ -280,7 +283,7 @@ public final class Testbed {
   /**
    * Removes the testbed; does nothing if it does not exist.
    *
-   * @return whether there was anything
+   * @return true if there was anything to remove
    */
   public boolean down() throws TestbedException {
     require();

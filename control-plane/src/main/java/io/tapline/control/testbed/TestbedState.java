@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A record of what a testbed creates, written before it does: whatever happens to {@code up},
+ * A record of everything that a testbed creates, written in advance: even if {@code up} fails,
  * {@code down} knows what belongs to it.
  *
- * @param memif whether mirror ports are DPDK's
+ * @param memif true if mirror ports are DPDK's
  * @param devices devices beyond those of its plan
- * @param complete whether everything was created
- * @param ownController whether it runs a controller
+ * @param complete true if everything was created
+ * @param ownController true if it runs a controller
  * @param agents the programs in hosts
  * @param kernel original settings of the host
  */
@@ -43,7 +43,7 @@ public record TestbedState(
     return plan().controlAddress();
   }
 
-  /** Returns true if another was requested with the same parameters. */
+  /** Returns true if another state was requested with the same parameters. */
   boolean wants(TestbedState other) {
     return plan().equals(other.plan())
         && openFlowPort == other.openFlowPort

@@ -29,9 +29,9 @@ public final class ApiClient {
   private final HttpClient http;
 
   /**
-   * A client.
+   * Creates a client.
    *
-   * @param token for a server that requires one; empty for none
+   * @param token token for a server that requires one; empty for none
    * @param tls trusted authorities
    */
   ApiClient(String server, String token, SSLContext tls) {
@@ -79,7 +79,7 @@ public final class ApiClient {
     return json(send(request, BodyHandlers.ofString()));
   }
 
-  /** Posts a request and returns the response, of another type than JSON, as a stream. */
+  /** Posts a request and returns the response as a stream; its type is not JSON. */
   public InputStream download(String path, JsonNode body, String mediaType) {
     HttpRequest request =
         request(path)

@@ -7,7 +7,9 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/** Reads server-sent events (WHATWG HTML, section 9.2.6), as far as our server uses them. */
+/**
+ * Reads server-sent events (WHATWG HTML, section 9.2.6); supports the fields that our server uses.
+ */
 final class EventReader implements AutoCloseable {
   private final BufferedReader lines;
 

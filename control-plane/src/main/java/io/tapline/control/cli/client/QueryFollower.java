@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 
 /**
  * Follows a query to its end; reconnects after a broken connection and resumes after the last
- * window and the last events seen.
+ * window and the last events received.
  */
 public final class QueryFollower {
   private static final Set<String> ENDED = Set.of("finished", "failed", "stopped");
@@ -29,7 +29,7 @@ public final class QueryFollower {
   }
 
   /**
-   * Passes on every window until the query has ended.
+   * Passes every window to the consumer until the query has ended.
    *
    * @throws CommandException if the query failed, or the server is unreachable for long
    */
@@ -37,7 +37,7 @@ public final class QueryFollower {
     untilEnd(windows, reports -> {});
   }
 
-  /** Does the same, and passes on what parsers report at once. */
+  /** Does the same, and passes on parsers' events as soon as they arrive. */
   public void untilEnd(Consumer<WindowResult> windows, Consumer<JsonNode> reports)
       throws InterruptedException {
     Optional<JsonNode> end = Optional.empty();
@@ -46,7 +46,7 @@ public final class QueryFollower {
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
         end = read(events, windows, reports);
       } catch (IOException broken) {
-        // Equivalent to an end of the stream before the end of the query.
+        // The stream ended before the query did: the loop reconnects.
       }
       if (end.isEmpty()) {
         pauseBeforeNext();

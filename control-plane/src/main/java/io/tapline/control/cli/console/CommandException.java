@@ -1,8 +1,8 @@
 package io.tapline.control.cli.console;
 
 /**
- * Thrown when a command can't do what it was asked to. The message states what was wrong, where,
- * and what to do. Exit code 1.
+ * Thrown when a command fails. The message states what was wrong, where, and what to do. Exit code
+ * 1.
  */
 public final class CommandException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -31,7 +31,7 @@ public final class Console implements Terminal {
   private boolean broken;
 
   /**
-   * A console.
+   * Creates a console.
    *
    * @param outColumns width of the terminal if standard output is one, else 0
    */
@@ -146,8 +146,8 @@ public final class Console implements Terminal {
   }
 
   /**
-   * Passes everything printed to the system: for results that a reader may be waiting for. Does
-   * nothing after a failure, which has already been reported.
+   * Flushes everything printed: for results that a reader may be waiting for. Does nothing after a
+   * failure, which has already been reported.
    */
   public void flush() {
     if (broken) {
@@ -165,7 +165,7 @@ public final class Console implements Terminal {
     err.println("tapline: " + ReadableText.ofLines(message));
   }
 
-  /** Prints an error that names its origin itself. */
+  /** Prints an error whose text names its origin. */
   public void errorText(String text) {
     progress.clear();
     err.print(ReadableText.ofLines(text));
@@ -214,7 +214,7 @@ public final class Console implements Terminal {
             data(new String(text, offset, length));
           }
 
-          /** The end of the command flushes and reports failures properly. */
+          /** Does nothing: the end of the command flushes and reports failures properly. */
           @Override
           public void flush() {}
 

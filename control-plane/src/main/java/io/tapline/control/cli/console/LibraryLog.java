@@ -11,9 +11,9 @@ import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 
 /**
- * Passes what libraries such as gRPC log through java.util.logging to Log4j, which drops it unless
- * it is enabled, like the logs of all other libraries. Java's LogManager creates an instance for
- * the first logger.
+ * Forwards the logs of libraries that use java.util.logging, such as gRPC, to Log4j, which drops
+ * them unless they are enabled, like the logs of all other libraries. Java's LogManager creates an
+ * instance for the first logger.
  */
 public final class LibraryLog {
   private static final String SETTINGS = "handlers=%s\n.level=INFO\n";
@@ -25,12 +25,12 @@ public final class LibraryLog {
             new ByteArrayInputStream(settings.getBytes(StandardCharsets.ISO_8859_1)));
   }
 
-  /** REQUIRES: no logger of java.util.logging was requested yet. */
+  /** Installs this configuration. REQUIRES: no logger of java.util.logging was requested yet. */
   public static void install() {
     System.setProperty("java.util.logging.config.class", LibraryLog.class.getName());
   }
 
-  /** The handler that receives all of it. */
+  /** The handler that receives all records. */
   public static final class ToLog4j extends Handler {
     private static final Formatter TEXT = new SimpleFormatter();
 

@@ -8,16 +8,14 @@ import org.apache.logging.log4j.core.config.Configurator;
 public final class Logging {
   private Logging() {}
 
-  /**
-   * Reads the logging configuration on a thread of its own, so that it is ready when it is needed.
-   */
+  /** Reads the logging configuration in a separate thread, before it is needed. */
   public static void begin() {
     Thread thread = new Thread(() -> LogManager.getLogger(Logging.class), "logging-start");
     thread.setDaemon(true);
     thread.start();
   }
 
-  /** Logs Tapline's own events; from level 2 on also those of the servers within its process. */
+  /** Logs Tapline's events; from level 2, also those of the servers within its process. */
   public static void verbose(int level) {
     Configurator.setLevel("io.tapline", Level.DEBUG);
     if (level > 1) {

@@ -3,13 +3,12 @@ package io.tapline.control.cli.console;
 import java.util.List;
 import java.util.Optional;
 
-/** Names that users type. */
+/** Finds names that users type. */
 public final class Names {
   private Names() {}
 
   /**
-   * Returns what was found by a name, or throws an error that lists all names and suggests the
-   * nearest.
+   * Returns the item with a name, or throws an error that lists all names and suggests the nearest.
    */
   public static <T> T find(String name, String kind, Optional<T> found, List<String> names) {
     return found.orElseThrow(
@@ -19,7 +18,7 @@ public final class Names {
                     .formatted(kind, name, nearest(name, names), String.join(", ", names))));
   }
 
-  /** Returns ", did you mean x?", or nothing if no name is similar. */
+  /** Returns ", did you mean x?", or an empty string if no name is similar. */
   public static String nearest(String name, List<String> names) {
     String nearest = io.tapline.compiler.text.Names.nearest(name, names);
     return nearest.isEmpty() ? "" : ", did you mean " + nearest + "?";

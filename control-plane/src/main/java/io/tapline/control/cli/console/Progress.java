@@ -6,8 +6,8 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * Shows progress to a waiting user: on a terminal one line that is overwritten, elsewhere a line
- * now and then. Thread-safe.
+ * Shows progress to a waiting user: one line that is overwritten on a terminal, elsewhere a line
+ * every few seconds. Thread-safe.
  */
 public final class Progress implements ProgressListener {
   private static final long TERMINAL_INTERVAL_NS = 100_000_000L;
@@ -55,7 +55,7 @@ public final class Progress implements ProgressListener {
     }
   }
 
-  /** Shows the final state of the stage, however soon it was reported after the previous line. */
+  /** Shows the final state of the stage, even if the previous line was printed just before. */
   private void finishStage() {
     if (!pending.isEmpty() && !pending.equals(lastLine)) {
       show(pending);
@@ -75,7 +75,7 @@ public final class Progress implements ProgressListener {
     }
   }
 
-  /** Formats one line; a rate that is not a positive number is left out. */
+  /** Formats one line; omits a rate that is not a positive number. */
   static String text(
       String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
     StringBuilder text = new StringBuilder(ReadableText.of(stage)).append('…');
@@ -91,7 +91,7 @@ public final class Progress implements ProgressListener {
     return text.toString();
   }
 
-  /** Starts to measure phases. */
+  /** Starts measuring phases. */
   public synchronized void measure(Timings into) {
     timings = into;
   }

@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Treats SIGTERM and SIGINT as requests for an orderly shutdown. A shutdown hook would not do:
+ * Treats SIGTERM and SIGINT as requests for an orderly shutdown. A shutdown hook would not suffice:
  * hooks run concurrently, and Flink's would close a task manager whose job has yet to emit its
  * results. Java has no other API for signals, hence the suppressed warning.
  */
@@ -17,14 +17,17 @@ public final class StopSignals {
 
   private StopSignals() {}
 
-  /** Runs an action on the first signal; the next one ends the process at once, as by default. */
+  /**
+   * Runs an action on the first signal; the next one ends the process at once, which is the
+   * default.
+   */
   public static void handle(Runnable stop) {
     atTheFirst(signal -> stop.run());
   }
 
   /**
-   * On the first signal, closes what is open and then ends the process with the exit code of a
-   * process killed by the signal.
+   * On the first signal, runs an action and then ends the process with the exit code of a process
+   * killed by the signal.
    */
   public static void closeBeforeTheEnd(Runnable close) {
     atTheFirst(
@@ -40,7 +43,7 @@ public final class StopSignals {
     return ending;
   }
 
-  /** Returns unless a signal is ending the process, which then has its own exit code. */
+  /** Returns unless a signal is ending the process, which then exits with the signal's code. */
   public static void leaveTheEndToThem() {
     while (ending) {
       LockSupport.park();

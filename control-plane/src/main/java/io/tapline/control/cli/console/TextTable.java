@@ -8,17 +8,17 @@ import java.util.List;
 public final class TextTable {
   private static final String GAP = "  ";
 
-  /** Maximum width of a cell in any case: an attacker's URL must not fill the screen. */
+  /** Maximum width of a cell, even without a limit: an attacker's URL must not fill the screen. */
   private static final int WIDEST = 200;
 
-  /** Columns of text are not cut below this width. */
+  /** Minimum width to which columns of text are cut. */
   private static final int NARROWEST = 16;
 
   /** The content of a column. */
   public enum Kind {
     /** Left-aligned, cut if there is no room. */
     TEXT,
-    /** Left-aligned, never cut: half of it would mean something else. */
+    /** Left-aligned, never cut: a part of it would have another meaning. */
     NAME,
     /** Right-aligned, never cut. */
     NUMBER
@@ -32,7 +32,7 @@ public final class TextTable {
   private final List<List<String>> rows = new ArrayList<>();
 
   /**
-   * An empty table.
+   * Creates an empty table.
    *
    * @param width width of the terminal; 0 for no limit
    */
@@ -51,14 +51,14 @@ public final class TextTable {
     rows.add(row.stream().map(TextTable::printable).toList());
   }
 
-  /** Returns one line that is safe to print, whatever the traffic's bytes were. */
+  /** Returns one line that is safe to print, regardless of the bytes in the traffic. */
   private static String printable(String text) {
     return cut(ReadableText.of(cut(text, WIDEST)), WIDEST);
   }
 
   /**
-   * Returns the table, each line indented and ended by a line feed. If cutting text is not enough,
-   * the last columns are left out, and a line names them.
+   * Returns the table, each line indented and ended by a line feed. If cutting text is not
+   * sufficient, the last columns are omitted, and a line names them.
    */
   public String render(String indent) {
     List<String> headers = columns.stream().map(Column::header).toList();

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Records when the phases of a command began and ended, and the processor time that this process
- * and its children took meanwhile, over all threads: overlapping phases share it. Thread-safe.
+ * Records when the phases of a command began and ended, and the processor time of this process and
+ * its children in each phase, over all threads: overlapping phases share it. Thread-safe.
  */
 public final class Timings {
-  /** Unit of proc(5), the same on every Linux that Java runs on. */
+  /** Unit of proc(5), which is the same on every Linux that Java runs on. */
   private static final double TICKS_PER_SECOND = 100;
 
   private static final Path STAT = Path.of("/proc/self/stat");
@@ -23,13 +23,13 @@ public final class Timings {
   private final long processStartNs;
   private final List<Entry> entries = new ArrayList<>();
 
-  /** A phase in seconds since the process began; {@code to} is NaN while it lasts. */
+  /** A phase in seconds since the start of the process; {@code to} is NaN while it lasts. */
   record Entry(String name, double from, double to, double cpu) {}
 
   /**
-   * Timings of a process.
+   * Creates the timings of a process.
    *
-   * @param processStartNs start by the clock of {@link System#nanoTime}
+   * @param processStartNs start on the clock of {@link System#nanoTime}
    */
   Timings(long processStartNs) {
     this.processStartNs = processStartNs;
@@ -73,7 +73,7 @@ public final class Timings {
         .toList();
   }
 
-  /** Returns a table for people, with the whole process so far as its last row. */
+  /** Returns a table for people, whose last row is the whole process so far. */
   public String table() {
     StringBuilder table = new StringBuilder();
     table.append(
@@ -96,8 +96,9 @@ public final class Timings {
   }
 
   /**
-   * Returns the time since this process began, to a hundredth of a second. {@link ProcessHandle}
-   * has only full seconds, since it adds the start to the boot time in whole seconds.
+   * Returns the time since the start of this process, to a hundredth of a second. {@link
+   * ProcessHandle} has only full seconds, since it adds the start to the boot time in whole
+   * seconds.
    */
   private static double ageSeconds() {
     try {
@@ -118,7 +119,7 @@ public final class Timings {
     }
   }
 
-  /** Adds fields of stat in proc(5), counted from the one after the name, which is the first. */
+  /** Returns the sum of fields of stat in proc(5); field 1 is the one after the name. */
   private static long ticks(int from, int to) throws IOException {
     String stat = Files.readString(STAT);
     String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

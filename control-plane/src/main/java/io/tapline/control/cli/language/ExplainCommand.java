@@ -104,7 +104,7 @@ public final class ExplainCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Queries of queues read taps: they are not placed. */
+  /** Returns the network, unless the plan is not placed: queries of queues read taps. */
   private static Optional<Network> placed(Optional<Network> network, Plan plan) {
     return network.filter(any -> plan.getQueuesCount() == 0);
   }

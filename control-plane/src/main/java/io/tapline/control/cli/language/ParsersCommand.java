@@ -133,7 +133,10 @@ public final class ParsersCommand implements Callable<Integer> {
     return parser.allTraffic() ? "It has to see all packets: FROM * TO * and SAMPLE *.\n" : "";
   }
 
-  /** Returns what a query may set for the parser: the forms of its texts, and their kinds. */
+  /**
+   * Returns the options that a query may set for the parser: the forms of its strings, and their
+   * kinds.
+   */
   private static String options(ParserInfo parser, JsonNode fields) {
     List<String> texts = new ArrayList<>();
     for (JsonNode field : fields) {

@@ -10,7 +10,7 @@ import picocli.CommandLine.Option;
 
 /** Options for the agents that a server accepts. */
 public final class AgentOptions {
-  /** A lease is renewed or lost within three seconds. */
+  /** Minimum grace period: a lease is renewed or lost within three seconds. */
   private static final Duration LEAST_GRACE = Duration.ofSeconds(5);
 
   private static final Duration MOST_GRACE = Duration.ofDays(1);
@@ -46,7 +46,7 @@ public final class AgentOptions {
   private String grace = "20s";
 
   /**
-   * Returns how long the registry and its agents wait for each other.
+   * Returns the time that the registry and its agents wait for each other.
    *
    * @throws UsageException if the option is not a duration, or is shorter than a lease
    */
@@ -59,10 +59,10 @@ public final class AgentOptions {
   }
 
   /**
-   * Throws a usage error if other hosts could hold leases without a token or a certificate, or if
+   * Throws a usage error if other hosts could get leases without a token or a certificate, or if
    * lease messages could be read in transit.
    *
-   * @param at HOST:PORT, as the user wrote it
+   * @param at HOST:PORT, in the user's spelling
    */
   public void check(ClearOptions clear, String at) {
     if (certificate == null || tokens == null && clients == null) {

@@ -34,7 +34,7 @@ public final class CapacityOptions {
   /**
    * Returns the maximum number of queries that run at once.
    *
-   * @param files whether each reads files, with its own monitor
+   * @param files true if each query reads files, with a separate monitor
    */
   public int mostQueries(boolean files) {
     if (mostQueries != null) {
@@ -50,7 +50,10 @@ public final class CapacityOptions {
     return (int) Math.min(USUALLY_MOST, Math.max(EmbeddedOptions.FEW_QUERIES, carried));
   }
 
-  /** Tiny queries take less of the heap, but as much network memory, which is at most as large. */
+  /**
+   * Returns the maximum that fits into the heap: tiny queries take less of it, but as much network
+   * memory, which is at most as large.
+   */
   static int mostThatFit(long heapBytes) {
     return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));
   }

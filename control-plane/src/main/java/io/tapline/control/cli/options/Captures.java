@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * Rejects capture files that a query could not read, before anything is started for it. The monitor
- * itself checks them, so that a single place defines what a capture is.
+ * checks them, since a single place should define the format of captures.
  */
 public final class Captures {
   private Captures() {}

@@ -11,11 +11,11 @@ import picocli.CommandLine.Option;
 /**
  * Options that allow unencrypted connections beyond loopback. By default none are allowed: an
  * address that other hosts reach, or that is another host's, requires TLS or the operator's
- * statement that the network between is trusted.
+ * statement that the network between the hosts is trusted.
  */
 public final class ClearOptions {
   /**
-   * The other side of a connection, with the names of {@link TlsOptions.Service} where that has
+   * The other side of a connection; the names are those of {@link TlsOptions.Service}, if it has
    * them.
    */
   public enum Service {
@@ -46,11 +46,11 @@ public final class ClearOptions {
           "Services with which connections beyond loopback may go without TLS, in a trusted network: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
-  /** The places where such a connection is used. */
+  /** The option and value of each such connection in use. */
   private final TreeMap<Service, String> used = new TreeMap<>();
 
   /**
-   * Throws if a connection to or from other hosts would be unencrypted and was not allowed to be.
+   * Throws if a connection to or from other hosts would be unencrypted without being allowed to be.
    *
    * @param hosts hosts of the addresses to connect to, or to listen on
    * @param where the option and its value
@@ -68,7 +68,7 @@ public final class ClearOptions {
     used.put(service, where);
   }
 
-  /** Warns once about unencrypted connections. */
+  /** Warns about unencrypted connections, once each. */
   public void warn(Console console) {
     used.forEach(
         (service, where) ->

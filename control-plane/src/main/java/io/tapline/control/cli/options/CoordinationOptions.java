@@ -60,7 +60,10 @@ public final class CoordinationOptions {
     tls = withZooKeeper.orElse(TlsFiles.NONE);
   }
 
-  /** ZooKeeper compares subjects as text: another spelling would match nothing. */
+  /**
+   * Verifies the spelling: ZooKeeper compares subjects as strings, and another spelling would match
+   * nothing.
+   */
   private static void checkSubject(String subject) {
     try {
       String spelled = new X500Principal(subject).getName();
@@ -110,7 +113,7 @@ public final class CoordinationOptions {
     }
   }
 
-  /** Returns null for a single control plane. */
+  /** Connects to ZooKeeper; returns null for a single control plane. */
   public Leadership connect() throws PipelineException {
     return isWanted()
         ? Leadership.connect(

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Option for the secret keys with which monitors hash. */
+/** Option for the secret keys of monitors' hashes. */
 public final class HashKeyOptions {
   @Option(
       names = "--hash-key-file",

@@ -24,7 +24,7 @@ import java.util.function.Function;
  *
  * @param home the folder of {@code bin/tapline}, captures and scripts
  * @param prefix the folder of {@code bin} with the native programs, and of {@code share/tapline}
- * @param plugins shared objects with parsers outside the tree
+ * @param plugins shared objects with out-of-tree parsers
  */
 public record Installation(Path home, Path prefix, List<Path> plugins) {
   public static Installation current() {
@@ -75,7 +75,7 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(agent());
   }
 
-  /** Returns the native parsers' descriptions of themselves. */
+  /** Returns the catalogue of parsers, which describe themselves. */
   public Catalogue catalogue() {
     try {
       return Catalogue.fromJson(catalogueJson());
@@ -86,8 +86,8 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
   }
 
   /**
-   * Returns the catalogue that the monitor wrote at build time; with plug-ins, the one that it
-   * writes now.
+   * Returns the catalogue that the monitor wrote at build time; with plug-ins, the monitor writes a
+   * new one.
    */
   public String catalogueJson() {
     if (!plugins.isEmpty()) {
@@ -122,12 +122,12 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return home.resolve("testbed/three_tier/inventory.yaml");
   }
 
-  /** Reads an inventory of hosts; null stands for none. */
+  /** Reads an inventory of hosts; returns an empty one for null. */
   public static Inventory inventory(Path file) {
     return file == null ? Inventory.empty() : read(file, Inventory::fromYaml);
   }
 
-  /** Checks that the inventory's settings for texts refer to existing parsers. */
+  /** Checks that the inventory's settings for strings refer to existing parsers. */
   public static void requireTexts(Inventory inventory, Catalogue catalogue) {
     try {
       inventory.texts().requireTextsOf(catalogue);

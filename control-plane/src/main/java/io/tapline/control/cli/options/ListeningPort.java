@@ -9,7 +9,7 @@ import java.net.ServerSocket;
 final class ListeningPort {
   private ListeningPort() {}
 
-  /** Fails before a pipeline is started in vain. */
+  /** Throws if a port can't be used, before a pipeline is started. */
   static void requireFree(InetAddress address, int port) {
     try (ServerSocket socket = new ServerSocket(port, 1, address)) {
       socket.getLocalPort();

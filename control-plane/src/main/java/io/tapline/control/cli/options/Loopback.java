@@ -8,7 +8,10 @@ import java.util.stream.Stream;
 public final class Loopback {
   private Loopback() {}
 
-  /** Checks only the text, since what another name resolves to may change. */
+  /**
+   * Returns true for loopback. Checks only the text, since the resolution of another name may
+   * change.
+   */
   public static boolean is(String host) {
     return host.equals("localhost")
         || host.equals("::1")

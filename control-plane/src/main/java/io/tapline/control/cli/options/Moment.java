@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A point in time as people and programs write it. */
+/** A point in time, in the formats of people and programs. */
 public final class Moment {
   public static final String HELP =
       "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as 90s, 5m, 2h ago";
@@ -19,7 +19,7 @@ public final class Moment {
   private Moment() {}
 
   /**
-   * Parses nanoseconds since the epoch.
+   * Parses a time; returns nanoseconds since the epoch.
    *
    * @param option option of the value
    */
@@ -38,7 +38,7 @@ public final class Moment {
   }
 
   /**
-   * Parses a duration in nanoseconds.
+   * Parses a duration; returns nanoseconds.
    *
    * @param option option of the value
    */

@@ -42,7 +42,7 @@ public final class MonitorMessages {
         read(line);
       }
     } catch (IOException ended) {
-      // No more messages will come.
+      // The pipe is closed: no more messages will arrive.
     }
   }
 

@@ -44,7 +44,7 @@ public final class MultilogOptions {
   private Path tokens;
 
   /**
-   * Returns the nodes and how to connect to them.
+   * Returns the nodes and the options of connections to them.
    *
    * @throws UsageException if the options contradict each other, or a file can't be read
    */

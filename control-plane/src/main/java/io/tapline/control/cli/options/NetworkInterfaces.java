@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The host's network interfaces, as the kernel lists them: Java's own list lacks those without an
- * address, as most ports that receive mirrored packets are.
+ * The host's network interfaces in the kernel's list: Java's list lacks those without an address,
+ * such as most ports that receive mirrored packets.
  */
 public final class NetworkInterfaces {
   private static final Path LIST = Path.of("/proc/self/net/dev");
@@ -23,7 +23,7 @@ public final class NetworkInterfaces {
     }
   }
 
-  /** Returns the text before the colons, except in the two header lines. */
+  /** Returns the text before the colons; the two header lines have none. */
   private static List<String> names() {
     try {
       return Files.readAllLines(LIST).stream()

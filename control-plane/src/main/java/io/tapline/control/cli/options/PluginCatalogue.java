@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Asks the monitor for its parsers including plug-ins, which only the monitor loads. */
+/** Requests the list of parsers from the monitor, with plug-ins, which only the monitor loads. */
 final class PluginCatalogue {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -58,7 +58,7 @@ final class PluginCatalogue {
           return status.path("message").asText();
         }
       } catch (JsonProcessingException e) {
-        // A line that is not a status line is of no use to the user.
+        // Only status lines matter to the user.
       }
     }
     return "loading plug-ins: tapline-monitor ended with exit code " + exitCode;

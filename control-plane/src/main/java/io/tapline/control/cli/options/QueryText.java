@@ -9,7 +9,10 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** The text of a query as it was typed: itself, {@code @FILE}, or {@code -} for standard input. */
+/**
+ * The text of a query argument: the argument itself, {@code @FILE}, or {@code -} for standard
+ * input.
+ */
 public final class QueryText {
   /** The description in the options' help. */
   public static final String HELP = "The query; @FILE reads it from a file, - from standard input.";

@@ -145,7 +145,7 @@ public final class ServiceOptions {
     return brokers;
   }
 
-  /** Returns the brokers that {@code --brokers} names, if any; called after {@link #speakTls}. */
+  /** Returns the brokers of {@code --brokers}, if any; called after {@link #speakTls}. */
   public Optional<KafkaEndpoint> kafka() {
     return brokers.isEmpty()
         ? Optional.empty()
@@ -170,7 +170,7 @@ public final class ServiceOptions {
     return jobBrokers;
   }
 
-  /** Returns the key of the file, or a random one. */
+  /** Returns the key in the file, or a random one. */
   public JobKey jobKey(Console console) {
     return jobKey.read(console).orElseGet(JobKey::random);
   }
@@ -258,7 +258,7 @@ public final class ServiceOptions {
     return flinkTls;
   }
 
-  /** Returns the Redis that {@code --redis} names, if any; called after {@link #speakTls}. */
+  /** Returns the Redis of {@code --redis}, if any; called after {@link #speakTls}. */
   public Optional<RedisEndpoint> redis(Console console) {
     if (redis.isEmpty()) {
       if (redisPassword != null) {
@@ -339,7 +339,9 @@ public final class ServiceOptions {
         mostQueries);
   }
 
-  /** Returns true if queries and their jobs outlive this process. */
+  /**
+   * Returns true if all services are external: queries and their jobs then outlive this process.
+   */
   boolean areOthers() {
     return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
   }

@@ -13,7 +13,7 @@ public enum Speed {
     this.flag = flag;
   }
 
-  /** Returns the value as the monitor accepts it and users write it. */
+  /** Returns the value in the spelling of the monitor and of users. */
   @Override
   public String toString() {
     return flag;

@@ -11,7 +11,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** Options for taps: copies that switches send to this host. */
+/** Options for taps: copies of packets that switches send to this host. */
 public final class TapOptions {
   @Option(
       names = "--tap",
@@ -29,14 +29,14 @@ public final class TapOptions {
   /**
    * Resolves the ports of taps by the links of an inventory's network.
    *
-   * @throws UsageException if there is no such switch or port; the message lists what exists
+   * @throws UsageException if there is no such switch or port; the message lists the existing ones
    */
   public void resolve(Inventory inventory) {
     PortNames ports = new PortNames(inventory.ports());
     taps = taps.stream().map(tap -> resolved(tap, ports)).toList();
   }
 
-  /** Returns the tap with its port named by its number, where the network gives one. */
+  /** Returns the tap with its port's number in place of a name, if the network has one. */
   static Tap resolved(Tap tap, PortNames ports) {
     int equals = tap.text().indexOf('=');
     String[] place = tap.text().substring(0, equals).split(":", -1);
@@ -65,7 +65,7 @@ public final class TapOptions {
             .formatted(tap.text(), problem.message(), problem.expected(), hint));
   }
 
-  /** Reads a tap. */
+  /** Parses a tap. */
   static final class Converter implements ITypeConverter<Tap> {
     @Override
     public Tap convert(String text) {

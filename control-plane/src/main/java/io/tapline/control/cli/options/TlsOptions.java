@@ -77,7 +77,7 @@ public final class TlsOptions {
     }
   }
 
-  /** Does the same for a command that has only these connections. */
+  /** Does the same for a command that has only connections to these services. */
   public void check(Set<Service> known) {
     for (Service service : services) {
       if (!known.contains(service)) {
@@ -87,7 +87,7 @@ public final class TlsOptions {
     check();
   }
 
-  /** Returns absolute paths: jobs read the files, too, in processes with other working folders. */
+  /** Returns absolute paths: jobs also read the files, in processes with other working folders. */
   private TlsFiles files() {
     return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));
   }
@@ -97,7 +97,7 @@ public final class TlsOptions {
   }
 
   /**
-   * Returns the same files, loaded; nothing if that connection is unencrypted.
+   * Returns the same files, loaded; empty if that connection is unencrypted.
    *
    * @param clients authorities of clients, instead of --tls-ca; null for none
    */
@@ -114,7 +114,7 @@ public final class TlsOptions {
     }
   }
 
-  /** Returns nothing if that connection is unencrypted. */
+  /** Returns the files; empty if that connection is unencrypted. */
   public Optional<TlsFiles> of(Service service) {
     return services.contains(service) ? Optional.of(files()) : Optional.empty();
   }

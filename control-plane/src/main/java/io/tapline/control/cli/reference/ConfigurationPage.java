@@ -16,8 +16,8 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
 /**
- * docs/reference/configuration.md: every option, generated from the programs' own option
- * definitions.
+ * Generates docs/reference/configuration.md, which lists every option, from the programs' own
+ * option definitions.
  */
 public final class ConfigurationPage {
   private static final Pattern FROM_ENVIRONMENT =
@@ -136,7 +136,7 @@ public final class ConfigurationPage {
     return code("$" + variable.group(1)) + (otherwise == null ? "" : ", " + code(otherwise));
   }
 
-  /** Drops the sentence that repeats the default. */
+  /** Returns the description of an option without the sentence that repeats the default. */
   private static String meaning(ArgSpec argument) {
     String text = String.join(" ", argument.description());
     for (String initial : List.of("${DEFAULT-VALUE}", plainDefault(argument))) {

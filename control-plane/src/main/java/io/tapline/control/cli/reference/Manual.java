@@ -22,13 +22,13 @@ final class Manual {
   private final CommandLine tapline;
   private final Path programs;
 
-  /** A manual; {@code programs} is the folder of the native programs. */
+  /** Creates a manual; {@code programs} is the folder of the native programs. */
   Manual(CommandLine tapline, Path programs) {
     this.tapline = tapline;
     this.programs = programs;
   }
 
-  /** Writes everything to a folder, which is created. */
+  /** Writes everything to a folder, which it creates. */
   void write(Path folder) throws IOException {
     Path pages = Files.createDirectories(folder.resolve("man"));
     Path completions = Files.createDirectories(folder.resolve("completions"));

@@ -9,7 +9,7 @@ import picocli.codegen.docgen.manpage.ManPageGenerator;
 
 /** The manual page of one command as AsciiDoc: picocli's text, and the footer of its help. */
 final class ManualPage {
-  /** The viewer wraps the lines. */
+  /** Width of a line, which is not wrapped here: the viewer does that. */
   private static final int COLUMNS = 10_000;
 
   private static final String END = "// end::picocli-generated-full-manpage[]";
@@ -18,7 +18,10 @@ final class ManualPage {
 
   private ManualPage() {}
 
-  /** Changes the layout of the command's help, after which the command can't be used otherwise. */
+  /**
+   * Returns a page. Changes the layout of the command's help: the command can't be used for
+   * anything else afterwards.
+   */
   static String of(CommandSpec command, String version) {
     UsageMessageSpec usage = command.usageMessage();
     List<String> footer = List.of(usage.footer());
@@ -46,7 +49,7 @@ final class ManualPage {
     }
   }
 
-  /** Lines that begin with a space are examples and are kept unchanged. */
+  /** Appends notes. Lines that begin with a space are examples and are kept unchanged. */
   private void notes(List<String> lines) {
     if (lines.isEmpty()) {
       return;

@@ -8,7 +8,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** Presents a native program as a picocli command, so that picocli's generators can document it. */
+/** Presents a native program as a picocli command, which picocli's generators can document. */
 final class NativeCommand {
   private static final Pattern CHOICES = Pattern.compile("[a-z0-9]+(\\|[a-z0-9]+)+");
 

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The settings of a native program, as its {@code --help} lists them.
+ * The settings of a native program, parsed from its {@code --help}.
  *
  * @param synopsis usage, one line per form
  * @param description text before the sections
@@ -29,7 +29,7 @@ record NativeSettings(
    * One flag.
    *
    * @param value its value; empty for a switch
-   * @param defaultText empty if it has none
+   * @param defaultText empty if it has no default
    */
   record Setting(String flag, String value, String defaultText, String meaning) {
     String type() {
@@ -61,8 +61,8 @@ record NativeSettings(
   }
 
   /**
-   * A line that looks like a flag but can't be parsed is an error, so that no flag is silently
-   * dropped.
+   * Parses a help text. A line that looks like a flag but can't be parsed is an error: no flag may
+   * be dropped silently.
    */
   static NativeSettings parse(String help) {
     List<String> synopsis = new ArrayList<>();

@@ -1,2 +1,2 @@
-/** Reference pages, manual pages and completions, written from the programs' options. */
+/** Reference pages, manual pages and completions, generated from the programs' options. */
 package io.tapline.control.cli.reference;

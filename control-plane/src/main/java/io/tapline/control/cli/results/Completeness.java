@@ -9,11 +9,11 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The line under a table that states what it is based on: packets captured, sampled, lost by
- * reason, and tuples that were late or ignored.
+ * The line under a table that describes its input: packets captured, sampled, lost by reason, and
+ * tuples that were late or ignored.
  */
 public final class Completeness {
-  /** Skipped because the query asked for it, not lost. */
+  /** Reasons that the query requested: such packets are skipped, not lost. */
   private static final List<String> INTENDED = List.of("unsampled", "limit");
 
   private Completeness() {}
@@ -52,7 +52,7 @@ public final class Completeness {
         Locale.ROOT, "%s %% of flows sampled (%,d packets left out)", percent(rate), leftOut);
   }
 
-  /** Formats four significant digits, without trailing zeros. */
+  /** Formats a percentage with four significant digits and without trailing zeros. */
   private static String percent(double rate) {
     return new BigDecimal(100 * rate)
         .round(new MathContext(4))

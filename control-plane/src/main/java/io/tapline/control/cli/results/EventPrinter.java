@@ -8,8 +8,8 @@ import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
 /**
- * Prints events as they arrive: as JSON lines, or a line each, of which people get at most {@link
- * #MOST_LINES} a second and then a line that says how many more there were.
+ * Prints events as they arrive: as JSON lines for programs, or one line per event for people, who
+ * get at most {@link #MOST_LINES} a second and then a line with the number of the others.
  */
 public final class EventPrinter {
   static final int MOST_LINES = 20;
@@ -83,7 +83,7 @@ public final class EventPrinter {
     return port == 0 ? address : address + " port " + port;
   }
 
-  /** Says how many events were left out. */
+  /** Prints the number of omitted events. */
   public void end() {
     if (more > 0) {
       console.line("… and " + more + " more events within a second");

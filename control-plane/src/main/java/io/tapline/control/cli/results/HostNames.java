@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Replaces addresses with an inventory's names, or adds the names; an address without one is
+ * Replaces addresses with an inventory's names, or adds the names; an address without a name is
  * unchanged.
  */
 public final class HostNames {
@@ -18,7 +18,7 @@ public final class HostNames {
     this.withAddress = withAddress;
     for (String name : inventory.names()) {
       List<String> addresses = inventory.addresses(name);
-      // Only a name for one host, not for a network or a group of hosts.
+      // Only names of one host count, not those of networks or groups of hosts.
       if (addresses.stream().allMatch(HostNames::isHost)) {
         addresses.forEach(address -> keep(address, name, addresses.size()));
       }
@@ -39,7 +39,7 @@ public final class HostNames {
     return prefix.endsWith(prefix.contains(":") ? "/128" : "/32");
   }
 
-  /** Keeps the most specific name: a host's own rather than its group's. */
+  /** Keeps the most specific name: a host's own name rather than that of its group. */
   private void keep(String prefix, String name, int size) {
     String address = prefix.substring(0, prefix.indexOf('/'));
     if (size < sizes.getOrDefault(address, Integer.MAX_VALUE)) {

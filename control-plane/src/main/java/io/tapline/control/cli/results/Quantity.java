@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The unit of the numbers in one table: all in one unit, chosen by the largest of them, so that
- * they can be compared at a glance. Durations become µs, ms or s, bytes become kB, MB or GB (powers
- * of 1000).
+ * The unit of the numbers in one table: all have the same unit, chosen by the largest of them,
+ * which makes them comparable at a glance. Durations become µs, ms or s, bytes become kB, MB or GB
+ * (powers of 1000).
  *
- * @param unit unit as a column's header shows it; empty for plain numbers
+ * @param unit unit in a column's header; empty for plain numbers
  * @param divisor factor from the tuples' unit to this one
  */
 record Quantity(String unit, double divisor) {
@@ -19,10 +19,13 @@ record Quantity(String unit, double divisor) {
   private static final List<Quantity> BYTES =
       List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
 
-  /** A unit is used if the largest number is at least this many of it. */
+  /** Minimum of the largest number, in a unit, for the unit to be used. */
   private static final double ENOUGH = 10;
 
-  /** Seconds are used only for long times; people compare times of servers in ms. */
+  /**
+   * The same for seconds, which are used only for long times: people compare times of servers in
+   * ms.
+   */
   private static final double ENOUGH_SECONDS = 100;
 
   /**

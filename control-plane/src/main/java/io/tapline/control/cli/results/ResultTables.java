@@ -20,13 +20,13 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Prints windows as tables for people: numbers in a suitable unit, the window's own time in UTC,
+ * Prints windows as tables for people: numbers in a suitable unit, the window's time span in UTC,
  * and the completeness of the rows.
  */
 public final class ResultTables {
   private static final String INDENT = "  ";
 
-  /** A detail that is no value, and so has no unit. */
+  /** A detail without a unit, since it is not a value. */
   private static final String COUNT = "count";
 
   private static final List<String> ALERT = List.of("alert", "severity", "since");
@@ -41,7 +41,7 @@ public final class ResultTables {
   private final int width;
 
   /**
-   * Tables of one query.
+   * Creates the tables of one query.
    *
    * @param plan the query's plan as JSON
    * @param width maximum width of a table; 0 for no limit
@@ -152,7 +152,9 @@ public final class ResultTables {
         .toList();
   }
 
-  /** Returns the counts that any row has beside its value; tuples without a value are rare. */
+  /**
+   * Returns the counts, apart from the value, that any row has; tuples without a value are rare.
+   */
   private static List<String> beside(WindowResult window) {
     return BESIDE.stream()
         .filter(name -> rows(window).anyMatch(row -> row.path(name).asDouble() > 0))

@@ -24,8 +24,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * Prints tuples as tables, one per parser. A table is printed when it has {@value #ROWS} rows, so
- * that memory is bounded and a reader need not wait for the end; columns and widths are those of
+ * Prints tuples as tables, one per parser. A table is printed when it has {@value #ROWS} rows,
+ * which bounds memory and gives a reader results before the end; columns and widths are those of
  * its rows.
  */
 public final class TupleTables {
@@ -55,7 +55,7 @@ public final class TupleTables {
     console.flush();
   }
 
-  /** Prints how many tuples there were, once their number is final. */
+  /** Prints the numbers of tuples. REQUIRES: all tuples were printed. */
   public void printTotals() {
     tables.values().forEach(ParserTable::total);
   }

@@ -5,8 +5,8 @@ import io.tapline.control.query.WindowResult;
 import java.util.TreeMap;
 
 /**
- * Prints windows as they arrive: rows as JSON lines, or a table each. If a window is the whole
- * query, only its last snapshot is a result, which is held back until the end.
+ * Prints windows as they arrive: rows as JSON lines, or one table per window. If a window is the
+ * whole query, only its last snapshot is a result, which is printed at the end.
  */
 public final class WindowPrinter {
   private final Console console;
@@ -40,12 +40,12 @@ public final class WindowPrinter {
     printed = true;
   }
 
-  /** Prints the window that was held back. */
+  /** Prints the snapshots that were kept for the end. */
   public void end() {
     end("no packet matched the query, or none held what its parsers look for");
   }
 
-  /** Does the same; prints the reason if there is no window at all. */
+  /** Does the same; prints the reason if there is no window. */
   public void end(String why) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();

@@ -89,7 +89,7 @@ public final class ParseCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Splits a list at its commas; those after an open parenthesis separate arguments. */
+  /** Splits a list at its commas, except those within parentheses, which separate arguments. */
   static List<String> split(String list) {
     List<String> calls = new ArrayList<>();
     int begin = 0;
@@ -106,7 +106,7 @@ public final class ParseCommand implements Callable<Integer> {
     return calls;
   }
 
-  /** Returns the parsers that are run; the monitor checks their arguments. */
+  /** Returns the parsers to run; the monitor checks their arguments. */
   private static List<ParserInfo> chosen(List<String> calls, Catalogue catalogue) {
     List<ParserInfo> chosen = new ArrayList<>();
     for (String call : calls) {

@@ -15,13 +15,13 @@ import io.tapline.control.server.PipelineSession;
 import java.util.List;
 import java.util.Optional;
 
-/** Starts a command's own pipeline. */
+/** Starts a command's pipeline. */
 final class PipelineStart {
   private PipelineStart() {}
 
   /**
-   * Starts the pipeline after compiling the queries, so that the user does not wait seconds for a
-   * syntax error.
+   * Starts the pipeline after compiling the queries: the user does not wait seconds for a syntax
+   * error.
    *
    * @param installation installation with its plug-ins
    * @param services external Kafka, Flink and Redis, if any

@@ -115,8 +115,7 @@ public final class RunCommand implements Callable<Integer> {
             installation,
             inventory,
             services,
-            // The same capture gives the same results, unless the user gives a key that others
-            // can't guess.
+            // The same capture gives the same results, unless the user gives a secret key.
             hashKey.read(console).orElse(HashKeys.KNOWN),
             List.of(text))) {
       String id = session.submit(text, source);

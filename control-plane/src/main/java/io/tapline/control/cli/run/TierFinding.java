@@ -11,12 +11,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Compares connection times to servers that should behave alike: those whose names differ only in
- * their number, such as app1 and app2. If one host's connections to one of them take much longer,
- * names that server and what it does differently.
+ * Compares connection times to servers that should behave the same: those whose names differ only
+ * in their number, such as app1 and app2. If one host's connections to one of them take much
+ * longer, names that server and the difference in its own connections.
  */
 final class TierFinding {
-  /** Replicas whose times differ by less count as alike. */
+  /** Minimum ratio of replicas' times that counts as a difference. */
   private static final double NOTABLE_RATIO = 1.5;
 
   private static final double NS_PER_MS = 1e6;
@@ -24,7 +24,7 @@ final class TierFinding {
   /** Connections from one host to another. */
   private record Tier(String from, String to, double meanNs, long count) {}
 
-  /** Two tiers that should behave alike and do not. */
+  /** Two tiers that should behave the same and do not. */
   private record Contrast(Tier more, Tier less, double ratio) {}
 
   private final List<Tier> tiers = new ArrayList<>();
@@ -54,7 +54,7 @@ final class TierFinding {
 
   /**
    * Returns the largest ratio of the mean times from the same caller to servers that should behave
-   * alike.
+   * the same.
    */
   private Optional<Contrast> slowest() {
     List<Contrast> contrasts = new ArrayList<>();
@@ -98,7 +98,7 @@ final class TierFinding {
         .orElse(first);
   }
 
-  /** Returns where the slow server itself connects much more often than its replica. */
+  /** Returns the server to which the slow server connects much more often than its replica does. */
   private Optional<Contrast> busiest(String slow, String fast) {
     List<Contrast> contrasts = new ArrayList<>();
     for (Tier more : tiers) {

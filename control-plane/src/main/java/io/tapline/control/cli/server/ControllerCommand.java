@@ -29,7 +29,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code tapline controller}: forwarding only. */
+/** {@code tapline controller}: a controller that only forwards. */
 @Command(
     name = "controller",
     description = "An OpenFlow controller: forwards between the hosts of a network.",

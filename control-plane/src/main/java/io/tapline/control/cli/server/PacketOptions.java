@@ -18,14 +18,14 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Options for the packets that a server's queries see. */
+/** Options for the packets that a server's queries read. */
 final class PacketOptions {
   @ArgGroup(exclusive = true)
   private Kind kind = new Kind();
 
   @Mixin private TapOptions taps;
 
-  /** The kinds of sources that exclude each other. */
+  /** The kinds of sources, which exclude each other. */
   static final class Kind {
     @Option(
         names = "--interface",
@@ -46,7 +46,7 @@ final class PacketOptions {
     private String agents;
   }
 
-  /** Checks everything that can be checked before anything is started. */
+  /** Checks all options that can be checked before anything is started. */
   void check(Installation installation, Console console) throws InterruptedException {
     if (agents().isPresent()) {
       if (!taps().isEmpty()) {
@@ -65,7 +65,7 @@ final class PacketOptions {
     Captures.check(installation, kind.files, taps(), console);
   }
 
-  /** Returns where agents of other hosts are accepted. */
+  /** Returns the address at which agents of other hosts are accepted. */
   Optional<String> agents() {
     return Optional.ofNullable(kind.agents);
   }

@@ -151,7 +151,7 @@ public final class ServerCommand implements Callable<Integer> {
         port -> listening.url(port, tls));
   }
 
-  /** Returns what the agents of this host's interfaces are started with; empty for none. */
+  /** Returns the settings of the agents for this host's interfaces; empty for none. */
   private Optional<LocalAgents.Settings> localAgents() {
     Installation installation = plugins.installation();
     return packets.isLocal()
@@ -175,7 +175,7 @@ public final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns where agents are accepted; null if they are not. */
+  /** Returns the address at which agents are accepted; null if they are not. */
   private InetSocketAddress agents() {
     if (packets.isLocal()) {
       return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
@@ -193,7 +193,10 @@ public final class ServerCommand implements Callable<Integer> {
     }
   }
 
-  /** Agents' monitors reach the broker at the address at which agents reach this server. */
+  /**
+   * Opens the broker to agents' monitors, which reach it at the address at which agents reach this
+   * server.
+   */
   private void openBroker(InetSocketAddress agents) {
     InetAddress address = agents == null ? null : agents.getAddress();
     if (address != null

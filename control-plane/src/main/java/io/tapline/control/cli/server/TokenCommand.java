@@ -51,7 +51,7 @@ public final class TokenCommand implements Callable<Integer> {
   @ArgGroup(exclusive = true, multiplicity = "1")
   private Task task;
 
-  /** One of three tasks. */
+  /** Exactly one of three tasks. */
   static final class Task {
     @ArgGroup(exclusive = false, multiplicity = "1")
     private Addition addition;
@@ -172,7 +172,10 @@ public final class TokenCommand implements Callable<Integer> {
     return hashes;
   }
 
-  /** Verifies, with the server's parser, that only the intended line changes. */
+  /**
+   * Replaces the file after verifying, with the server's parser, that only the intended entry
+   * changes.
+   */
   private void replace(String after, List<String> wanted) throws IOException {
     List<String> read = hashes(tokens(after));
     if (!read.equals(wanted)) {
@@ -201,7 +204,9 @@ public final class TokenCommand implements Callable<Integer> {
     }
   }
 
-  /** Errors of the existing file are reported when the result is checked. */
+  /**
+   * Returns the tokens; none if the file has errors, which are reported when the result is checked.
+   */
   private static List<Token> tokensSoFar(String text) {
     try {
       return Tokens.read(text).all();

@@ -1,2 +1,2 @@
-/** Commands that serve: the control plane, the controller, and who may use them. */
+/** Commands that serve: the control plane, the controller, and the tokens of their users. */
 package io.tapline.control.cli.server;

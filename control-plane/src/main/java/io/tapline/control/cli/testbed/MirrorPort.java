@@ -1,10 +1,10 @@
 package io.tapline.control.cli.testbed;
 
-/** How a testbed's switches deliver copies to a host. */
+/** The way in which a testbed's switches deliver copies to a host. */
 enum MirrorPort {
   /** A network device. */
   VETH("veth"),
-  /** Shared memory, by DPDK. */
+  /** Shared memory of DPDK. */
   MEMIF("memif");
 
   private final String flag;

@@ -6,7 +6,7 @@ import io.tapline.control.testbed.FatTreePlan;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** Options for what runs in a testbed's hosts. */
+/** Options for the programs in a testbed's hosts. */
 final class TestbedAgentOptions {
   private static final String ALL = "all";
   private static final int PORT = 8481;

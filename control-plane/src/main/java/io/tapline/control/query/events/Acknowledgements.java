@@ -7,14 +7,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
 /**
- * Acknowledgements of logged events that agents have not been sent yet. One with the highest number
- * covers all batches of one life of a monitor. They wait a little for each other, since each wakes
- * four threads on its way, and an agent needs them only to free memory. Confined to one thread.
+ * Acknowledgements of logged events that have not been sent to the agents yet. One acknowledgement
+ * of the highest number covers all batches of one life of a monitor. They are collected for a
+ * moment, since each one wakes four threads on its way, and an agent needs them only to free
+ * memory. Confined to one thread.
  */
 final class Acknowledgements {
   private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** A fraction of what an agent sends ahead of acknowledgements, so that it does not wait. */
+  /**
+   * A fraction of the window that an agent sends ahead of acknowledgements, to avoid blocking it.
+   */
   private static final long MOST_BYTES = 64 << 10;
 
   private static final long NEVER = Long.MAX_VALUE;
@@ -46,19 +49,19 @@ final class Acknowledgements {
     }
   }
 
-  /** Returns the time until some are due, in ns. */
+  /** Returns the time in ns until acknowledgements are due. */
   long dueInNs(long nowNs) {
     return waiting.isEmpty() ? NEVER : Math.max(0, dueNs - nowNs);
   }
 
-  /** Sends those that are due. */
+  /** Sends the acknowledgements if they are due. */
   void sendDue(long nowNs) {
     if (dueInNs(nowNs) == 0) {
       send();
     }
   }
 
-  /** Sends all. */
+  /** Sends all acknowledgements. */
   void send() {
     waiting.values().forEach(each -> each.taken().accept(each.next()));
     waiting.clear();

@@ -7,8 +7,8 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * The latest entries of one running query's log, for clients that follow it. They read earlier ones
- * from {@link EventStore}. Thread-safe.
+ * The latest entries of one running query's log, for clients that follow it. Clients read earlier
+ * entries from {@link EventStore}. Thread-safe.
  */
 public final class EventFeed {
   private static final int KEPT_ENTRIES = 4096;
@@ -21,7 +21,7 @@ public final class EventFeed {
 
   EventFeed() {}
 
-  /** Adds entries that follow the last one, and tells listeners. */
+  /** Adds entries that follow the last one, and notifies listeners. */
   void add(List<EventEntry> entries) {
     List<Runnable> told;
     synchronized (this) {
@@ -44,15 +44,15 @@ public final class EventFeed {
   }
 
   /**
-   * Returns the entries after one. If the first of them has not the next number, those between are
-   * in the store only.
+   * Returns the kept entries after a number. If the first of them does not have the next number,
+   * the missing ones are only in the store.
    */
   public synchronized List<EventEntry> after(long number) {
     if (number >= last) {
       return List.of();
     }
     List<EventEntry> entries = new ArrayList<>();
-    // A client usually lacks only the latest.
+    // Iterates backwards: a client usually lacks only the latest entries.
     for (var all = kept.descendingIterator(); all.hasNext(); ) {
       EventEntry entry = all.next();
       if (entry.number() <= number) {

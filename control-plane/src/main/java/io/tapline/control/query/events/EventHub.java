@@ -19,12 +19,12 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The events of all running queries: each is logged in Redis, then passed on to clients, then
- * acknowledged to its agent. So a control plane that takes over knows what clients have seen, and
- * gets from the agents what is not logged. Thread-safe; one thread writes.
+ * The events of all running queries: each is logged in Redis, then sent to clients, then
+ * acknowledged to its agent. A control plane that takes over therefore knows which events clients
+ * have seen, and receives those not logged from the agents. Thread-safe; one thread writes.
  *
- * <p>Agents send at most a window of events ahead of their acknowledgements, which bounds what
- * waits here.
+ * <p>Agents send at most a window of events ahead of their acknowledgements, which bounds the queue
+ * here.
  */
 public final class EventHub implements LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventHub.class);
@@ -40,7 +40,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   private final Thread writer = new Thread(this::write, "events-writer");
 
   /**
-   * A batch that waits for the writer, or a mark in their order.
+   * A batch that waits for the writer, or a mark in the order of batches.
    *
    * @param agent empty for a mark
    * @param batch null for a mark
@@ -55,15 +55,15 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   }
 
   /**
-   * Events of this query are logged from now on.
+   * Starts logging the events of a query.
    *
-   * @param resumed an earlier control plane may have logged some
+   * @param resumed true if an earlier control plane may have logged some
    */
   public void open(String query, boolean resumed) {
     logs.putIfAbsent(query, new EventLog(query, resumed));
   }
 
-  /** Waits until all events that have arrived are logged, but not for long. */
+  /** Waits until all events that have arrived are logged, or for five seconds. */
   public void drain() throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
     inbox.add(new Work("", null, next -> done.countDown()));
@@ -72,7 +72,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** The query has ended: events that still come are not wanted. */
+  /** Discards further events of a query, which has ended. */
   public void close(String query) {
     logs.remove(query);
   }
@@ -82,7 +82,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     return Optional.ofNullable(logs.get(query)).map(EventLog::feed);
   }
 
-  /** Returns the logged events of all queries that are kept. */
+  /** Returns the logged events of all queries that are kept in Redis. */
   public EventStore store() {
     return store;
   }
@@ -115,7 +115,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     try {
       write(work);
     } catch (RuntimeException e) {
-      // Not acknowledged: the agents keep them for the next control plane.
+      // The events are not acknowledged: agents keep them for the next control plane.
       LOG.error("events are not logged", e);
     }
   }
@@ -168,7 +168,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         });
   }
 
-  /** Clients also get events that this user may not log, but can't resume after them. */
+  /** If Redis does not permit this user to log, clients still get the events, but can't resume. */
   private void appendIfAllowed(List<EventStore.Write> writes) {
     try {
       store.append(writes);
@@ -180,7 +180,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Repeats the work until Redis does it. */
+  /** Repeats the work until Redis has done it. */
   private static void retried(Runnable work) throws InterruptedException {
     for (boolean told = false; ; told = true) {
       try {
@@ -204,7 +204,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   @Override
   public void forgotten(String agent) {}
 
-  /** Ends the writer; agents keep what is not acknowledged. */
+  /** Ends the writer; agents keep unacknowledged events. */
   @Override
   public void close() {
     writer.interrupt();

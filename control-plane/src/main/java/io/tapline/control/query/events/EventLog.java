@@ -30,9 +30,9 @@ final class EventLog {
   private record Size(long number, int bytes) {}
 
   /**
-   * A log.
+   * Creates a log.
    *
-   * @param resumed an earlier control plane may have written it
+   * @param resumed true if an earlier control plane may have written it
    */
   EventLog(String query, boolean resumed) {
     this.query = query;
@@ -43,7 +43,7 @@ final class EventLog {
     return feed;
   }
 
-  /** Reads what an earlier control plane wrote, once. */
+  /** Reads the entries of an earlier control plane, once. */
   void restore(EventStore store) {
     if (restored) {
       return;
@@ -77,7 +77,9 @@ final class EventLog {
     keep(written.entry());
   }
 
-  /** Takes a batch; empty if there is nothing new in it, or nothing that can be read. */
+  /**
+   * Returns the entry to write for a batch; empty if it contains no new events or can't be read.
+   */
   Optional<EventStore.Write> take(EventBatch batch) {
     return list(batch).flatMap(list -> take(batch, list));
   }
@@ -93,7 +95,7 @@ final class EventLog {
             });
   }
 
-  /** Returns a batch's events; empty if they can't be read, so that their numbers are missing. */
+  /** Returns a batch's events; empty if they can't be read, in which case they count as missing. */
   private static Optional<EventList> list(EventBatch batch) {
     try {
       EventList list = EventList.parseFrom(batch.getEvents());

@@ -6,9 +6,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which events of a query are logged, by the numbers that its monitors give them
- * (schema/event.proto): repeated ones are recognized, missing ones are counted. Confined to one
- * thread.
+ * Tracks which events of a query are logged, by the numbers that its monitors assign
+ * (schema/event.proto): recognizes repeated events and counts missing ones. Confined to one thread.
  */
 final class EventNumbers {
   private final Map<String, Origin> origins = new HashMap<>();
@@ -17,7 +16,7 @@ final class EventNumbers {
   private long missing;
   private long interrupted;
 
-  /** One monitor, in its latest life. */
+  /** One monitor's latest incarnation. */
   private static final class Origin {
     private final long incarnation;
     private long next;
@@ -29,18 +28,18 @@ final class EventNumbers {
   }
 
   /**
-   * The part of a batch that is new, with the totals of the query after it.
+   * The new part of a batch, with the query's totals after it.
    *
-   * @param entry its place in the log
-   * @param skip events at the beginning that are logged already
-   * @param received events of the query so far, these included
-   * @param missing events that found no room on their way so far, as far as numbers show it
+   * @param entry position in the log
+   * @param skip events at the beginning that are already logged
+   * @param received events of the query so far, including these
+   * @param missing events dropped on their way so far, as far as gaps in the numbers show
    * @param interrupted monitor processes that ended without their last batch; the number of their
    *     lost events is unknown
    */
   record Cut(long entry, int skip, long received, long missing, long interrupted) {}
 
-  /** Restores what an earlier control plane has logged last of a monitor. */
+  /** Restores the state of a monitor from the last entry that an earlier control plane logged. */
   void restore(String monitor, long incarnation, long next, boolean ended) {
     Origin origin = new Origin(incarnation);
     origin.next = next;
@@ -56,7 +55,7 @@ final class EventNumbers {
     interrupted = last.interrupted();
   }
 
-  /** Returns the number of the monitor's first event that is not in the log. */
+  /** Returns the number of the monitor's first event that is not in the log once this batch is. */
   long next(EventBatch batch) {
     Origin origin = origins.get(batch.getMonitor());
     long end = batch.getFirst() + batch.getCount();
@@ -64,13 +63,13 @@ final class EventNumbers {
     return current ? Math.max(origin.next, end) : end;
   }
 
-  /** Takes a batch; empty if there is nothing new in it. */
+  /** Counts a batch; returns empty if it contains nothing new. */
   Optional<Cut> take(EventBatch batch) {
     Origin origin = origins.get(batch.getMonitor());
     boolean known = origin != null && origin.incarnation == batch.getIncarnation();
     if (!known) {
       if (origin != null && Long.compareUnsigned(batch.getIncarnation(), origin.incarnation) < 0) {
-        // From a process that was replaced: it has been counted as interrupted.
+        // The process that sent it was replaced and has been counted as interrupted.
         return Optional.empty();
       }
       if (origin != null && !origin.ended) {

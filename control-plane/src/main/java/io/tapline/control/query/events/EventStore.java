@@ -15,15 +15,15 @@ import redis.clients.jedis.params.XAddParams;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * The logs of queries' events in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
- * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * The logs of queries' events in Redis, under the keys of schema/redis.md. Thread-safe. Every call
+ * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class EventStore {
   private static final int PAGE = 64;
 
   private final JedisPool pool;
 
-  /** Logs that are reached through the connections of a pool that the caller owns. */
+  /** Creates a store that uses the connections of a pool that the caller owns. */
   public EventStore(JedisPool pool) {
     this.pool = pool;
   }
@@ -34,10 +34,10 @@ public final class EventStore {
   }
 
   /**
-   * An entry that is to be written.
+   * An entry to be written.
    *
-   * @param batch what it was made from
-   * @param oldest number of the first entry that is kept beside it
+   * @param batch the batch that it was made from
+   * @param oldest number of the oldest entry to keep
    */
   record Write(EventBatch batch, EventNumbers.Cut cut, EventEntry entry, long oldest) {
     private boolean isAs(Map<String, String> written) {
@@ -69,8 +69,8 @@ public final class EventStore {
   }
 
   /**
-   * Writes entries in one round trip. Redis refuses one whose number is not above that of the log's
-   * last entry, so that two control planes can't both write a log.
+   * Writes entries in one round trip. Redis rejects an entry whose number is not above that of the
+   * log's last entry, which prevents two control planes from both writing a log.
    */
   void append(List<Write> writes) {
     try (Jedis redis = pool.getResource();
@@ -90,7 +90,7 @@ public final class EventStore {
   }
 
   /**
-   * Returns true if the log has the entry: a connection that breaks may do so after the write.
+   * Returns true if the log has the entry: a connection may have broken after the write.
    *
    * @throws IllegalStateException if the log has another entry in its place, written by another
    *     control plane
@@ -110,7 +110,7 @@ public final class EventStore {
     }
   }
 
-  /** Returns entries after a number, the oldest first, at most a page of them. */
+  /** Returns at most a page of entries after a number, oldest first. */
   public List<EventEntry> after(String query, long number) {
     try (Jedis redis = pool.getResource()) {
       return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()
@@ -123,10 +123,10 @@ public final class EventStore {
     return new EventEntry(entry.getID().getTime(), bytes(entry.getFields().get("data")));
   }
 
-  /** An entry as it was written, for {@link EventLog#restore}. */
+  /** An entry with all fields in Redis, for {@link EventLog#restore}. */
   record Written(EventEntry entry, Map<String, String> fields) {}
 
-  /** Returns the same entries with everything that was written about them. */
+  /** Returns the same entries with all their fields. */
   List<Written> writtenAfter(String query, long number) {
     try (Jedis redis = pool.getResource()) {
       return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()

@@ -18,8 +18,8 @@ import java.io.UncheckedIOException;
 /**
  * Writes events as JSON (schema/redis.md).
  *
- * <p>The thread that logs events spends most of its time here. So names are encoded once a batch,
- * and neither numbers nor repeated addresses become strings.
+ * <p>The thread that logs events spends most of its time here. Names are therefore encoded once per
+ * batch, and neither numbers nor repeated addresses are converted to strings.
  */
 final class EventText {
   private static final JsonFactory FACTORY = new JsonFactory();
@@ -41,7 +41,7 @@ final class EventText {
   private final Address destination = new Address();
   private final char[] flow = new char[16 + 1 + 8];
 
-  /** A schema's names, encoded. */
+  /** The encoded names of a schema. */
   private record Names(SerializableString parser, SerializableString[] fields) {
     static final Names NONE = new Names(new SerializedString(""), new SerializableString[0]);
 
@@ -54,7 +54,7 @@ final class EventText {
     }
   }
 
-  /** An address and its text. */
+  /** Caches the text of the last address. */
   private static final class Address {
     private ByteString bytes = ByteString.EMPTY;
     private SerializableString text = new SerializedString(KeyFields.address(new byte[0]));
@@ -73,7 +73,7 @@ final class EventText {
     this.schemas = list.getSchemasList().stream().map(Names::of).toArray(Names[]::new);
   }
 
-  /** Returns an entry's text. */
+  /** Returns an entry as JSON in UTF-8. */
   static byte[] json(EventBatch batch, EventList list, EventNumbers.Cut cut) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(256 + 320 * list.getEventsCount());
     try (JsonGenerator json = FACTORY.createGenerator(bytes)) {

@@ -31,7 +31,7 @@ final class MonitorProcess {
   private static final int WRONG_USAGE = 2;
   private static final int NOT_FOUND = 127;
 
-  /** Killed by SIGTERM. */
+  /** Exit code after SIGTERM. */
   private static final int TERMINATED = 128 + 15;
 
   private static final int MOST_UNREAD_CHARACTERS = 2_000;
@@ -50,7 +50,7 @@ final class MonitorProcess {
   /**
    * The command line.
    *
-   * @param program the monitor
+   * @param program the monitor program
    * @param plugins plugins for it to load
    * @param hashKeyFile file with the hash keys, which must not appear on the command line
    * @param login Kafka login, in a file for the same reason; empty if the monitor does not log in

@@ -7,16 +7,16 @@ import java.util.function.IntPredicate;
 /**
  * Makes switches skip flows that a query's sampling rate discards anyway (NetAlytics §4.2: sampling
  * at the switch). Switches copy all, a half, a quarter, … of the connections, selected by zero bits
- * in the far port, by which monitors sample, too (Sampling.by_port).
+ * in the far port, which monitors also use to sample (Sampling.by_port).
  *
  * <pre>
- *   rate low for long, and monitors keep no more    then switches copy half of what they did
- *   rate grows beyond what switches copy            switches copy more, and once they say so
+ *   rate low for long, and monitors keep no more    then switches copy half as much
+ *   rate grows beyond the switches' share           switches copy more; once they confirm it,
  *                                                   monitors may keep more
  * </pre>
  *
  * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: a
- * share of the flows, of known size. Called once a second or so; not thread-safe.
+ * share of the flows, of known size. Called about once a second; not thread-safe.
  */
 final class Narrowing {
   /**
@@ -25,33 +25,31 @@ final class Narrowing {
    */
   private static final double ROOM = 0.8;
 
-  /** Switches are widened when the rate exceeds this share of what they copy. */
+  /** Switches are widened when the rate exceeds this fraction of the share that they copy. */
   private static final double FULL = 0.95;
 
   /**
-   * How long the rate must be low first; a new rate takes effect in a monitor a second and a half
-   * after it has arrived.
+   * Time for which the rate must have been low; a new rate takes effect in a monitor 1.5 s after it
+   * has arrived.
    */
   private static final long LOW_FOR_NS = 5_000_000_000L;
 
   private final IntPredicate narrow;
   private final BooleanSupplier mirrored;
 
-  /**
-   * The largest number of zeros that may be in force, and the number that switches were sent last.
-   */
+  /** The largest number of zeros that may be in force, and the number last sent to switches. */
   private int zeros;
 
   private int told;
 
-  /** When the rate became low enough for fewer copies; 0 if it is not. */
+  /** Time since which the rate is low enough for fewer copies; 0 if it is not. */
   private long lowSinceNs;
 
   /**
    * @param narrow sends switches the number of zeros; returns false if that is impossible
-   * @param mirrored whether switches have applied what they were sent last
-   * @param inherited whether an earlier control plane may have narrowed the switches: they must
-   *     then confirm first that they copy everything again
+   * @param mirrored returns true if switches have applied the number last sent
+   * @param inherited true if an earlier control plane may have narrowed the switches: they must
+   *     then first confirm that they copy everything again
    */
   Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
     this.narrow = narrow;
@@ -60,11 +58,11 @@ final class Narrowing {
   }
 
   /**
-   * Takes one look.
+   * Updates the shares for one measurement.
    *
    * @param wanted share of the flows that can be processed
-   * @param kept the highest share that any monitor may still keep
-   * @return the share that monitors may keep now
+   * @param kept highest share that any monitor may still keep
+   * @return share that monitors may keep now
    */
   double next(double wanted, double kept, long nowNs) {
     if (told < zeros && mirrored.getAsBoolean()) {

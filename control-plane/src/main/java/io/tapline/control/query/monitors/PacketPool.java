@@ -11,9 +11,9 @@ import java.util.List;
  * taken ≤ granted for each part,  Σ granted ≤ N at any time
  * </pre>
  *
- * <p>Hence never more than N are taken, whatever fails. A part gets half of its even share of the
- * free packets; when none are free and a part refuses packets, the others return what they have
- * left. Packets that a failed part had not reported count as taken. Pure; not thread-safe.
+ * <p>Hence never more than N are taken, even if parts fail. A part gets half of its even share of
+ * the free packets; when none are free and a part refuses packets, the others return their
+ * remainder. Packets that a failed part had not reported count as taken. Pure; not thread-safe.
  */
 final class PacketPool {
   /** A smaller grant is not worth a round trip, unless no more packets are free. */
@@ -22,8 +22,7 @@ final class PacketPool {
   /**
    * A grant to a part.
    *
-   * @param packets total that it may take since the query began; 0 asks it to return what it has
-   *     left
+   * @param packets total that it may take since the query began; 0 asks it to return its remainder
    */
   record Grant(int part, long packets, long version) {}
 
@@ -32,8 +31,8 @@ final class PacketPool {
    *
    * @param version version of the last grant that it received
    * @param granted total granted to it since the query began, as {@code taken} is the total taken
-   * @param wanting whether few packets are left
-   * @param refused whether it had to refuse a packet
+   * @param wanting true if few packets are left
+   * @param refused true if it had to refuse a packet
    */
   record Report(long version, long granted, long taken, boolean wanting, boolean refused) {}
 
@@ -50,9 +49,9 @@ final class PacketPool {
   private final List<Part> parts = new ArrayList<>();
 
   /**
-   * A pool whose parts already hold these grants.
+   * Creates a pool whose parts already have these grants.
    *
-   * @param granted total by part; how much of it each has taken is not known
+   * @param granted total by part; the taken share of it is unknown
    * @param version lower than all versions that these parts will receive
    */
   PacketPool(long limit, List<Long> granted, long version) {
@@ -76,7 +75,7 @@ final class PacketPool {
     return shares;
   }
 
-  /** Returns half of an even share, at least one. */
+  /** Returns half of an even share, rounded up. */
   private static long half(long packets, int parts) {
     return (packets + 2L * parts - 1) / (2L * parts);
   }
@@ -90,7 +89,7 @@ final class PacketPool {
     return parts.stream().mapToLong(part -> part.taken).sum() >= limit;
   }
 
-  /** Returns a part's last grant, to be sent again: the part answers with its report. */
+  /** Returns a part's last grant for resending: the part answers with its report. */
   Grant again(int index) {
     Part part = parts.get(index);
     return new Grant(index, part.returning ? 0 : part.granted, part.version);
@@ -135,7 +134,7 @@ final class PacketPool {
     return limit - parts.stream().mapToLong(part -> part.granted).sum();
   }
 
-  /** Parts that refuse packets come first. */
+  /** Called first for parts that refuse packets. */
   private void give(List<Grant> grants, boolean refused) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);

@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-/** The placement of one query's parts in the network, as its monitors need it. */
+/** The placement of one query's parts in the network. */
 public interface PartPlacement {
-  /** Returns what each host is to count; empty if each host counts all that it sees. */
+  /** Returns the packets that each host counts; empty if each host counts all that it captures. */
   Optional<Map<String, Match>> current();
 
-  /** Returns the same without a host from now on; changes nothing if there is no other. */
+  /** Takes a host out of use and returns the new placement; changes nothing if no other is free. */
   Optional<Map<String, Match>> without(String host);
 
   /**
@@ -27,8 +27,8 @@ public interface PartPlacement {
   boolean isMirrored();
 
   /**
-   * Completes soon: once the packets copied to these hosts until now have arrived or are accounted
-   * for.
+   * Completes once the packets copied to these hosts until now have arrived or are accounted for,
+   * which does not take long.
    */
   CompletableFuture<Void> settled(Set<String> hosts);
 

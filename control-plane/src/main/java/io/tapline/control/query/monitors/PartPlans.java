@@ -21,16 +21,18 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** The plans of a query's parts: which host has a monitor, and what each monitor counts. */
+/**
+ * The plans of a query's parts: the hosts that have a monitor, and the packets that each counts.
+ */
 public final class PartPlans {
-  /** Packets have as many bits for queries (monitors/plan/query_spec.h). */
+  /** Maximum number of queries: each takes one of a packet's bits (monitors/plan/query_spec.h). */
   public static final int QUERIES_PER_MONITOR = 64;
 
   private PartPlans() {}
 
   /**
-   * Returns the plan with a monitor for each host whose agent is up; each counts what its host
-   * sees.
+   * Returns the plan with a monitor for each host whose agent is up; each counts all packets of its
+   * host.
    */
   public static Plan everywhere(Plan plan, AgentRegistry registry) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
@@ -40,8 +42,8 @@ public final class PartPlans {
 
   /**
    * Returns the plan with a monitor for each host that measures some of its queues: the first one,
-   * by name, whose taps show both sides. Queues that none shows are left to the first host, whose
-   * monitor says so.
+   * by name, whose taps show both sides. Queues without such a host are left to the first host,
+   * whose monitor reports the missing taps.
    */
   public static Plan atQueues(Plan plan, AgentRegistry registry, PortNames ports) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
@@ -62,9 +64,9 @@ public final class PartPlans {
   }
 
   /**
-   * Returns the queues that each host measures, named as its taps.
+   * Returns the queues that each host measures, named as in its taps.
    *
-   * @param taps by host, the places of its monitor's taps
+   * @param taps places of the monitor's taps, by host
    */
   static Map<String, List<Queue>> byHost(
       List<Queue> all, SortedMap<String, List<String>> taps, PortNames ports) {
@@ -84,7 +86,7 @@ public final class PartPlans {
     return queues;
   }
 
-  /** Returns a queue as these taps name it; empty if they do not show both its sides. */
+  /** Returns a queue with its name in these taps; empty if they do not show both of its sides. */
   private static Optional<Queue> tapped(Queue queue, List<String> taps, PortNames ports) {
     String wanted = queue.getSwitchName() + ":" + queue.getPort();
     return KnownTaps.queuesOf(taps)
@@ -109,8 +111,8 @@ public final class PartPlans {
   }
 
   /**
-   * Returns the plan with one monitor: of the first agent that has room, or else of the last one,
-   * which will say so. All agents watch the same interface.
+   * Returns the plan with one monitor: that of the first agent with room, or else the last one,
+   * which will refuse the query. All agents watch the same interface.
    */
   public static Plan local(Plan plan, AgentRegistry registry) {
     List<AgentState> agents = registry.states();
@@ -144,7 +146,7 @@ public final class PartPlans {
   /**
    * Returns one plan per monitor of a plan.
    *
-   * @param matches by host, what its monitor counts; the whole match for hosts that are missing
+   * @param matches packets that a monitor counts, by host; missing hosts count the whole match
    */
   public static List<Plan> parts(Plan plan, Map<String, Match> matches) {
     long packets = Integer.toUnsignedLong(plan.getLimit().getPackets());
@@ -161,7 +163,7 @@ public final class PartPlans {
     return parts;
   }
 
-  /** Returns the hosts whose agents hold a lease. */
+  /** Returns the hosts whose agents have a lease. */
   public static Set<String> up(AgentRegistry registry) {
     Set<String> hosts = new TreeSet<>();
     registry.states().stream().filter(AgentState::up).forEach(agent -> hosts.add(agent.name()));

@@ -22,8 +22,8 @@ public interface QueryMonitor {
   }
 
   /**
-   * Returns the action to take once switches mirror what the current parts need: it informs their
-   * monitors that they see all of it. Does nothing if no switch mirrors.
+   * Returns the action to run once switches mirror what the current parts need: it informs their
+   * monitors that all their packets arrive. Does nothing if no switch mirrors.
    */
   default Runnable onMirrored() {
     return () -> {};
@@ -33,8 +33,8 @@ public interface QueryMonitor {
   void stop();
 
   /**
-   * Ends the monitor at once, whatever that loses, and returns when it has ended. Does nothing if
-   * it already has; never affects other queries.
+   * Ends the monitor at once, even if that loses data, and returns when it has ended. Does nothing
+   * if it already has; never affects other queries.
    */
   void kill();
 

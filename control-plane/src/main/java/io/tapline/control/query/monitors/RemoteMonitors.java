@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
  * and have ended once all have.
  *
  * <p>A part whose host has restarted is assigned to it again; a part whose host is gone, to another
- * host that can see the same packets; each time with a higher epoch. If no host can take a part
- * over, the query fails with an error that names the host. Thread-safe.
+ * host that can see the same packets; each time with a higher epoch. If no host can take over a
+ * part, the query fails with an error that names the host. Thread-safe.
  */
 public final class RemoteMonitors implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);
@@ -60,7 +60,7 @@ public final class RemoteMonitors implements QueryMonitor {
   /**
    * Limits that end a query automatically.
    *
-   * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
+   * @param endsAtNs end of a LIMIT's time on the clock of System.nanoTime, if it has begun
    * @param packets total that its parts may take; 0 for no limit
    */
   public record Bounds(OptionalLong endsAtNs, long packets) {}
@@ -107,8 +107,8 @@ public final class RemoteMonitors implements QueryMonitor {
   /**
    * Assigns each part to the agent of its host.
    *
-   * @param inherited whether an earlier control plane has already assigned them
-   * @param onReady called once all parts capture, and again when a part that moved does
+   * @param inherited true if an earlier control plane has already assigned them
+   * @param onReady called once all parts capture, and again once a moved part captures
    */
   public static RemoteMonitors start(
       Assignments registry,
@@ -135,7 +135,7 @@ public final class RemoteMonitors implements QueryMonitor {
     return monitors;
   }
 
-  /** Events of a part; ignored if the part has moved since. */
+  /** Receives the events of a part; ignores them if the part has moved since. */
   private final class Events implements AssignmentEvents {
     private final RemotePart part;
     private final int epoch;
@@ -232,7 +232,7 @@ public final class RemoteMonitors implements QueryMonitor {
     public void lost(String reason) {
       synchronized (parts) {
         if (stopping && inherited) {
-          // The agent may have reported its end to the control plane that failed.
+          // The agent may have reported the part's end to the control plane that failed.
           partEnded();
           return;
         } else if (stopping) {
@@ -275,8 +275,7 @@ public final class RemoteMonitors implements QueryMonitor {
   }
 
   /**
-   * Resumes a part where its packets are now: on its own host, else on the host that has no other
-   * part.
+   * Resumes a part where its packets are now: on its own host, else on a host without another part.
    */
   private void resume(RemotePart part, int epoch, Optional<Map<String, Match>> now) {
     if (now.isEmpty()) {
@@ -348,7 +347,10 @@ public final class RemoteMonitors implements QueryMonitor {
     return told;
   }
 
-  /** Parts that move meanwhile have a new epoch, for which their agents must be notified again. */
+  /**
+   * Parts that move before the action runs have a new epoch, for which their agents must be
+   * notified again.
+   */
   @Override
   public Runnable onMirrored() {
     List<Plan> watching;
@@ -385,7 +387,7 @@ public final class RemoteMonitors implements QueryMonitor {
     last.whenComplete((none, fault) -> hosts().forEach(host -> registry.end(host, query)));
   }
 
-  /** Agents end whatever they still have of the query, even if they reconnect later. */
+  /** Agents end everything that they still have of the query, even if they reconnect later. */
   @Override
   public void kill() {
     synchronized (parts) {

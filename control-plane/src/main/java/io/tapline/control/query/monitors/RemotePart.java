@@ -18,18 +18,16 @@ public final class RemotePart {
   private boolean ready;
   private boolean ended;
 
-  /**
-   * For SAMPLE auto: the rate that was sent last, and the highest that the monitor may still keep.
-   */
+  /** Rates of SAMPLE auto: the last one sent, and the highest that the monitor may still keep. */
   private double toldRate = 1;
 
   private double mostRate = 1;
 
-  /** When a LIMIT's time is over, of System.nanoTime; empty before the part is ready. */
+  /** End of a LIMIT's time on the clock of System.nanoTime; empty before the part is ready. */
   private OptionalLong endsAtNs;
 
   /**
-   * @param endsAtNs when a LIMIT's time is over, if it has begun
+   * @param endsAtNs end of a LIMIT's time, if it has begun
    */
   RemotePart(Plan plan, OptionalLong endsAtNs) {
     this.plan = plan;
@@ -37,10 +35,10 @@ public final class RemotePart {
   }
 
   /**
-   * Returns when a LIMIT's time is over, of System.nanoTime; empty if there is none or it has not
-   * begun.
+   * Returns the end of a LIMIT's time on the clock of System.nanoTime; empty if the LIMIT has no
+   * time or it has not begun.
    *
-   * @param startedNs when it began, since the epoch; 0 if it has not
+   * @param startedNs start of the query since the epoch; 0 if it has not started
    */
   public static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
     return limit.hasDuration() && startedNs != 0
@@ -64,7 +62,7 @@ public final class RemotePart {
     return plan.getEpoch();
   }
 
-  /** Returns its grant of LIMIT Np since the query began. */
+  /** Returns the packets of LIMIT Np granted to it since the query began. */
   long granted() {
     return Integer.toUnsignedLong(plan.getLimit().getPackets());
   }
@@ -80,13 +78,13 @@ public final class RemotePart {
     return true;
   }
 
-  /** Notes that the monitor was asked to keep this share of the flows. */
+  /** Records that the monitor was asked to keep this share of the flows. */
   void limit(double rate) {
     toldRate = rate;
     mostRate = Math.max(mostRate, rate);
   }
 
-  /** Notes that the monitor now keeps this share. */
+  /** Records that the monitor now keeps this share. */
   void limited(double rate) {
     mostRate = rate == toldRate ? rate : mostRate;
   }
@@ -119,7 +117,7 @@ public final class RemotePart {
   }
 
   /**
-   * Returns the plan for another host, or the same one after a restart: it has what is left of a
+   * Returns the plan for another host, or for the same one after a restart: it has the rest of a
    * LIMIT's time, and none of the packets that were granted before.
    */
   Plan next(String host, Match match) {

@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Grants the packets of LIMIT Np to the parts of a query and keeps the parts' plans up to date: a
- * grant is recorded before it is sent to a host, so that a control plane that resumes the query
- * knows it. Guarded by its owner's lock.
+ * grant is recorded before it is sent to a host, and a control plane that resumes the query
+ * therefore knows it. Guarded by its owner's lock.
  */
 final class SharedLimit {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimit.class);
@@ -21,7 +21,7 @@ final class SharedLimit {
 
     void credit(String host, long packets, long version);
 
-    /** All packets are taken. Called again if a component may have missed it. */
+    /** Called when all packets are taken; called again if a component may have missed it. */
     void used();
   }
 
@@ -33,9 +33,9 @@ final class SharedLimit {
   private boolean changed;
 
   /**
-   * A limit whose parts' plans contain their grants.
+   * Creates a limit for parts whose plans contain their grants.
    *
-   * @param packets N
+   * @param packets N of LIMIT Np
    * @param version higher than all that an earlier control plane can have used
    */
   SharedLimit(long packets, List<RemotePart> parts, long version, Outlet outlet) {
@@ -45,7 +45,7 @@ final class SharedLimit {
     this.pool = new PacketPool(packets, granted, version);
   }
 
-  /** A part is running: asks it for a report. */
+  /** Asks a part that has started to run for a report. */
   void began(RemotePart part) {
     obey(List.of(pool.again(parts.indexOf(part))));
   }
@@ -63,7 +63,10 @@ final class SharedLimit {
                 said.getRefused())));
   }
 
-  /** A part ends, or moves to another host, where it starts with nothing. */
+  /**
+   * Writes off the grant of a part that ends, or that moves and starts on its new host with
+   * nothing.
+   */
   void lost(RemotePart part) {
     obey(pool.lost(parts.indexOf(part)));
   }
@@ -80,7 +83,10 @@ final class SharedLimit {
     }
   }
 
-  /** Grants that can't be recorded are not sent: parts that wait for them ask again. */
+  /**
+   * Records the grants; returns false if that fails: they are not sent, and parts that need them
+   * ask again.
+   */
   private boolean kept() {
     try {
       if (changed) {

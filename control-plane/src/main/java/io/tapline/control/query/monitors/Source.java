@@ -15,11 +15,11 @@ import java.util.Optional;
  * A query's source of packets.
  *
  * @param files capture files, merged by time; empty for other sources
- * @param taps taps of this host, all of them files or all interfaces, beside the files; empty for
- *     agents
+ * @param taps taps of this host, in addition to the files: either all files or all interfaces;
+ *     empty for agents
  * @param speed replay speed of files: "max", or "1x" for the speed of the capture
  * @param hosts hosts whose agents capture; empty for files and taps
- * @param local whether those agents all watch the same interface of this host, so that one of them
+ * @param local true if those agents all watch the same interface of this host and one of them
  *     serves a query; else each host has its own part
  */
 public record Source(
@@ -40,12 +40,12 @@ public record Source(
     return new Source(files, List.of(), speed, Optional.empty(), false);
   }
 
-  /** Files, and taps of this host, that the query's own monitor reads. */
+  /** Returns a source of files, and of taps of this host, which the query's own monitor reads. */
   public static Source taps(List<Path> files, List<Tap> taps, String speed) {
     return new Source(files, taps, speed, Optional.empty(), false);
   }
 
-  /** Interfaces of this host. */
+  /** Returns the interfaces of this host as a source. */
   public static Source local(AgentRegistry registry) {
     return new Source(List.of(), List.of(), "max", Optional.of(registry), true);
   }

@@ -1,5 +1,5 @@
 /**
- * The monitors that capture packets for queries: processes of this host, and those that agents run
- * on others, whose parts can move.
+ * The monitors that capture packets for queries: processes of this host, and monitors that agents
+ * run on other hosts, whose parts can move.
  */
 package io.tapline.control.query.monitors;

@@ -1,28 +1,28 @@
 package io.tapline.control.query.sampling;
 
 /**
- * Chooses the sampling rate of a {@code SAMPLE auto} query from how its stream job keeps up
+ * Chooses the sampling rate of a {@code SAMPLE auto} query from the lag of its stream job
  * (NetAlytics §4.2): as many flows as can be processed with a lag near half of the target.
  *
  * <pre>
- *   some lag    the job takes all that it can: the rate follows that, corrected by how far the lag
- *               is from half of the target, but is never less than a quarter of it: a lag that
- *               takes long to work off is no reason to go blind meanwhile
- *   no lag      the rate rises by half per period to nearly what the job took overall while it last
- *               had a lag; the range beyond is unknown: by a fiftieth per period, and faster the
- *               longer no lag appears
+ *   some lag    the job takes all that it can: the rate follows its throughput, corrected by the
+ *               distance of the lag from half of the target, but is never less than a quarter of
+ *               it: a long backlog is no reason to go blind
+ *   no lag      the rate rises by half per period to nearly the job's overall throughput during its
+ *               last lag; the range beyond is unknown: the rate rises by a fiftieth per period, and
+ *               faster the longer no lag appears
  * </pre>
  *
  * <p>A job that is delayed by a broker's quota or a checkpoint takes nothing for a while and then
- * much: the rate is lowered by what was taken recently, and raised by what was taken overall. Hence
- * it recovers quickly from a short dip, and rises more slowly near where the last rise failed.
- * Called once a period. Has no state but its history; not thread-safe.
+ * much: the rate is lowered by recent throughput, and raised by overall throughput. Hence it
+ * recovers quickly from a short dip, and rises more slowly near the rate at which the last rise
+ * failed. Called once a period. Its only state is its history; not thread-safe.
  */
 final class SamplingController {
   private static final double MOST_UP = 1.5;
 
   /**
-   * A single measurement may be wrong: of a job that is just starting, or on a host that was
+   * Limited, since a single measurement may be wrong if a job is just starting or its host was
    * suspended.
    */
   private static final double MOST_DOWN = 1.0 / 16;
@@ -43,7 +43,7 @@ final class SamplingController {
 
   private static final double LEAST_SHARE = 0.25;
 
-  /** Weight of the latest period in the moving average of what the job takes. */
+  /** Weight of the latest period in the moving average of the job's throughput. */
   private static final double NEW_SHARE = 0.4;
 
   /**
@@ -57,11 +57,11 @@ final class SamplingController {
   /**
    * A lag of more seconds of the job's rate does not consist of records in flight: the job is
    * taking all that it can. Waiting for an average to confirm that would let seconds of the full
-   * load into the topic, which take the job many times as long to work off.
+   * load into the topic, and the job would need many times as long to work them off.
    */
   private static final double MUCH_SECONDS = 1.25;
 
-  /** Seconds within which a difference from the wanted lag should be gone. */
+  /** Time in seconds within which a difference from the wanted lag should be gone. */
   private static final double HORIZON_SECONDS = 8;
 
   /** A smaller relative change is not worth cutting a batch short. */
@@ -108,7 +108,7 @@ final class SamplingController {
    */
   record Seen(double seconds, double allFlows, double taken, double lag) {}
 
-  /** Returns the rate from now on. */
+  /** Returns the rate to apply from now on. */
   double next(Seen seen) {
     double now = seen.taken() / seen.seconds();
     if (now == 0 && lately == 0) {

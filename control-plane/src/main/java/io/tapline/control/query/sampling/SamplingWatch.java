@@ -20,7 +20,7 @@ public final class SamplingWatch implements AutoCloseable {
   static final double LEAST_RATE = 1.0 / 1024;
   private static final long PERIOD_MS = 1_000;
 
-  /** A job that has not reported for so long is assumed to take nothing. */
+  /** Time after which a job that has not reported is assumed to take nothing. */
   private static final double STALL_SECONDS = 3;
 
   private static final double NEW_SHARE = 0.4;
@@ -41,7 +41,7 @@ public final class SamplingWatch implements AutoCloseable {
    *
    * @param written records in its topic since the beginning
    * @param read records that its job has read
-   * @param tuples tuples in those
+   * @param tuples tuples in the records read
    */
   public record State(long written, long read, long tuples) {}
 
@@ -65,7 +65,7 @@ public final class SamplingWatch implements AutoCloseable {
     thread.setDaemon(true);
   }
 
-  /** Starts to watch. */
+  /** Starts watching. */
   public SamplingWatch start() {
     thread.start();
     return this;
@@ -88,7 +88,11 @@ public final class SamplingWatch implements AutoCloseable {
     }
   }
 
-  /** Takes one measurement, so many seconds after the last. */
+  /**
+   * Takes one measurement.
+   *
+   * @param seconds time since the last measurement
+   */
   void take(State state, double seconds) {
     sinceNews += seconds;
     history.add(seconds, state.written());
@@ -111,14 +115,17 @@ public final class SamplingWatch implements AutoCloseable {
     long taken = state.tuples() - last.tuples();
     double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
     if (!said || rate != before || Math.min(rate, inForce) < controller.mostRate()) {
-      // Sent repeatedly, since a monitor that has restarted does not know it; and once in any case,
-      // since an earlier control plane may have sent a lower one.
+      // The rate is sent repeatedly, since a monitor that has restarted does not know it, and at
+      // least once, since an earlier control plane may have sent a lower one.
       said = true;
       inForce = limit.applyAsDouble(rate);
     }
   }
 
-  /** The rate of all flows is derived from records that were read, whenever they were written. */
+  /**
+   * Derives the rate of all flows from records that were read, regardless of when they were
+   * written.
+   */
   private void noteAllFlows(State state) {
     double seconds = history.fullSeconds(last.read(), state.read());
     if (seconds > 0) {

@@ -4,15 +4,14 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Remembers when a topic's records were written and which share of flows they hold, so that unread
- * records can be weighted: a monitor cuts batches by time, too, and at a low rate a record holds
- * little.
+ * Remembers when a topic's records were written and at which sampling rate, as weights for unread
+ * records: a monitor also cuts batches by time, and at a low rate a record contains little.
  *
  * <pre>
  *   looks      0 s        1 s        2 s        3 s
  *   written    0          10         20         30         records
- *   told       1          1          0.1        0.1        rate, in force within a second or so
- *   taken for       1          1         0.55              rate of the records in between
+ *   sent       1          1          0.1        0.1        rate, in force within about a second
+ *   assumed         1          1         0.55              rate of the records between the looks
  *   records 5 to 25 stand for 0.5 · 1 + 1 · 1 + 0.5 · 0.55 = 1.775 seconds of all flows
  * </pre>
  *
@@ -31,7 +30,7 @@ final class TopicHistory {
   private double rateBefore;
 
   /**
-   * An empty topic.
+   * Creates the history of an empty topic.
    *
    * @param rate rate in force
    */
@@ -41,8 +40,9 @@ final class TopicHistory {
   }
 
   /**
-   * Adds a look, so many seconds after the last.
+   * Adds a look.
    *
+   * @param seconds time since the last look
    * @param records records in the topic since the beginning
    */
   void add(double seconds, long records) {

@@ -18,7 +18,7 @@ import java.util.List;
  * @param plugins shared objects with parsers, for the monitor to load
  * @param hashKeyFile file with the monitor's hash keys
  * @param folder folder for plan files
- * @param topics how long topics are kept
+ * @param topics retention of topics
  * @param mostQueries maximum number of queries that run at once
  * @param jobKey key from which job passwords are derived
  */

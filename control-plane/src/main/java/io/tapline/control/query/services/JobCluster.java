@@ -43,8 +43,8 @@ public interface JobCluster extends AutoCloseable {
   }
 
   /**
-   * Completes when the job has ended, for whatever reason. REQUIRES: the job was submitted; called
-   * once per job.
+   * Completes when the job has ended, for any reason. REQUIRES: the job was submitted; called once
+   * per job.
    */
   CompletableFuture<JobEnd> end(JobID id);
 
@@ -52,8 +52,8 @@ public interface JobCluster extends AutoCloseable {
   void cancel(JobID id);
 
   /**
-   * Returns, as a sentence for users, what keeps a job from working at the moment; empty if no
-   * problem is known.
+   * Returns a sentence for users about the problem that keeps a job from working at the moment;
+   * empty if none is known.
    */
   default String hindrance(JobID id) {
     return "";
@@ -84,9 +84,9 @@ public interface JobCluster extends AutoCloseable {
   void close();
 
   /**
-   * How a job ended.
+   * The end of a job.
    *
-   * @param failure why the job failed; null if it succeeded
+   * @param failure reason of the failure; null if it succeeded
    * @param cause cause of the failure, if known
    */
   record JobEnd(String failure, Throwable cause) {

@@ -57,7 +57,7 @@ public final class JobClusters implements AutoCloseable {
     clusters.stream().filter(each -> !each.endsWithProcess()).forEach(JobCluster::close);
   }
 
-  /** The cluster of a query's job according to an earlier process's plan, no longer configured. */
+  /** The cluster that an earlier process's plan names and that is no longer configured. */
   private record Unknown(String address) implements JobCluster {
     @Override
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)

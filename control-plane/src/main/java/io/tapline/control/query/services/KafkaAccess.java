@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * How jobs and monitors log in to Kafka.
+ * Kafka logins of jobs and monitors.
  *
  * @param jobs the brokers as stream jobs reach them, without the jobs' logins
  * @param jobKey key from which job passwords are derived; empty if jobs do not log in
- * @param monitors login of monitors on this host; empty if brokers know them by a certificate or
+ * @param monitors login of monitors on this host; empty if they authenticate with a certificate or
  *     not at all
  * @param hostKey key from which the passwords of monitors on other hosts are derived; empty if
  *     those do not log in
@@ -28,16 +28,18 @@ public record KafkaAccess(
   /**
    * A login, and the file that passes it to a process.
    *
-   * @param file file that only its owner can read, with {@link Login#format} as its line
+   * @param file file that only its owner can read and whose line is {@link Login#format}
    */
   public record LoginFile(Login login, Path file) {}
 
-  /** No client logs in: brokers accept all clients, or know them by certificates. */
+  /**
+   * Returns the access without logins: brokers accept all clients, or know them by certificates.
+   */
   public static KafkaAccess withoutLogins(KafkaEndpoint jobs) {
     return new KafkaAccess(jobs, Optional.empty(), Optional.empty(), Optional.empty());
   }
 
-  /** Only jobs log in; monitors are known by their certificates. */
+  /** Returns the access with logins of jobs only; brokers know monitors by their certificates. */
   public static KafkaAccess ofJobs(KafkaEndpoint jobs, JobKey key) {
     return new KafkaAccess(jobs, Optional.of(key), Optional.empty(), Optional.empty());
   }
@@ -57,7 +59,7 @@ public record KafkaAccess(
         : key.monitorPassword(user);
   }
 
-  /** Returns the user of a query's job, whether or not the job logs in. */
+  /** Returns the user of a query's job, even if the job does not log in. */
   static String jobUser(String query) {
     return JOB_PREFIX + query;
   }

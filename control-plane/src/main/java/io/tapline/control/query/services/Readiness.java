@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks that the services that queries depend on work: asks all of them at once and waits briefly.
- * A service that has not answered yet is not asked again until it does. Thread-safe.
+ * Checks that the services that queries depend on work: queries all of them at once and waits
+ * briefly. A service that has not answered yet is not queried again until it does. Thread-safe.
  */
 public final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
@@ -37,9 +37,10 @@ public final class Readiness implements AutoCloseable {
           });
 
   /**
-   * A check of these services.
+   * Creates a check of these services.
    *
-   * @param questions by name: each returns what is wrong, empty for nothing, and may take its time
+   * @param questions checks by service name: each returns the fault, or an empty string, and may
+   *     block
    */
   public Readiness(Map<String, Supplier<String>> questions) {
     this(questions, PATIENCE);

@@ -45,7 +45,7 @@ public final class RedisAccess implements AutoCloseable {
           });
 
   /**
-   * Users of a Redis.
+   * Creates the access to a Redis.
    *
    * @param own login of the control plane; none if Redis requires none
    * @param key key from which passwords are derived
@@ -107,7 +107,7 @@ public final class RedisAccess implements AutoCloseable {
     }
   }
 
-  /** Creates again what Redis has lost, and removes revoked users. */
+  /** Creates lost users and functions again, and removes revoked users. */
   synchronized void check() {
     if (granted.isEmpty() && revoked.isEmpty()) {
       return;

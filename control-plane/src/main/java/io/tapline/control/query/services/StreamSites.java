@@ -24,15 +24,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locates Kafka's brokers and Flink's task managers in the inventory's network, anew for each
- * query. A broker is on the host that its {@code broker.rack} names, or else on the host with its
- * address; a task manager on the host that its {@code taskmanager.resource-id} names, or else on
- * the host with its address. Thread-safe.
+ * Locates Kafka's brokers and Flink's task managers in the inventory's network, again for each
+ * query. A broker is on the host named by its {@code broker.rack}, or else on the host with its
+ * address; a task manager on the host named by its {@code taskmanager.resource-id}, or else on the
+ * host with its address. Thread-safe.
  */
 public final class StreamSites implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StreamSites.class);
 
-  /** Services that have not answered by then are left out, since a user waits for the query. */
+  /** Timeout after which services are left out, since a user waits for the query. */
   private static final long PATIENCE_NS = 3_000_000_000L;
 
   private final Optional<Network> network;

@@ -14,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deletes topics: those of ended queries after their retention time, and orphans of servers that
- * crashed. Thread-safe.
+ * Deletes topics: those of ended queries after their retention time, and orphans of crashed
+ * servers. Thread-safe.
  *
- * <p>Monitors send heartbeats, so a topic to which nothing is written any more is an orphan:
- * servers need not know each other.
+ * <p>Monitors send heartbeats, so a topic without new records is an orphan: servers need not know
+ * each other.
  */
 public final class TopicKeeper implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
@@ -27,7 +27,9 @@ public final class TopicKeeper implements AutoCloseable {
   /** Stands for the record count of a topic that no longer exists but still has ACLs. */
   private static final long GONE = -1;
 
-  /** The records of a foreign topic, and when the last one was noticed. */
+  /**
+   * The number of records of a foreign topic, and the time at which the last change was noticed.
+   */
   private record Rest(long written, long sinceNs) {}
 
   private final Topics topics;
@@ -56,7 +58,7 @@ public final class TopicKeeper implements AutoCloseable {
     topics.create(wanted, policy);
   }
 
-  /** Does the same if an earlier control plane may have created it. */
+  /** Does the same for a topic that an earlier control plane may have created. */
   public void resume(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
     if (topics.ofQueries().contains(wanted.topic())) {
@@ -116,7 +118,8 @@ public final class TopicKeeper implements AutoCloseable {
   }
 
   /**
-   * ACLs without a topic are orphans, too: the topic of a new query is created together with them.
+   * Deletes the topic if it is an orphan. ACLs without a topic are orphans, too: the topic of a new
+   * query is created together with them.
    */
   private void look(String topic, long written) throws PipelineException {
     Rest known = foreign.get(topic);

@@ -3,13 +3,13 @@ package io.tapline.control.query.services;
 import java.time.Duration;
 
 /**
- * How long topics are kept, and how large they grow.
+ * The retention and the maximum size of topics.
  *
- * @param keptAfterEnd retention after a query's end, so that its tuples can be read once more
+ * @param keptAfterEnd retention after a query's end, during which its tuples can be read again
  * @param liveBytes bytes per partition of a query without an end; older records are deleted, and
  *     count as lost if the job had not read them
- * @param orphanAfter how long nothing must have been written to another server's topic before it is
- *     deleted: that server has crashed
+ * @param orphanAfter time without new records after which another server's topic is deleted: that
+ *     server has crashed
  */
 public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphanAfter) {
   private static final long SEGMENT_BYTES = 64L << 20;

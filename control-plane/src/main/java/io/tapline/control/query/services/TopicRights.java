@@ -45,7 +45,7 @@ public final class TopicRights {
   private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
 
   /**
-   * The lowest number that Kafka accepts: passwords are random, and every connection pays for the
+   * The minimum that Kafka accepts: passwords are random, and every connection costs the
    * iterations.
    */
   private static final int ITERATIONS = 4096;
@@ -71,7 +71,7 @@ public final class TopicRights {
     static final Users NONE = new Users(Set.of(), Set.of());
   }
 
-  /** No plan may write alerts to tuple topics or to the brokers' own topics. */
+  /** Returns true if plans may write alerts to a topic: not to tuple topics or the brokers' own. */
   public static boolean mayTakeAlerts(String topic) {
     return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
   }
@@ -81,7 +81,7 @@ public final class TopicRights {
     void await() throws PipelineException;
   }
 
-  /** Grants what a new query's users need. The requests are sent when this returns. */
+  /** Grants a new query's users their rights. The requests are sent when this returns. */
   Pending grant(String topic, Users users) {
     String query = Topics.queryOf(topic);
     List<AclBinding> rights = new ArrayList<>();
@@ -101,7 +101,7 @@ public final class TopicRights {
   }
 
   /**
-   * Does the same if an earlier control plane may already have done so: revokes what it granted to
+   * Does the same if an earlier control plane may already have done so: revokes the rights of
    * monitors that no longer belong to the query.
    */
   void regrant(String topic, Users users) throws PipelineException {
@@ -168,8 +168,8 @@ public final class TopicRights {
   }
 
   /**
-   * Returns the query topics on which a user has an ACL, or whose job is a user, whether or not
-   * they exist.
+   * Returns the query topics on which a user has an ACL or whose job is a user, including topics
+   * that do not exist.
    */
   Set<String> topics() throws PipelineException {
     Set<String> topics = new TreeSet<>();

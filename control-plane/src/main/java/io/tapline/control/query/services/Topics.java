@@ -92,7 +92,7 @@ public final class Topics implements AutoCloseable {
   /**
    * A topic to be created.
    *
-   * @param live whether writes to it have no end
+   * @param live true if writes to it have no end
    * @param leaders broker that leads each partition; empty if Kafka may choose
    * @param users users that may write it, and the rights of its reader
    */

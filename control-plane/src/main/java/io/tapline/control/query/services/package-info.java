@@ -1,5 +1,5 @@
 /**
  * The services that a query runs on: topics in Kafka with their rights, job clusters, users in
- * Redis; where a job and its topic are placed, and how healthy the services are.
+ * Redis; the placement of a job and its topic, and the health of the services.
  */
 package io.tapline.control.query.services;

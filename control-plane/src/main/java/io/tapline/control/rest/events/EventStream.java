@@ -34,9 +34,9 @@ final class EventStream {
   private volatile boolean ended;
 
   /**
-   * A stream that answers a request.
+   * Creates a stream that answers a request.
    *
-   * @param after what the client has
+   * @param after position up to which the client has received events
    */
   EventStream(QueryService queries, Context ctx, String query, StreamPosition after) {
     this.queries = queries;
@@ -70,7 +70,7 @@ final class EventStream {
 
   /**
    * Returns false if the server has abandoned the request, for example because it stopped before
-   * this stream ended. Completing such a request fails, and Javalin would retry without end.
+   * this stream ended. Completing such a request fails, and Javalin would retry indefinitely.
    */
   boolean hasRequest() {
     try {
@@ -80,7 +80,7 @@ final class EventStream {
     }
   }
 
-  /** Sends the head of the response, so that the client knows that it is connected. */
+  /** Sends the head of the response, which shows the client that it is connected. */
   void begin() throws IOException {
     write(Events.comment("connected"));
   }
@@ -122,8 +122,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the events after the client's position: from Redis those that the feed does not have, the
-   * rest from the feed.
+   * Sends the events after the client's position: those that the feed does not have from Redis, the
+   * others from the feed.
    */
   private void events(QueryFeed feed, QueryState state) throws IOException {
     List<EventEntry> latest = feed.eventsAfter(at.events());
@@ -156,8 +156,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the windows after the client's position: from Redis those that the feed no longer has,
-   * the rest from the feed.
+   * Sends the windows after the client's position: those that the feed no longer has from Redis,
+   * the others from the feed.
    */
   private void windows(QueryFeed.Moment now) throws IOException {
     while (Entry.isBefore(at.window(), now.after()) && !ended) {
@@ -182,7 +182,10 @@ final class EventStream {
     }
   }
 
-  /** Searches from the end, since a client usually lacks only the latest. */
+  /**
+   * Returns the windows after an entry. Searches backwards, since a client usually lacks only the
+   * latest.
+   */
   private static List<QueryFeed.Event> after(List<QueryFeed.Event> windows, String entry) {
     int first = windows.size();
     while (first > 0 && Entry.isBefore(entry, windows.get(first - 1).entry())) {
@@ -191,7 +194,10 @@ final class EventStream {
     return windows.subList(first, windows.size());
   }
 
-  /** Waits for a slow client as long as the server's idle timeout, then fails. */
+  /**
+   * Writes and flushes an event. Waits for a slow client up to the server's idle timeout, then
+   * fails.
+   */
   private void write(byte[] event) throws IOException {
     out.getOutputStream().write(event);
     out.flushBuffer();

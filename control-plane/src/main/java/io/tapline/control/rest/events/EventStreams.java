@@ -23,19 +23,21 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Follows queries for clients, each on its own thread, so that a slow client does not delay the
- * others; events are read once for all clients that follow a query. A stream ends with its query,
- * its client, its token, or this. Thread-safe.
+ * Follows queries for clients, each on a separate thread: a slow client does not delay the others.
+ * Events are read once for all clients that follow a query. A stream ends when its query or its
+ * client does, its token becomes invalid, or this is closed. Thread-safe.
  */
 public final class EventStreams implements AutoCloseable {
-  /** ID of the event that ends a stream: a client that reconnects with it has seen everything. */
+  /**
+   * ID of the event that ends a stream: a client that reconnects with it has received everything.
+   */
   public static final String END = "end";
 
   private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
 
   /**
-   * Windows end at least a second apart: people don't notice this delay, and it costs two small
-   * reads per query.
+   * Interval of reads from Redis. Windows end at least a second apart: people don't notice this
+   * delay, and it costs two small reads per query.
    */
   private static final long POLL_MS = 200;
 
@@ -43,7 +45,7 @@ public final class EventStreams implements AutoCloseable {
 
   private static final int READERS = 4;
 
-  /** A stream's thread only writes prepared events, so it needs little. */
+  /** A stream's thread only writes prepared events, for which a small stack is sufficient. */
   private static final long STACK_BYTES = 256 << 10;
 
   private final QueryService queries;
@@ -56,9 +58,9 @@ public final class EventStreams implements AutoCloseable {
   private final ThreadPoolExecutor threads;
 
   /**
-   * Streams of these queries.
+   * Creates the streams of these queries.
    *
-   * @param revocation ends those whose tokens are revoked
+   * @param revocation ends streams whose tokens are revoked
    * @param most maximum number of open streams
    */
   public EventStreams(QueryService queries, Revocation revocation, int most) {
@@ -101,7 +103,7 @@ public final class EventStreams implements AutoCloseable {
   /**
    * Responds to a request with a query's events.
    *
-   * @param after what the client has
+   * @param after position up to which the client has received events
    */
   public void follow(Context ctx, String query, StreamPosition after) {
     String tenant = Access.rights(ctx).tenant();
@@ -176,8 +178,8 @@ public final class EventStreams implements AutoCloseable {
         return one.feed;
       }
     }
-    // Read outside the lock, since many streams may begin at a time. If a query gets two feeds, one
-    // is dropped.
+    // The feed is created outside the lock, since many streams may begin at a time. If a query gets
+    // two feeds, one is dropped.
     QueryFeed feed = new QueryFeed(queries, id);
     synchronized (followed) {
       Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
@@ -206,7 +208,7 @@ public final class EventStreams implements AutoCloseable {
 
   /**
    * Ends all streams, each between two events, and waits a few seconds for them, since the server
-   * itself gives running responses little time.
+   * gives running responses little time when it stops.
    */
   @Override
   public void close() {

@@ -14,7 +14,11 @@ public final class Events {
 
   private Events() {}
 
-  /** Returns an event with a query's state; it has an ID only if the client is to remember it. */
+  /**
+   * Returns an event with a query's state.
+   *
+   * @param id ID for the client to remember; empty for none
+   */
   static byte[] state(QueryInfo query, String id) {
     ObjectNode data =
         Json.object()
@@ -43,7 +47,7 @@ public final class Events {
     return joined(bytes("event: events\ndata: "), entry.json(), bytes("\n\n"));
   }
 
-  /** Returns the line that gives the event after it an ID. */
+  /** Returns the line that gives an ID to the event after it. */
   static byte[] id(String id) {
     return bytes("id: " + id + "\n");
   }

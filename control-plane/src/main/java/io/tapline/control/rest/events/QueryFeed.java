@@ -16,8 +16,8 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * The states and windows of one query, read from Redis and serialized once for all clients that
- * follow it. It keeps only the latest windows; clients that are further behind read Redis
- * themselves. Clients that wait here also learn of the query's events. Thread-safe.
+ * follow it. It keeps only the latest windows; clients that are further behind read from Redis.
+ * Clients that wait here are also notified of the query's events. Thread-safe.
  */
 final class QueryFeed implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
@@ -37,7 +37,7 @@ final class QueryFeed implements Runnable {
   /**
    * A serialized window.
    *
-   * @param entry its ID in the query's stream
+   * @param entry ID in the query's stream
    */
   record Event(String entry, byte[] bytes) {}
 
@@ -45,12 +45,12 @@ final class QueryFeed implements Runnable {
    * A snapshot.
    *
    * @param query empty once the query is forgotten
-   * @param after the windows are all that follow this entry; {@code ""} stands for all windows
+   * @param after entry that precedes the windows; {@code ""} if they are all windows of the query
    * @param lost true if Redis can't be reached: this feed delivers nothing more
    */
   record Moment(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
 
-  /** A feed that starts at the query's present last window. */
+  /** Creates a feed that starts after the query's current last window. */
   QueryFeed(QueryService queries, String id) {
     this.queries = queries;
     this.id = id;
@@ -64,7 +64,7 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** No client follows the query any more. */
+  /** Stops listening to events: no client follows the query any more. */
   void close() {
     events.ifPresent(feed -> feed.forget(onEvents));
   }
@@ -74,7 +74,7 @@ final class QueryFeed implements Runnable {
     notifyAll();
   }
 
-  /** Returns how often there were new events. */
+  /** Returns the number of notifications of new events so far. */
   synchronized long news() {
     return news;
   }
@@ -88,8 +88,8 @@ final class QueryFeed implements Runnable {
    * Waits until the snapshot differs from this one, there are more events, the time is over, or
    * another thread has set {@code ended} and called {@link #wake}.
    *
-   * @param heard what {@link #news} returned before the client looked for events
-   * @param ended read under this feed's lock, so that no call of {@link #wake} is missed
+   * @param heard result of {@link #news} before the client looked for events
+   * @param ended read under this feed's lock, to avoid missing a call of {@link #wake}
    */
   synchronized Moment next(Moment seen, long heard, long ms, BooleanSupplier ended) {
     if (moment == seen && news == heard && !ended.getAsBoolean()) {
@@ -102,17 +102,18 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Wakes all waiting threads, so that they check whether they have ended. */
+  /** Wakes all waiting threads, which then check whether they have ended. */
   synchronized void wake() {
     notifyAll();
   }
 
-  /** Reads what is new. Called by one thread at a time. */
+  /** Reads new states and windows. Called by one thread at a time. */
   @Override
   public void run() {
     read(
         () -> {
-          // Reads the state before the windows, so that all windows of an ended query are there.
+          // The state is read before the windows: if the query has ended, all of its windows are
+          // found.
           Optional<QueryInfo> query = queries.find(id);
           boolean more = query.isPresent() && readWindows();
           if (more || !query.equals(moment().query())) {
@@ -137,7 +138,7 @@ final class QueryFeed implements Runnable {
     }
   }
 
-  /** Returns true if there were any. */
+  /** Reads new windows; returns true if there were any. */
   private boolean readWindows() {
     boolean more = false;
     for (List<WindowResult> page = queries.results().windowsAfter(id, last());

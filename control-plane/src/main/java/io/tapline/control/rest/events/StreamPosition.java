@@ -4,9 +4,9 @@ import io.tapline.control.rest.http.Entry;
 import io.tapline.control.rest.http.Problem;
 
 /**
- * How far a client has read a query's stream, as the ID of a server-sent event: {@code
- * 1763700000000-0} after a window, and {@code 1763700000000-0,17} or {@code ,17} once it has got
- * events.
+ * A client's position in a query's stream, as the ID of a server-sent event: {@code
+ * 1763700000000-0} after a window, and {@code 1763700000000-0,17} or {@code ,17} once it has
+ * received events.
  *
  * @param window entry of the last window; empty for none
  * @param events number of the last entry of events; 0 for none
@@ -15,7 +15,7 @@ public record StreamPosition(String window, long events) {
   private static final String HEADER = "Last-Event-ID";
 
   /**
-   * Reads the ID that a client sends.
+   * Parses the ID that a client sends.
    *
    * @param id null or empty for the beginning
    */

@@ -10,7 +10,7 @@ final class StreamSlots {
   private int all;
 
   /**
-   * Slots of a server.
+   * Creates the slots of a server.
    *
    * @param most maximum number for all tenants together
    */
@@ -19,8 +19,8 @@ final class StreamSlots {
   }
 
   /**
-   * Takes a slot, which {@link #free} returns. Returns why there is none, for users; empty on
-   * success.
+   * Takes a slot, which {@link #free} returns. Returns the reason for users if there is none; empty
+   * on success.
    */
   synchronized String take(String tenant, int mostOfTenant) {
     int own = open.getOrDefault(tenant, 0);

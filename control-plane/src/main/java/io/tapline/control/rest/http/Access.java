@@ -21,7 +21,7 @@ import org.eclipse.jetty.server.ConnectionMetaData;
 
 /**
  * Checks tokens and returns their holders' rights. Without a token file, this process's user and
- * root may do everything, and other users of the host nothing.
+ * root may do everything, and other users of the host may do nothing.
  */
 public final class Access {
   private static final String HOLDER = "holder";
@@ -36,7 +36,7 @@ public final class Access {
     this.tokens = tokens;
   }
 
-  /** Throws if the caller may not do this. */
+  /** Throws if the caller may not use a route. */
   public void require(Context ctx, Route route) {
     if (route.role().isEmpty()) {
       return;
@@ -62,7 +62,7 @@ public final class Access {
     return tokens.isEmpty() || tokens.get().holds(token);
   }
 
-  /** Throws if the caller exceeds its rate limit, whatever the request. */
+  /** Throws if the caller exceeds its rate limit, which applies to all requests together. */
   private void requireAllowance(Token token) {
     String tenant = token.rights().tenant();
     int most = token.quota().requestsPerSecond();
@@ -78,7 +78,10 @@ public final class Access {
     }
   }
 
-  /** Looked up once per connection: the kernel has a single table of all connections. */
+  /**
+   * Returns an admin's token if the caller's process belongs to this process's user or root. The
+   * owner is looked up once per connection: the kernel has a single table of all connections.
+   */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =
         ServletContextRequest.getServletContextRequest(ctx.req()).getConnectionMetaData();
@@ -122,7 +125,7 @@ public final class Access {
         .asException();
   }
 
-  /** Returns what the caller may look at. */
+  /** Returns the caller's rights. */
   public static Rights rights(Context ctx) {
     return holder(ctx).rights();
   }
@@ -132,16 +135,16 @@ public final class Access {
     return holder(ctx).quota();
   }
 
-  /** Returns true if the caller may see a query and what belongs to it. */
+  /** Returns true if the caller may see a query and its results. */
   public static boolean owns(Context ctx, String query) {
     Token token = holder(ctx);
     return token.role() == Role.ADMIN || token.rights().owns(query);
   }
 
   /**
-   * Parses a filter over headers, which the caller's scope restricts.
+   * Parses a filter over headers and restricts it to the caller's scope.
    *
-   * @param drill knows the fields of headers
+   * @param drill provides the fields of headers
    * @param aggregates names that a filter of a restricted caller may use in addition to fields
    */
   public static HeaderFilter filter(
@@ -183,7 +186,7 @@ public final class Access {
     return fields;
   }
 
-  /** Returns the caller's token; null if it presented no known one. */
+  /** Returns the caller's token; null if it did not present a known one. */
   public static Token known(Context ctx) {
     return ctx.attribute(HOLDER);
   }

@@ -2,7 +2,9 @@ package io.tapline.control.rest.http;
 
 import redis.clients.jedis.StreamEntryID;
 
-/** Entry IDs of a query's stream of windows, which clients send back to resume where they were. */
+/**
+ * Entry IDs of a query's stream of windows, which clients send back to resume at their position.
+ */
 public final class Entry {
   private Entry() {}
 

@@ -44,8 +44,8 @@ public final class Json {
   }
 
   /**
-   * Encodes in UTF-8, as JSON requires (RFC 8259): the framework would use the host's encoding for
-   * types that it does not know.
+   * Encodes a value in UTF-8, as JSON requires (RFC 8259): the framework would use the host's
+   * encoding for types that it does not know.
    */
   public static byte[] bytes(JsonNode value) {
     return value.toString().getBytes(StandardCharsets.UTF_8);

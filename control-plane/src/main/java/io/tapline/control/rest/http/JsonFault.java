@@ -10,13 +10,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The position at which a text stops being JSON (RFC 8259) without duplicate names, and what was
- * expected there.
+ * The position at which a text stops being JSON (RFC 8259) without duplicate names, with the
+ * expected and the found token.
  *
  * @param line line, from 1
  * @param column column, from 1, in code points
- * @param expected what was expected, for users
- * @param found what was found, for users
+ * @param expected expected token, for users
+ * @param found found token, for users
  */
 record JsonFault(int line, int column, String expected, String found) {
   /** The parser's maximum depth. */
@@ -69,7 +69,7 @@ record JsonFault(int line, int column, String expected, String found) {
     }
   }
 
-  /** One pass over a text; it does not recurse, so that no depth exhausts the stack. */
+  /** Scans a text once. It does not recurse, since deep nesting would exhaust the stack. */
   private static final class Scanner {
     private static final Pattern NUMBER =
         Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\\w.+-])");
@@ -78,7 +78,7 @@ record JsonFault(int line, int column, String expected, String found) {
 
     private final String text;
 
-    /** Stands for an open array, which has no names. */
+    /** Marks an open array, which has no names. */
     private static final Set<String> ARRAY = Set.of();
 
     /** The names so far of each open object, innermost first. */

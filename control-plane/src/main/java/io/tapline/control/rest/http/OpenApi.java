@@ -79,7 +79,7 @@ public final class OpenApi {
     return json;
   }
 
-  /** Merges responses with the same status into one, with several contents. */
+  /** Adds a response; responses with the same status are merged into one with several contents. */
   private static void add(ObjectNode responses, Answer answer) {
     ObjectNode json = responses.withObjectProperty(Integer.toString(answer.status()));
     String before = json.path("description").asText();

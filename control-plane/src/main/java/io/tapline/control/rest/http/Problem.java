@@ -6,12 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A problem document (RFC 9457), the form of every error.
+ * A problem document (RFC 9457), the format of every error.
  *
  * @param status HTTP status
  * @param name last part of the type, which is a URN: stable, for programs
  * @param title kind of problem, the same for all of its type
- * @param detail what was wrong this time and what to do
+ * @param detail error in this request and its remedy
  * @param headers headers of the response
  * @param members extension members
  */

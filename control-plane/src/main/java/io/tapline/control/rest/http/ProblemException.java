@@ -7,7 +7,7 @@ public final class ProblemException extends RuntimeException {
   private final transient Problem problem;
 
   ProblemException(Problem problem) {
-    // Serves as a response, not for a log, so it has no stack trace.
+    // It is a response and is not logged: it needs no stack trace.
     super(problem.detail(), null, false, false);
     this.problem = problem;
   }

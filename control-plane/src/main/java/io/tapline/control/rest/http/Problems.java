@@ -49,8 +49,8 @@ public final class Problems {
   }
 
   /**
-   * Errors of the virtual machine, such as a stack that is too deep, end their request like any
-   * other defect.
+   * Responds to a request that failed with an error of the virtual machine, such as a stack
+   * overflow, in the same way as to other defects.
    */
   public static void error(HttpServletResponse response, Error error) {
     LOG.error("a request failed", error);

@@ -9,7 +9,7 @@ import java.util.Map;
 public final class RateLimits {
   private static final double NS_PER_SECOND = 1e9;
 
-  /** A tenant's remaining allowance at some time. */
+  /** A tenant's remaining allowance at a time. */
   private record Allowance(double requests, long atNs) {}
 
   private final Map<String, Allowance> tenants = new HashMap<>();
@@ -17,7 +17,7 @@ public final class RateLimits {
   /**
    * Takes a request from a tenant's allowance.
    *
-   * @return 0 if one was left; else the whole seconds until one is
+   * @return 0 if the allowance sufficed; else the whole seconds until it will
    */
   public synchronized int take(String tenant, int perSecond, long nowNs) {
     if (perSecond == Integer.MAX_VALUE) {

@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Reads the query out of a request's body: JSON {@code {"query": "…"}} or plain text. */
+/** Reads the query from a request's body: JSON {@code {"query": "…"}} or plain text. */
 public final class RequestBody {
   public static final int MOST_BYTES = 128 * 1024;
   public static final String TEXT = "text/plain";
@@ -36,7 +36,7 @@ public final class RequestBody {
   }
 
   /**
-   * Returns a JSON object that has only these members.
+   * Returns a JSON object that has no members other than these.
    *
    * @throws ProblemException 400, 413 or 415
    */
@@ -168,7 +168,10 @@ public final class RequestBody {
         .withMember("expected", TextNode.valueOf(fault.expected()));
   }
 
-  /** The parser has limits that JSON itself does not have. */
+  /**
+   * Returns the problem of a body that exceeds the parser's limits, which JSON itself does not
+   * have.
+   */
   private static Problem tooMuch() {
     return Problem.badRequest("the body has a number of more digits than are read");
   }

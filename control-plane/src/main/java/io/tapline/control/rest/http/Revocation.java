@@ -21,7 +21,9 @@ import org.slf4j.LoggerFactory;
 public final class Revocation implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Revocation.class);
 
-  /** A response that does not end at the first check is ended again at the next. */
+  /**
+   * Interval of checks. A response that does not end at the first check is ended again at the next.
+   */
   private static final long CHECK_MS = 250;
 
   private final Predicate<Token> valid;
@@ -30,9 +32,9 @@ public final class Revocation implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(Revocation::thread);
 
   /**
-   * Does not watch any response yet.
+   * Creates an instance that does not watch any response yet.
    *
-   * @param valid returns whether a token is still valid and unchanged
+   * @param valid returns true if a token is still valid and unchanged
    */
   public Revocation(Predicate<Token> valid) {
     this.valid = valid;
@@ -61,13 +63,16 @@ public final class Revocation implements AutoCloseable {
     }
   }
 
-  /** Cuts the request's connection if it needs a token and that token is revoked meanwhile. */
+  /**
+   * Closes the request's connection if it needs a token and that token is revoked before the
+   * response ends.
+   */
   public Answer watch(Context ctx) {
     return watch(Access.known(ctx), () -> disconnect(ctx));
   }
 
   /**
-   * Ends a response if its token is revoked meanwhile.
+   * Ends a response if its token is revoked while it runs.
    *
    * @param token null for a response that needs none
    * @param end called repeatedly until the response is closed
@@ -80,7 +85,7 @@ public final class Revocation implements AutoCloseable {
     return answer;
   }
 
-  /** Also ends a wait for a client that does not read. */
+  /** Closes a request's connection, which also ends a wait for a client that does not read. */
   public static void disconnect(Context ctx) {
     ServletContextRequest.getServletContextRequest(ctx.req())
         .getConnectionMetaData()

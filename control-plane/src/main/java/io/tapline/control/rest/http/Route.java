@@ -43,7 +43,7 @@ public record Route(
   /**
    * A body.
    *
-   * @param schema its name in the document's components; {@code ""} if OpenAPI can't express it
+   * @param schema name in the document's components; {@code ""} if OpenAPI can't express it
    */
   public record Content(String mediaType, String schema) {
     public static final String NO_SCHEMA = "";
@@ -52,7 +52,7 @@ public record Route(
   /**
    * A response.
    *
-   * @param content null for an empty one
+   * @param content null for an empty response
    */
   record Answer(int status, String description, Content content) {}
 
@@ -78,8 +78,8 @@ public record Route(
   }
 
   /**
-   * Rejects unknown parameters: a misspelled one would otherwise be silently ignored. Pages and
-   * what monitoring systems scrape accept any query string.
+   * Rejects unknown parameters: a misspelled one would otherwise be silently ignored. Pages and the
+   * endpoints that monitoring systems scrape accept any query string.
    *
    * @throws ProblemException 400
    */
@@ -115,7 +115,7 @@ public record Route(
     return path.startsWith("/api/");
   }
 
-  /** Returns the methods that it serves: GET implies HEAD. */
+  /** Returns the methods that the route serves: GET implies HEAD. */
   Stream<String> methods() {
     return method == HandlerType.GET ? Stream.of("GET", "HEAD") : Stream.of(method.name());
   }
@@ -138,7 +138,7 @@ public record Route(
       this.role = Optional.of(method == HandlerType.GET ? Role.VIEWER : Role.ANALYST);
     }
 
-    /** Requires another role than the defaults, viewer to read and analyst to change. */
+    /** Requires another role than the default: viewer to read and analyst to change. */
     public Builder needs(Role needed) {
       role = Optional.of(needed);
       return this;

@@ -8,7 +8,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * JSON Schemas (2020-12) of the requests and responses; the named ones are in {@code schemas.json}.
+ * JSON Schemas (2020-12) of the requests and responses; the named schemas are in {@code
+ * schemas.json}.
  */
 public final class Schemas {
   private static final String RESOURCE = "schemas.json";

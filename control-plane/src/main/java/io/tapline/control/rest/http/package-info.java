@@ -2,7 +2,7 @@
  * Code shared by all routes: JSON, request bodies, problem documents, access control, the OpenAPI
  * document.
  *
- * <p>{@link io.tapline.control.rest.http.Route} is the one table of operations: handlers, the 405
+ * <p>{@link io.tapline.control.rest.http.Route} is the only table of operations: handlers, the 405
  * responses and the OpenAPI document are derived from it.
  */
 package io.tapline.control.rest.http;

@@ -90,7 +90,7 @@ public final class Metrics implements AutoCloseable {
     garbageCollection.bindTo(registry);
   }
 
-  /** Exports the expiry of the certificate of this server. */
+  /** Exports the expiry of this server's certificate. */
   public void certificateEnds(Instant notAfter) {
     Gauge.builder("tapline.certificate.not.after.timestamp", notAfter::getEpochSecond)
         .description("When the certificate ends that this process shows, by what for")
@@ -134,12 +134,14 @@ public final class Metrics implements AutoCloseable {
         .register(registry);
   }
 
-  /** A request has started; {@link #request} ends it. */
+  /** Counts a request that has started; {@link #request} ends it. */
   public void begin() {
     active.incrementAndGet();
   }
 
-  /** Records which route serves a request: its template, since the number of paths is unbounded. */
+  /**
+   * Records the route that serves a request: its template, since the number of paths is unbounded.
+   */
   public static void route(Context ctx, Route route) {
     ctx.attribute(ROUTE, route.path());
   }

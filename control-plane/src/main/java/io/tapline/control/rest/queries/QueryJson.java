@@ -13,7 +13,7 @@ import java.util.List;
 public final class QueryJson {
   private QueryJson() {}
 
-  /** Returns a query as lists show it. */
+  /** Returns a query in the format of lists. */
   static ObjectNode brief(QueryInfo query) {
     ObjectNode json =
         Json.object()
@@ -29,8 +29,8 @@ public final class QueryJson {
   }
 
   /**
-   * Returns a query with its plan, its placement in the network while it runs, and its totals as
-   * far as known. The placement is omitted for callers that may not see everything.
+   * Returns a query with its plan, its placement in the network while it runs, and its known
+   * totals. The placement is omitted for callers whose scope is restricted.
    */
   static ObjectNode full(QueryInfo query, QueryService queries, Rights rights) {
     ObjectNode json = brief(query);

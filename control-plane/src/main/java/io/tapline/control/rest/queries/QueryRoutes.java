@@ -34,7 +34,7 @@ public final class QueryRoutes {
   private static final String ALL = "/api/v1/queries";
   private static final String ONE = ALL + "/{id}";
 
-  /** As in schema/plan.schema.json; other IDs would address other keys in Redis. */
+  /** IDs as in schema/plan.schema.json; others would address other keys in Redis. */
   private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,199}");
 
   private static final String UNAVAILABLE = "Redis does not answer";
@@ -46,7 +46,7 @@ public final class QueryRoutes {
   private final Metrics metrics;
 
   /**
-   * Routes to a service.
+   * Creates the routes of a service.
    *
    * @param source source of submitted queries; null for none
    */
@@ -111,7 +111,7 @@ public final class QueryRoutes {
     }
   }
 
-  /** A server has no user at a terminal, so warnings go to its log. */
+  /** Logs warnings: a server has no user at a terminal. */
   private static final class WarningLog implements ProgressListener {
     @Override
     public void progress(String stage, double fraction, long packets, long bytes) {}
@@ -236,7 +236,7 @@ public final class QueryRoutes {
 
   private QueryInfo query(Context ctx) {
     String id = ctx.pathParam("id");
-    // Another tenant's query looks like one that never existed.
+    // Another tenant's query can't be distinguished from one that never existed.
     if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
       throw unknown(id);
     }

@@ -17,7 +17,7 @@ import java.util.Locale;
 
 /**
  * The latest windows of running queries in Prometheus's format, for dashboards and alerts. Only the
- * first rows of each processor are exported, so that scrapes stay small.
+ * first rows of each processor are exported, which keeps scrapes small.
  */
 public final class ResultMetrics {
   /** Maximum rows per window: the first of a ranking, or groups in the order of the window. */
@@ -87,7 +87,7 @@ public final class ResultMetrics {
     }
   }
 
-  /** Returns a single field's value alone, several fields as {@code name=value}. */
+  /** Returns a single field's value alone, and several fields as {@code name=value}. */
   private static String key(JsonNode key) {
     List<String> parts = new ArrayList<>();
     key.properties()

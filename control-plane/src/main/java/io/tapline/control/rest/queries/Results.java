@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Reads the kept rows of a query in one of two ways, both bounded: from an entry on, window by
- * window, until there are {@link #MOST_ROWS}; or, with a limit, only the latest ones.
+ * Reads the kept rows of a query in one of two ways, both bounded: window by window after an entry,
+ * until there are {@link #MOST_ROWS}; or, with a limit, only the latest ones.
  */
 final class Results {
   static final int MOST_ROWS = 10_000;
@@ -81,7 +81,7 @@ final class Results {
       return chosen;
     }
 
-    /** As in the query language, '-' and '_' are the same in names, and case is ignored. */
+    /** Compares names as in the query language: '-' and '_' are equivalent, and case is ignored. */
     private static boolean same(String wanted, String name) {
       return name.equalsIgnoreCase(wanted.replace('_', '-'));
     }

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Counts the rows in each kept window of a query, so that requests for the latest rows read no
+ * Counts the rows in each kept window of a query: requests for the latest rows need not read the
  * others. Each window is read once to be counted; only the most recently requested queries are
  * remembered. Thread-safe.
  */
