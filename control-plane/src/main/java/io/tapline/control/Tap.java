@@ -12,7 +12,7 @@ public record Tap(String text) {
   /**
    * Checks that the text names a source.
    *
-   * @throws IllegalArgumentException saying what is expected
+   * @throws IllegalArgumentException if it names none; the message gives the expected form
    */
   public Tap {
     if (source(text).isEmpty()) {

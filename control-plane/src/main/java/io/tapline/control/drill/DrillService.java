@@ -47,8 +47,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * A service that skips nodes whose host can't have seen the requested packets, because it sees
-   * only those of its own addresses.
+   * Creates a service that skips nodes whose host can't have seen the requested packets, because it
+   * sees only packets of its addresses.
    *
    * @param addressesOf addresses of a node's host as "address/length"; none if it may see anything
    */
@@ -308,7 +308,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Returns a view of what the nodes have now.
+   * Returns a view of the nodes' present rows.
    *
    * @param nodes names of the nodes to ask; empty for all
    * @throws DrillException if none answers, or a name is unknown

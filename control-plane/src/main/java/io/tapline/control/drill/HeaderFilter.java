@@ -35,8 +35,8 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
    * Parses a filter.
    *
    * @param fields fields of headers
-   * @param aggregates holds for the aggregates that a filter of a restricted caller may name:
-   *     others are of headers beyond its scope, and a comparison would reveal their values
+   * @param aggregates returns true for the aggregates that a filter of a restricted caller may
+   *     name: others cover headers beyond its scope, and a comparison would reveal their values
    * @throws ConditionSyntaxException if the filter is invalid or not allowed
    */
   public static HeaderFilter parse(

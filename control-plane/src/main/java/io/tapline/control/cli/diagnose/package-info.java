@@ -1,2 +1,2 @@
-/** Commands that diagnose network faults, and drawings of what they find. */
+/** Commands that diagnose network faults, and drawings of their findings. */
 package io.tapline.control.cli.diagnose;

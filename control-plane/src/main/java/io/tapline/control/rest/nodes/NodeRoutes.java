@@ -100,7 +100,7 @@ public final class NodeRoutes {
     return agent;
   }
 
-  /** Leaves out what is unknown. */
+  /** Returns a tap without its unknown names. */
   private static ObjectNode tap(AgentTap tap) {
     ObjectNode json = Json.object();
     json.put("switch", tap.switchName());
