@@ -111,6 +111,21 @@ class SamplesTest {
           .as("the last seconds before a time")
           .hasSizeBetween(1, 539);
       assertThat(samples(server, "--switch", "edge1", "--json")).as("of the last second").isEmpty();
+      assertThat(
+              Cli.run(
+                      "drill",
+                      "",
+                      "--aggregate",
+                      "COUNT",
+                      "--group-by",
+                      "switch",
+                      "--json",
+                      "--server",
+                      server.url())
+                  .expectSuccess()
+                  .json())
+          .extracting(group -> group.at("/key/switch").asText() + " " + group.path("value").asInt())
+          .containsExactlyInAnyOrder("edge1 364", "edge2 540");
       Path file = folder.resolve("edge2.pcapng");
       Cli.run(
               command(

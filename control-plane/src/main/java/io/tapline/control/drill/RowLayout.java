@@ -128,8 +128,12 @@ final class RowLayout {
       case "ipv6" -> json.put(field.name, v6(bytes(rows, at, field.bytes)));
       case "mac" ->
           json.put(field.name, HexFormat.ofDelimiter(":").formatHex(bytes(rows, at, field.bytes)));
-      default -> json.put(field.name, HexFormat.of().formatHex(bytes(rows, at, field.bytes)));
+      default -> json.put(field.name, text(field, bytes(rows, at, field.bytes)));
     }
+  }
+
+  private static String text(Field field, byte[] bytes) {
+    return TapNames.contain(field.name) ? TapNames.text(bytes) : HexFormat.of().formatHex(bytes);
   }
 
   private static void putLong(ObjectNode json, String name, long value) {

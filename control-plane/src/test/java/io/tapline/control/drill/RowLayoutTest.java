@@ -41,6 +41,18 @@ class RowLayoutTest {
   }
 
   @Test
+  void namesOfTapsAreTexts() {
+    byte[] row = {'s', 'w', '1', 0, 'a', 0, 0, 1};
+    assertThat(
+            new RowLayout("switch bytes 4 1\nport bytes 2 1\nside bytes 1 1\ntag bytes 1 1")
+                .json(ByteBuffer.wrap(row), 0)
+                .toString())
+        .isEqualTo("{\"switch\":\"sw1\",\"port\":\"a\",\"side\":\"\",\"tag\":\"01\"}");
+    assertThat(TapNames.ofGroup("switch", "73773100")).isEqualTo("sw1");
+    assertThat(TapNames.ofGroup("dst_port", "80")).isEqualTo("80");
+  }
+
+  @Test
   void anIpv6AddressStaysOneWhateverItMaps() {
     byte[] mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 0, 2, 5};
     assertThat(new RowLayout("src_ip6 ipv6 16 1").json(ByteBuffer.wrap(mapped), 0).toString())

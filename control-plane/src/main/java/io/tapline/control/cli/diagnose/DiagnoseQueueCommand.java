@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "queue",
     description = {
-      "Shows which flows filled the queue of a switch's port, and how long packets waited.",
+      "Shows which flows filled the queue of a port, and how long packets waited.",
       "Without a queue, lists the measured ones."
     },
     footer = {

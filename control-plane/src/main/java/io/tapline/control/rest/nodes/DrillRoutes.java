@@ -11,6 +11,7 @@ import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.Headers;
 import io.tapline.control.drill.DrillService.Numbers;
 import io.tapline.control.drill.HeaderFilter;
+import io.tapline.control.drill.TapNames;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Problem;
@@ -109,7 +110,8 @@ public final class DrillRoutes {
       ObjectNode row = rows.addObject();
       ObjectNode key = row.putObject("key");
       for (int i = 0; i < group.getKey().size(); i++) {
-        key.put(aggregate.groupBy().get(i), group.getKey().get(i));
+        String field = aggregate.groupBy().get(i);
+        key.put(field, TapNames.ofGroup(field, group.getKey().get(i)));
       }
       row.put("value", group.getValue());
     }

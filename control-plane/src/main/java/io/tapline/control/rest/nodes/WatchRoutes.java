@@ -7,6 +7,7 @@ import io.javalin.http.Context;
 import io.tapline.control.access.Role;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.TapNames;
 import io.tapline.control.drill.WatchService;
 import io.tapline.control.drill.WatchService.Alert;
 import io.tapline.control.drill.WatchSpec;
@@ -182,7 +183,8 @@ public final class WatchRoutes {
     ObjectNode key = json.putObject("key");
     WatchSpec spec = watches.list().get(alert.watch());
     for (int i = 0; spec != null && i < alert.alert().getGroupCount(); i++) {
-      key.put(spec.aggregate().groupBy().get(i), alert.alert().getGroup(i));
+      String field = spec.aggregate().groupBy().get(i);
+      key.put(field, TapNames.ofGroup(field, alert.alert().getGroup(i)));
     }
     if (alert.alert().getValuesCount() > 0) {
       NodeNumber value = alert.alert().getValues(0);
