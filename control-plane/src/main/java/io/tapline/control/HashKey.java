@@ -31,7 +31,7 @@ public final class HashKey {
   /**
    * Parses a key's hexadecimal digits.
    *
-   * @throws IllegalArgumentException with what is wrong, but without the text
+   * @throws IllegalArgumentException with the reason, but without the text
    */
   public static HashKey of(String text) {
     if (!DIGITS.matcher(text).matches()) {

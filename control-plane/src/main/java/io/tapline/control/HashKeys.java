@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * The hash keys of a deployment; a file has one per line (packet_io/config/hash_key_file.h).
  *
  * @param flows key with which monitors sample and MultiLog nodes find a flow, so both must have it
- * @param texts key of the texts that a query wants hashed
+ * @param texts key for the strings that a query hashes
  */
 public record HashKeys(HashKey flows, HashKey texts) {
   /** The public keys, which hide nothing. */
@@ -22,19 +22,19 @@ public record HashKeys(HashKey flows, HashKey texts) {
 
   /**
    * Returns the default if no key is configured: flows can be found at MultiLog nodes that have
-   * none either, and the key of texts is random.
+   * none either, and the key for strings is random.
    */
   public static HashKeys drawn() {
     return KNOWN.withTexts(HashKey.random());
   }
 
-  /** Returns these keys with another key of texts. */
+  /** Returns these keys with another key for strings. */
   public HashKeys withTexts(HashKey key) {
     return new HashKeys(flows, key);
   }
 
   /**
-   * Reads a file with one key for both, or one for flows and one for texts.
+   * Reads a file with one key for both, or one for flows and one for strings.
    *
    * @throws IOException with a sentence for users, without the file's contents
    */

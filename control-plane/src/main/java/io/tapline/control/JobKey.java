@@ -11,8 +11,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret from which the passwords of stream jobs are derived, so that a control plane that
- * takes over knows them although they are not stored. All control planes of a deployment share it.
+ * The secret from which the passwords of stream jobs are derived. Passwords are not stored: a
+ * control plane that takes over derives them again. All control planes of a deployment share it.
  */
 public final class JobKey {
   private static final String ALGORITHM = "HmacSHA256";

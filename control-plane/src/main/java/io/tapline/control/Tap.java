@@ -3,8 +3,8 @@ package io.tapline.control;
 import java.util.stream.Stream;
 
 /**
- * A tap of this host's monitor: where copies are made, and where they come to. The monitor checks
- * the whole form.
+ * A tap of this host's monitor: the switch or port that copies packets, and the interface or file
+ * from which the monitor reads them. The monitor validates the complete syntax.
  *
  * @param text SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE
  */

@@ -19,7 +19,7 @@ public record LossReport(
     List<Finding> findings,
     List<String> verdict) {
 
-  /** Why packets are lost at a switch. */
+  /** The cause of packet loss at a switch. */
   public enum Cause {
     /** Flows of the same priority need more than the link's capacity. */
     CONTENTION_OF_EQUALS,

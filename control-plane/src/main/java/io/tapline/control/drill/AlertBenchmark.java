@@ -58,7 +58,7 @@ public final class AlertBenchmark implements AutoCloseable {
 
           @Override
           public void onCompleted() {
-            // As above.
+            // The missing alerts show in their count, too.
           }
         });
     Thread.sleep(duration.toMillis());

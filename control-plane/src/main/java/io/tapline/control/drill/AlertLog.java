@@ -24,7 +24,7 @@ final class AlertLog {
   private long added;
 
   /**
-   * An empty log.
+   * Creates an empty log.
    *
    * @param most maximum number of alerts per owner; the oldest are dropped
    */

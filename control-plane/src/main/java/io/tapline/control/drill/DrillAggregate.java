@@ -81,7 +81,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     return Sketches.has(function);
   }
 
-  /** Returns what each node is asked for. */
+  /** Returns the partials that each node is asked for. */
   List<AggregateFunction> parts() {
     List<String> names = function.equals("AVG") ? List.of("SUM", "COUNT") : List.of(function);
     List<AggregateFunction> parts = new ArrayList<>();
@@ -109,7 +109,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     /**
      * Adds a node's answer for a partial.
      *
-     * @throws IllegalArgumentException if the answer is invalid; nothing of it is added then
+     * @throws IllegalArgumentException if the answer is invalid; then no part of it is added
      */
     void add(int part, AggregateReply reply) {
       if (aggregate.isOfStates()) {

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Measures how long a snapshot of many nodes takes, and a query on it: nodes of this host, each
- * with its own endpoint and the same headers in its log.
+ * Measures the duration of a snapshot of many nodes and of a query on it. The nodes run on this
+ * host, each with its own endpoint and the same headers in its log.
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
@@ -56,11 +56,11 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /**
-   * Latencies in microseconds, and their cost.
+   * Latencies in microseconds, and the CPU time spent.
    *
    * @param nodeCpuMicros CPU time per operation of one node, beyond that of an idle one
    * @param ownCpuMicros CPU time per operation of this process
-   * @param frozenMicros how long a freeze lasted on a node, on average
+   * @param frozenMicros mean duration of a freeze on a node
    */
   public record Latencies(
       String what,
@@ -132,7 +132,7 @@ public final class DrillBenchmark implements AutoCloseable {
         (after.nanos - before.nanos) / 1e3 / (after.count - before.count));
   }
 
-  /** Freezes of all nodes since they started. */
+  /** Number and total duration of all nodes' freezes since they started. */
   private record Freezes(long count, long nanos) {}
 
   private Freezes freezes() {

@@ -57,7 +57,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * A service that also has nodes of other hosts.
+   * A service that can also connect to nodes of other hosts.
    *
    * @throws IllegalArgumentException also if access to a node is not allowed
    */
@@ -92,7 +92,7 @@ public final class DrillService implements AutoCloseable {
     }
   }
 
-  /** Treats a joined node as dead from now on: it is not asked, and is reported as missing. */
+  /** Marks a joined node as dead: it is not asked any more, and is reported as missing. */
   void lose(String name, String why) {
     nodes.lose(name, why);
   }
@@ -111,7 +111,7 @@ public final class DrillService implements AutoCloseable {
    * A node and its state.
    *
    * @param description null if it does not answer
-   * @param error why it does not; empty if it does
+   * @param error reason why it does not; empty if it does
    */
   public record NodeState(NodeAddress address, NodeDescription description, String error) {}
 
@@ -136,10 +136,10 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Headers of all nodes, as of one moment.
+   * Headers of all nodes at one point in time.
    *
    * @param rows rows in the order of time and then of the nodes, each with "node"
-   * @param truncated whether there are more than the limit
+   * @param truncated true if there are more than the limit
    * @param asked nodes whose headers these are
    * @param missing nodes that sent none, or not all, and why
    * @param leftOut nodes that can't have seen any, and why
@@ -188,7 +188,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * An aggregate over the headers of all nodes, as of one moment.
+   * An aggregate over the headers of all nodes at one point in time.
    *
    * @param groups groups, greatest first; the empty key stands for the groups beyond the nodes'
    *     limit
@@ -286,12 +286,12 @@ public final class DrillService implements AutoCloseable {
       this.snapshot = snapshot;
     }
 
-    /** Returns headers as of that moment; the request's nodes are those of the view. */
+    /** Returns headers of the snapshot; the request's nodes are those of the view. */
     public Headers headers(DrillRequest request) throws DrillException {
       return DrillService.this.headers(snapshot, request);
     }
 
-    /** Returns numbers as of that moment; the request's nodes are those of the view. */
+    /** Returns numbers of the snapshot; the request's nodes are those of the view. */
     public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
       return DrillService.this.numbers(snapshot, request, aggregate);
     }

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 /**
  * A condition on headers, and the scope of the caller, which nodes AND to it.
  *
- * @param text as the caller wrote it; blank for all
+ * @param text the caller's text; blank for all headers
  * @param condition the same as a tree; empty if only the nodes can parse it
  * @param scope scope of the caller
  */
@@ -71,8 +71,8 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
   }
 
   /**
-   * Returns the filter for nodes of the version before, which take no trees. A restricted caller's
-   * is printed from the trees, so that no text of the caller can end the scope's parentheses.
+   * Returns the filter for nodes of the previous version, which accept no trees. A restricted
+   * caller's filter is printed from the trees: its text can't close the scope's parentheses.
    */
   public String expression() {
     return scope.isEverything()

@@ -19,8 +19,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * How nodes are accessed: socket files directly; other addresses over TLS, with a token, a
- * certificate or both, if an authority is configured; without one, only those of this host.
+ * Access to nodes: directly through socket files, else over TLS with a token, a certificate or both
+ * if an authority is configured. Without an authority, only addresses of this host are allowed.
  */
 public final class NodeAccess {
   /** Access to nodes of this host only, which require no token. */
@@ -96,7 +96,7 @@ public final class NodeAccess {
     }
   }
 
-  /** Returns, as a sentence for users, why access to a node is not allowed; empty if it is. */
+  /** Returns the reason, for users, why access to a node is not allowed; empty if it is. */
   String refusal(NodeAddress address) {
     return tls != null || address.isLocal()
         ? ""

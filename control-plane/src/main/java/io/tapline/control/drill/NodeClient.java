@@ -37,7 +37,7 @@ import java.util.function.Consumer;
  * thread may call.
  */
 final class NodeClient implements AutoCloseable {
-  /** Chunks of an answer have 64 KiB; no message of a node comes close to this. */
+  /** A node sends its answers in chunks of 64 KiB, far below this limit. */
   private static final int MOST_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;
@@ -66,7 +66,7 @@ final class NodeClient implements AutoCloseable {
     this.snapshots = new SnapshotStream(channel);
   }
 
-  /** Treats the node as dead from now on; it is not asked any more. */
+  /** Marks the node as dead; it is not asked any more. */
   void lose(String why) {
     lost = why;
     close();
@@ -76,7 +76,7 @@ final class NodeClient implements AutoCloseable {
     return !lost.isEmpty();
   }
 
-  /** Returns why the node counts as dead; empty if it does not. */
+  /** Returns the reason why the node is considered dead; empty if it is alive. */
   String lost() {
     return lost;
   }

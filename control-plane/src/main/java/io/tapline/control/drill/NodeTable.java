@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The known nodes, in the order in which they became known: those that the server was given, which
- * stay, and those of hosts' agents, which come and go. Any thread may call; the result of {@link
+ * The known nodes, in the order in which they became known: configured nodes, which are permanent,
+ * and nodes of hosts' agents, which join and leave. Any thread may call; the result of {@link
  * #all} never changes afterwards.
  */
 final class NodeTable implements AutoCloseable {
@@ -35,8 +35,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Adds the node of an agent.
    *
-   * @return null if nothing changes: the node exists and is not lost, or the server was given one
-   *     of that name
+   * @return null if nothing changes: the node exists and is not lost, or a configured node has
+   *     that name
    */
   NodeClient join(NodeAddress address) {
     return join(address, given);

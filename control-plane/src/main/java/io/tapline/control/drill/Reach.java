@@ -65,7 +65,7 @@ final class Reach {
       };
 
   /**
-   * A reach.
+   * Creates a reach.
    *
    * @param addresses addresses of a host, as "address/length"; none if it may see anything
    */
@@ -124,7 +124,7 @@ final class Reach {
     return asked;
   }
 
-  /** Returns null if no node answers; then all are asked, and report what is wrong. */
+  /** Returns null if no node answers; then all are asked, and report the error. */
   private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {
       EndpointsReply known = answers.get(filter);

@@ -25,7 +25,7 @@ final class RowLayout {
   private final int rowBytes;
 
   /**
-   * A layout.
+   * Creates a layout.
    *
    * @throws IllegalArgumentException if the text is not a schema that this program knows
    */
@@ -67,7 +67,7 @@ final class RowLayout {
     return json;
   }
 
-  /** Returns the elements up to the last nonzero one; there was nothing to report behind it. */
+  /** Returns the elements up to the last nonzero one; elements after it are unset. */
   private static ArrayNode list(Field field, ByteBuffer rows, int at) {
     ArrayNode list = JsonNodeFactory.instance.arrayNode();
     int used = 0;
@@ -115,7 +115,7 @@ final class RowLayout {
       case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(at)));
       case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(at)));
       case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(at)));
-      // JSON numbers lose precision beyond 53 bits in some readers, so it is a string, like flow
+      // Some readers lose precision beyond 53 bits of a JSON number, so it is a string, like flow
       // IDs in tuples.
       case "u64" -> putLong(json, field.name, rows.getLong(at));
       case "i8" -> json.put(field.name, rows.get(at));
@@ -162,8 +162,7 @@ final class RowLayout {
 
   private static String v6(byte[] address) {
     try {
-      // Java's own parsing would turn ::ffff:10.0.0.1 into an IPv4 address, which is a different
-      // one.
+      // InetAddress would turn ::ffff:10.0.0.1 into an IPv4 address, a different address.
       return Inet6Address.getByAddress(null, address, -1).getHostAddress();
     } catch (UnknownHostException e) {
       throw new IllegalArgumentException(e);

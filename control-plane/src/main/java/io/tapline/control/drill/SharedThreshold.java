@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
 
 /**
  * A threshold on the sum over all nodes, split among them as in Trumpet: if their sum is above it,
- * at least one of n nodes is above an n-th of it. So only nodes above their share report, and the
- * others are then asked.
+ * at least one of n nodes is above an n-th of it. Only nodes above their share report; the others
+ * are then asked.
  *
  * @param output COUNT or SUM, which are additive and never shrink while a window fills
- * @param orEqual whether the threshold itself suffices
+ * @param orEqual true if the threshold itself suffices
  */
 record SharedThreshold(String output, boolean orEqual, double threshold) {
   private static final Pattern CONDITION =
@@ -43,8 +43,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   /**
-   * Returns the condition for each of so many nodes. Shares are whole numbers, rounded so that no
-   * alert is missed.
+   * Returns the condition for each of this number of nodes. Shares are whole numbers, rounded in
+   * the direction that misses no alert.
    */
   String share(int nodes) {
     double share = threshold / nodes;

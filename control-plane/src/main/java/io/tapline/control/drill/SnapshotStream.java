@@ -13,7 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 
 /**
- * Sends freeze and unfreeze over one stream that stays open, which costs a fraction of a call each.
+ * Sends freeze and unfreeze over one long-lived stream, which costs a fraction of a call each.
  * The next command replaces a stream that broke or whose answer timed out; when a stream ends, the
  * node unfreezes what the stream had frozen.
  *

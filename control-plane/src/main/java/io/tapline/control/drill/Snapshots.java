@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * Confluo's Algorithm 1: every node's read tail is frozen before any is unfrozen.
  *
- * <p>A freeze expires automatically after {@link #EXPIRY}, so that a failed coordinator blocks no
+ * <p>A freeze expires automatically after {@link #EXPIRY}: a failed coordinator can't block a
  * node. A node reports if its freeze expired before it was unfrozen; then rows may have become
  * visible before other nodes were frozen, so the tails are discarded and the snapshot is retried.
  * Nodes that don't answer are left out and reported.

@@ -23,8 +23,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Watches whose condition applies to the sum over all nodes. A node reports a window in which it
- * exceeds its share; then all nodes are asked for theirs in that window, at once and again when it
- * is over, since others may fill it later. Thread-safe.
+ * exceeds its share; then all nodes are asked for theirs in that window, immediately and again
+ * after its end, since others may fill it later. Thread-safe.
  */
 final class TogetherWatches {
   /** Maximum number of windows that are examined at a time; more are counted and skipped. */
@@ -33,7 +33,7 @@ final class TogetherWatches {
   /** Maximum number of groups whose last alert is remembered. */
   private static final int MOST_GROUPS = 10_000;
 
-  /** How long after its end a node has everything that belongs to a window. */
+  /** Time after a window's end until nodes have all of its headers. */
   private static final long SETTLE_NS = 200_000_000;
 
   /** A window of a group. */
@@ -172,7 +172,7 @@ final class TogetherWatches {
         .sum();
   }
 
-  /** Windows that end less than a window after one that alerted belong to the same event. */
+  /** Windows that end less than a window after an alerting window belong to the same event. */
   private synchronized boolean isNew(WatchSpec spec, Window window) {
     Group group = new Group(window.watch(), window.group());
     Long last = lastEndNs.get(group);

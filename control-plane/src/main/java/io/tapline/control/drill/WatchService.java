@@ -28,12 +28,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * Watches on the hosts' nodes: the definitions are kept here, and put on each node when they are
- * added, and again whenever the node reconnects. Alerts arrive through a stream from each node,
- * which also serves as its keep-alive. Thread-safe.
+ * Watches on the hosts' nodes: this service keeps the definitions, and installs them on each node
+ * when they are added and whenever the node reconnects. Alerts arrive through a stream from each
+ * node, which also serves as its keep-alive. Thread-safe.
  *
- * <p>Names on the nodes are watch_N: those that a node has and this service does not know were left
- * by an earlier server, and are removed.
+ * <p>Names on the nodes are watch_N: watches that this service does not know were left by an
+ * earlier server, and are removed.
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
@@ -76,8 +76,8 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Connects to the existing nodes and stays connected; others have to be attached. From now on
-   * they have exactly the watches of this service: no other component may add any.
+   * Connects to the existing nodes and stays connected; others have to be attached. Afterwards they
+   * have exactly the watches of this service: no other component may add any.
    */
   public void lead() {
     leads = true;
@@ -91,7 +91,7 @@ public final class WatchService implements AutoCloseable {
    * @param owner owner of the watch
    * @param ownNumber increases by one with each of the owner's alerts
    * @param node name of the node; for an alert of several together, all of their names
-   * @param receivedNs when it arrived here, since the epoch
+   * @param receivedNs time of arrival here, since the epoch
    * @param parts for an alert of several together, each node's share; empty otherwise
    * @param missing for such an alert, nodes that did not report their share
    */
@@ -112,7 +112,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Puts a watch on the nodes that answer, and on the others when they reconnect.
+   * Installs a watch on the nodes that answer, and on the others when they reconnect.
    *
    * @param owner owner of the watch
    * @param most maximum number of the owner's watches
@@ -257,7 +257,7 @@ public final class WatchService implements AutoCloseable {
     try {
       Snapshots.result(node.remove(request, Snapshots.PATIENCE));
     } catch (StatusRuntimeException e) {
-      // It has none, or will be updated when it reconnects.
+      // The node has no such watch, or will be updated when it reconnects.
     }
   }
 
@@ -359,7 +359,7 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** A restarted node has none of them; one that was disconnected may have too many. */
+  /** A restarted node has no watches; a node that was disconnected may have too many. */
   private void reconcile(NodeClient node, NodeDescription description) {
     List<String> present = new ArrayList<>();
     for (Definition definition : description.getDefinitionsList()) {

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * @param everyNs interval at which the condition is evaluated
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
- * @param together whether the condition applies to the sum over all of them instead of each
+ * @param together true if the condition applies to the sum over all of them instead of each
  */
 public record WatchSpec(
     HeaderFilter filter,
@@ -59,7 +59,7 @@ public record WatchSpec(
   /** A cooldown that is shorter than the distance of any two windows. */
   private static final long EVERY_WINDOW_NS = 1;
 
-  /** A year. */
+  /** A year in nanoseconds. */
   private static final long MOST_NS = 365L * 24 * 3600 * 1_000_000_000;
 
   /** {@link #check} validates it. */
@@ -99,7 +99,7 @@ public record WatchSpec(
   }
 
   /**
-   * Checks what needs no node.
+   * Validates the parts that need no node.
    *
    * @throws DrillException if something is invalid
    */

@@ -12,7 +12,7 @@ import java.util.Set;
 final class Bridges {
   /**
    * Options of DPDK without hugepages, which a host may not have, and without the host's devices.
-   * Of its two memory modes, Open vSwitch would choose the one that requires hugepages.
+   * By default, Open vSwitch would choose DPDK's memory mode that requires hugepages.
    */
   private static final String DPDK =
       "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";

@@ -83,7 +83,7 @@ public final class NodesCommand implements Callable<Integer> {
     return table;
   }
 
-  /** Returns how far the host's clock is ahead, with the error bound. */
+  /** Returns the host's clock offset (positive: ahead), with its error bound. */
   private static String clock(JsonNode agent) {
     return agent.has("clock_offset_ns")
         ? String.format(

@@ -23,7 +23,7 @@ public final class ClearOptions {
     AGENTS,
     /** Switches. */
     OPENFLOW,
-    /** Brokers, of --brokers or the embedded one that agents' monitors reach. */
+    /** Brokers: those of --brokers, or the embedded broker that agents' monitors reach. */
     KAFKA,
     /** The Redis of --redis. */
     REDIS,

@@ -2,9 +2,9 @@ package io.tapline.control.cli.options;
 
 /** The speed at which captures are read. */
 public enum Speed {
-  /** As fast as they can be processed. */
+  /** Reads packets as fast as they can be processed. */
   MAX("max"),
-  /** As fast as they were captured. */
+  /** Reads packets at the speed of their capture. */
   REAL("1x");
 
   private final String flag;

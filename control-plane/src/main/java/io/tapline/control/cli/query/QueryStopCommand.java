@@ -39,7 +39,7 @@ final class QueryStopCommand implements Callable<Integer> {
     try {
       new QueryFollower(client, id).untilEnd(window -> {});
     } catch (CommandException failed) {
-      // How it ended is printed below; for the exit code, it is enough that it has.
+      // The final state is printed below; any end of the query counts as success.
     }
     JsonNode query = client.get(ApiClient.query(id, ""));
     if (json) {

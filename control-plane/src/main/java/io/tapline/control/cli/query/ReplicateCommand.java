@@ -91,7 +91,7 @@ public final class ReplicateCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns which of a query's processors ranks URLs. */
+  /** Returns the index of the query's processor that ranks URLs. */
   private int ranking(JsonNode processors) {
     for (int i = 0; i < processors.size(); i++) {
       JsonNode key = processors.get(i).path("key");

@@ -115,7 +115,7 @@ public final class WatchRoutes {
               try {
                 String id = ctx.pathParam("id");
                 if (!owns(ctx, id)) {
-                  // Another tenant's watch looks like one that never existed.
+                  // Another tenant's watch is indistinguishable from a missing watch.
                   throw Problem.notFound("there is no watch " + id).asException();
                 }
                 watches.remove(id);

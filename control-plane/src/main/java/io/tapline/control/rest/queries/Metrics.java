@@ -109,7 +109,7 @@ public final class Metrics implements AutoCloseable {
         / 1e9;
   }
 
-  /** Why a query was rejected. */
+  /** The reason why a query was rejected. */
   enum Rejection {
     /** It does not compile. */
     WRONG,

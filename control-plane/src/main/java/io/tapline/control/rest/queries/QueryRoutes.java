@@ -236,7 +236,7 @@ public final class QueryRoutes {
 
   private QueryInfo query(Context ctx) {
     String id = ctx.pathParam("id");
-    // Another tenant's query can't be distinguished from one that never existed.
+    // Another tenant's query is indistinguishable from a missing query.
     if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
       throw unknown(id);
     }

@@ -13,7 +13,7 @@ import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 
 /**
- * {@code /api/v1/topology}: the network, as the inventory describes it and its switches report it.
+ * {@code /api/v1/topology}: the network as the inventory and its switches describe it.
  */
 public final class TopologyRoutes {
   private final QueryService queries;
