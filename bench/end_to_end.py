@@ -38,7 +38,7 @@ def plan(query, units):
 
 
 class Feed:
-    """A monitor whose capture has no end before it is time."""
+    """A monitor that reads a capture repeatedly for a given time."""
 
     def __init__(self, capture, seconds, number, plan_file, brokers):
         self.source = subprocess.Popen([os.path.join(BINARIES, "pcap_loop"), capture, str(seconds)], stdout=subprocess.PIPE,
@@ -49,7 +49,7 @@ class Feed:
         self.source.stdout.close()
 
     def finish(self):
-        """The monitor's account and its CPU seconds; fails with the reason that the monitor gave."""
+        """Returns the monitor's accounting and its CPU seconds. On failure, exits with the monitor's reason."""
         account, reasons = None, []
         for line in self.monitor.stderr:
             event = parse_event(line)
@@ -67,7 +67,8 @@ class Feed:
 
 
 def parse_event(line):
-    """A line of the monitor's standard error; one that is no event, such as a sanitizer's, counts as an error."""
+    """Parses a line of the monitor's standard error. A line that is not an event, such as a sanitizer's, counts as an
+    error."""
     try:
         return json.loads(line)
     except ValueError:
@@ -149,14 +150,14 @@ class Pipeline:
 
 
 def host_busy_seconds():
-    """Of all cores, whoever used them."""
+    """Returns the busy seconds of all cores, for all processes."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, interrupt, soft = (int(each) for each in file.readline().split()[1:8])
     return (user + nice + system + interrupt + soft) / TICKS_PER_SECOND
 
 
 def saturated(cpu, others, seconds, waiting, tuples):
-    """What there was no more of. The feed is among the others."""
+    """Describes the bottleneck. `others` includes the feed."""
     cores, used = os.cpu_count(), sum(cpu.values())
     most = max(STAGES, key=lambda stage: cpu[stage])
     busy = (used + others) / seconds
@@ -168,7 +169,7 @@ def saturated(cpu, others, seconds, waiting, tuples):
 
 
 def model(row, units):
-    """What `units` units carry with a core for each process: the slowest stage decides."""
+    """Models the rate of `units` units with one core per process: the slowest stage is the limit."""
     cost = row["cpu_us_per_tuple"]
     share = {"monitor": units, "broker": units, "workers": 2 * units}
     rates = {stage: 1e6 * share[stage] / cost[stage] for stage in STAGES}
@@ -179,7 +180,7 @@ def model(row, units):
 
 
 def svg(rows, models):
-    """Both curves, by processes."""
+    """Draws the measured and the modelled curve by number of processes."""
     width, height, left, bottom = 640, 360, 60, 50
     most_x = max(each["processes"] for each in rows + models)
     most_y = 4 * math.ceil(max(each["gbps"] for each in rows + models) / 4)

@@ -15,7 +15,7 @@ import time
 
 from offline_monitor import ROOT, enlarge
 
-# Some seconds of output, so that start-up and the last wait count little.
+# Enough for several seconds of output, which makes the start-up and the final wait negligible.
 PACKETS = 5_000_000
 
 sys.path.insert(0, os.path.join(ROOT, "monitors"))
@@ -25,7 +25,7 @@ from testing.traffic import audit, create_topic  # noqa: E402
 
 
 def run(plan, capture, *output):
-    """Wall seconds of one run, and its accounting."""
+    """Returns the wall-clock seconds of a run, and its accounting."""
     began = time.monotonic()
     with Monitor("--plan", plan, "--pcap", capture, "--output", *output) as monitor:
         code, _ = monitor.finish()
@@ -70,7 +70,7 @@ def main():
                 query = accounting["queries"][name]
                 if tuples != query["tuples_out"] or query["dropped"]["tuples"]:
                     sys.exit(f"error: {tuples} tuples in the topic, {query}")
-                # The first run warms the broker.
+                # The first run warms up the broker.
                 if i > 0:
                     rows.append({"null_s": null_s, "kafka_s": kafka_s, "tuples": tuples, "packets": packets})
                     print(f"{packets} packets, {tuples} tuples: null {null_s:.3f} s, Kafka {kafka_s:.3f} s", flush=True)

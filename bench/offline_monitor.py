@@ -34,7 +34,7 @@ def cpu_seconds(command):
 
 
 def first_packet(capture, path):
-    """Writes a classic capture file that holds only the first packet of `capture`."""
+    """Writes a classic capture file with only the first packet of `capture`."""
     with open(capture, "rb") as source, open(path, "wb") as target:
         head = source.read(24)
         order = "<" if head[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
@@ -47,7 +47,7 @@ def byte_order(head):
 
 
 def records(capture):
-    """Of a classic capture file: seconds, header and bytes of each packet."""
+    """Yields seconds, header and bytes of each packet of a classic capture file."""
     with open(capture, "rb") as source:
         order = byte_order(source.read(24))
         while len(header := source.read(16)) == 16:
@@ -56,10 +56,11 @@ def records(capture):
 
 
 def enlarge(capture, path, least_packets=LEAST_PACKETS):
-    """Writes the capture as often, one after the other, as makes least_packets of it; the number of packets.
+    """Writes the capture repeatedly until there are least_packets; returns the number of packets.
 
-    Each time is later than the one before and has second octets of IPv4 addresses of its own, so that connections differ
-    (header checksums, which nobody looks at, are left as they were)."""
+    Each repetition has later times and different second octets of IPv4 addresses, so connections differ. Header
+    checksums, which
+    are not verified, are unchanged."""
     with open(capture, "rb") as source:
         head = source.read(24)
     order, packets, copy = byte_order(head), 0, 0
@@ -85,7 +86,7 @@ def commands(parser, capture, output):
 
 
 def compare(parser, output, capture, one, pairs):
-    """Median CPU seconds of both, start-up taken off, and the median of the pairwise ratios."""
+    """Returns the median CPU seconds of both without start-up, and the median of the pairwise ratios."""
     start = [statistics.median(cpu_seconds(c) for _ in range(5)) for c in commands(parser, one, output)]
     ours, floor = [], []
     for _ in range(pairs):
@@ -98,7 +99,7 @@ def compare(parser, output, capture, one, pairs):
 
 
 def prepared(capture, folder, least_packets):
-    """The capture, unpacked and enlarged, a capture of its first packet, and the number of packets."""
+    """Returns the decompressed and enlarged capture, a capture of its first packet, and the number of packets."""
     plain, enlarged, one = (os.path.join(folder, name) for name in ("capture.pcap", "enlarged.pcap", "one.pcap"))
     if capture.endswith(".zst"):
         subprocess.run(["zstd", "-qf", "-d", "--long=27", capture, "-o", plain], check=True)
@@ -115,7 +116,7 @@ def measure(parser, output, capture, one, pairs, rows):
 
 
 def own_captures_of_parsers():
-    """(parser, capture) as the parsers' own folders say: of the repository, or under TAPLINE_CAPTURES."""
+    """Yields (parser, capture) from the parsers' folders; captures are in the repository or under TAPLINE_CAPTURES."""
     for path in sorted(glob.glob(os.path.join(ROOT, "parsers", "*", "traffic.json"))):
         with open(path) as file:
             capture = json.load(file).get("capture")
@@ -124,7 +125,7 @@ def own_captures_of_parsers():
 
 
 def own_captures(captures, folder, pairs, rows):
-    """Each parser on its own protocol: nanoseconds of CPU a packet beside tcpdump's."""
+    """Measures each parser on its protocol: CPU nanoseconds per packet, compared with tcpdump's."""
     for parser, name in own_captures_of_parsers():
         capture = os.path.join(captures if name.startswith("generated/") else ROOT, name)
         enlarged, one, packets = prepared(capture, folder, OWN_PACKETS)

@@ -21,14 +21,14 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(process):
-    """Of the process so far, in user and kernel mode."""
+    """Returns the process's CPU seconds so far, in user and kernel mode."""
     with open(f"/proc/{process.pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
 class ClusterBroker(Broker):
-    """One of several brokers: the first is the controller, too."""
+    """A broker of a cluster, whose first broker is also the controller."""
 
     def __init__(self, folder, node, controller):
         self.node, self.controller = node, controller
@@ -44,17 +44,17 @@ class ClusterBroker(Broker):
         return settings
 
     def java(self, *arguments):
-        # All of a cluster have the same name.
+        # All brokers of a cluster have the same cluster ID.
         arguments = ["AAAAAAAAAAAAAAAAAAAAAQ" if before == "-t" else each
                      for before, each in zip(("",) + arguments, arguments)]
-        # The compiler that a long run deserves.
+        # A long run needs the C2 compiler, so there is no -XX:TieredStopAtLevel.
         options = ["-Xmx512m", "-XX:+UseParallelGC", "-XX:-UsePerfData"]
         return subprocess.Popen(["java", *options, "-cp", os.path.join(JARS, "*"), *arguments], stdin=subprocess.DEVNULL,
                                 stdout=self.log, stderr=self.log)
 
 
 class Redis:
-    """Without persistence; a context."""
+    """Context manager for a Redis without persistence."""
 
     def __enter__(self):
         self.port = free_port()
@@ -78,7 +78,7 @@ class Redis:
 
 
 class FlinkCluster:
-    """A job manager, and workers of one slot each; a context."""
+    """Context manager for a job manager, and workers with one slot each."""
 
     def __init__(self, folder, workers):
         self.folder, self.count = folder, workers
@@ -109,7 +109,7 @@ class FlinkCluster:
     def start(self, name, heap, main, *own):
         packages = ("lang", "net", "time", "util", "util.concurrent")
         options = [f"--add-opens=java.base/java.{each}=ALL-UNNAMED" for each in packages]
-        # The job's own jar is uploaded: it must not be here, too.
+        # The job's jar is uploaded, and must not also be on the class path.
         jars = [jar for jar in glob.glob(os.path.join(JARS, "*.jar")) if "flink-jobs-" not in jar]
         jars += glob.glob(os.path.join(os.path.dirname(JARS), "session-cluster", "*.jar"))
         with open(os.path.join(self.folder, name + ".log"), "wb") as log:
@@ -134,7 +134,7 @@ class FlinkCluster:
             return 0
 
     def upload(self):
-        """The job's jar; its name on the cluster."""
+        """Uploads the job's jar; returns its name on the cluster."""
         jar, = glob.glob(os.path.join(JARS, "flink-jobs-*.jar"))
         with open(jar, "rb") as file:
             body = (b'--part\r\nContent-Disposition: form-data; name="jarfile"; filename="job.jar"\r\n'
@@ -142,7 +142,7 @@ class FlinkCluster:
         return os.path.basename(self.ask("/jars/upload", body, "multipart/form-data; boundary=part")["filename"])
 
     def run(self, jar, *arguments):
-        """Submits the job; its ID."""
+        """Submits the job; returns its ID."""
         body = {"entryClass": "io.tapline.flink.job.QueryJob", "programArgsList": list(arguments)}
         return self.ask(f"/jars/{jar}/run", json.dumps(body).encode())["jobid"]
 
@@ -157,8 +157,8 @@ class FlinkCluster:
 
 
 class TaplineServer:
-    """`tapline server`, over the bundled capture unless another source is given, with a temporary folder of its own; a context. It speaks
-    TLS where there is a folder with its certificate, control.pem, which names localhost."""
+    """Context manager for a `tapline server` over the bundled capture or another source, with a separate temporary
+    folder. With `tls`, a folder that contains its certificate for localhost, control.pem, it serves over TLS."""
 
     def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE), tls=None):
         self.url = f"http://127.0.0.1:{port}"
@@ -194,7 +194,7 @@ class TaplineServer:
         raise AssertionError(f"the server was not ready within {DEADLINE_S} s")
 
     def call(self, path, body=None, method=None):
-        """GET, or POST of a JSON body, or another method, and the JSON that comes back."""
+        """Sends a GET, a POST of a JSON body, or another method; returns the JSON answer."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=30, context=self.trusted) as answer:

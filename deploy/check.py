@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks from outside, as a user would, that a running cluster does its work.
+"""Checks a running cluster from outside, as a user.
 
-Through the front (TLS, token): a query is submitted, its mirror rules come; a known number of requests is sent between
-containers; each is counted once. The control plane that leads is killed, and as many more are counted once by the same query; it
-ends, and its rules are gone; a host's MultiLog has the headers. A request without a token, or without TLS, gets nothing, and one
-with a team's token nothing beyond its subnets; a token that is added meanwhile is taken. Every component, with its own secrets, may do
-at every service what schema/rights.txt says, and nothing else; changed rules are noticed; a monitor and a stream job have no more rights
-from inside their containers ("check.py access" tries only this). Exit code 1 and a reason if not.
+Through the front (TLS, token), it submits a query and expects its mirror rules, sends a known number of requests
+between containers, and expects each to be counted once. It kills the leading control plane and expects the same query
+to count as many more. After the query, its rules must be gone, and a host's MultiLog must have the headers. Requests
+without a token or without TLS must be refused, a team's token must not reach beyond its subnets, and a token added at
+run time must be accepted. Every component, with its secrets, may do at every service what schema/rights.txt allows, and
+nothing else; refusals must be logged; a monitor and a stream job must have no more rights from inside their containers
+("check.py access" checks only this). Prints the reason and exits with 1 on failure.
 """
 import json
 import ssl
@@ -22,15 +23,15 @@ MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000"
 PATIENCE_S = 90
 ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
-# Whether a control plane leads: what it alone knows is answered, and not sent on.
+# Asks a control plane for a resource that the leader answers and a follower redirects.
 LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
-# What comes within a moment, in hexadecimal, of a server to which something is said in the clear.
-# It may have ended the connection before all was said.
+# Sends bytes without TLS and prints the answer of the next 2 s in hexadecimal. The server may close the connection
+# early.
 SAY = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
-# What TLS says to who shows no certificate, and who it says it is.
+# Prints a TLS handshake without a client certificate, including the server's certificate.
 SHAKE = "timeout 20 openssl s_client -ign_eof -connect {} -servername {} </dev/null 2>&1 || true"
 FLINK_INTERNAL = ("jobmanager-1:6123", "jobmanager-1:6124", "taskmanager-1:6121", "taskmanager-1:6122")
-# What a service writes into its log when it refuses a client, in lower case.
+# Words, in lower case, that a service logs when it refuses a client.
 REFUSALS = {"redis": ["error accepting a client connection", "acl"], "kafka-1": ["failed authentication", "denied"],
             "zookeeper-1": ["handshake", "noauth"], "jobmanager-1": ["handshake", "bad_certificate", "certificate"]}
 HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -38,7 +39,7 @@ QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-cou
 
 
 def compose(*words, given=""):
-    """What a `docker compose` command prints."""
+    """Runs a `docker compose` command and returns its output."""
     done = subprocess.run([CLUSTER, "compose", *words], input=given, capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"compose {' '.join(words)}: {done.stderr}")
     return done.stdout
@@ -50,7 +51,7 @@ def require(holds, message):
 
 
 def await_that(what, holds):
-    """Waits until it holds; what `holds` then returns."""
+    """Waits until holds() is true and returns its value."""
     deadline = time.monotonic() + PATIENCE_S
     while not (found := holds()):
         require(time.monotonic() < deadline, f"{what}: not within {PATIENCE_S} s")
@@ -59,7 +60,7 @@ def await_that(what, holds):
 
 
 class Front:
-    """The cluster's REST interface, as it is reached from this host."""
+    """The cluster's REST interface, reached from this host."""
 
     def __init__(self):
         self.port = compose("port", "front", "8443").rsplit(":", 1)[1].strip()
@@ -69,11 +70,11 @@ class Front:
 
     @staticmethod
     def secret(name):
-        """A file of the operator's."""
+        """Returns one of the operator's secret files."""
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
     def ask(self, method, path, body=None, token=None, patience_s=PATIENCE_S):
-        """The status, and the answer's JSON if it is any. Without a token, the operator's; "" for none."""
+        """Returns the status and the JSON answer ({} if empty). Default is the operator's token; "" sends none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
             request.add_header("Authorization", "Bearer " + (token or self.operator))
@@ -93,7 +94,7 @@ class Front:
         return answer
 
     def leader(self):
-        """The service of the control plane that leads; empty if none does."""
+        """Returns the service name of the leading control plane, or "" if none leads."""
         header = f"Authorization: Bearer {self.operator}"
         for control in ("control-1", "control-2"):
             status = compose("exec", "-T", "front", "bash", "-c", LEADS.format(control), given=header)
@@ -102,7 +103,7 @@ class Front:
         return ""
 
     def awaited_leader(self):
-        """The same, once there is one."""
+        """Waits for a leader and returns its service name."""
         return await_that("a control plane leads", self.leader)
 
     def answers_plain(self):
@@ -114,13 +115,13 @@ class Front:
 
 
 def mirror_rules():
-    """Those of the first switch."""
+    """Returns the mirror rules of the first switch."""
     flows = compose("exec", "-T", "switch", "ovs-ofctl", "-O", "OpenFlow14", "dump-flows", "switch-1", MIRROR)
     return [line for line in flows.splitlines() if "priority=" in line]
 
 
 def counted(front, query, pages):
-    """By page, how often the query counted it."""
+    """Returns the query's count of each page."""
     counts = dict.fromkeys(pages, 0)
     after = ""
     while True:
@@ -146,7 +147,7 @@ def check_doors(front):
 
 
 def check_plain(front):
-    """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes, or word to come over TLS."""
+    """Checks that reachable ports answer plaintext with nothing, a TLS alert (7 bytes) or a redirect to https."""
     leader = front.awaited_leader()
     for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
                        "web-1/7401": r"GET /metrics HTTP/1.1\r\nHost: web-1\r\n\r\n",
@@ -160,7 +161,7 @@ def check_plain(front):
 
 
 def check_flink():
-    """Flink's managers speak TLS among themselves, by a key of their own and with nobody else."""
+    """Checks that Flink's managers use TLS with their shared key among themselves, and refuse other clients."""
     for port in FLINK_INTERNAL:
         said = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
         require("CN = flink-internal" in said, f"{port} shows no certificate of Flink's own: {said}")
@@ -168,7 +169,7 @@ def check_flink():
 
 
 def check_team(front, query):
-    """The web servers' team is told of its own hosts' traffic only, and of its own queries."""
+    """Checks that the web servers' team sees only its hosts' traffic and its queries."""
     text = "PARSE http_get FROM * TO {}:80 LIMIT 10s SAMPLE * PROCESS (top-k)"
     for host, wanted in {"10.0.0.11": 200, "10.0.0.21": 400, "*": 400}.items():
         status, _ = front.ask("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)
@@ -179,7 +180,7 @@ def check_team(front, query):
 
 
 def check_new_token(front):
-    """Who is given a token while the cluster runs is let in by the control planes as they are."""
+    """Checks that control planes accept a token created while they run."""
     done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"no token: {done.stderr}")
     secret = done.stdout.split()[-1]
@@ -189,7 +190,7 @@ def check_new_token(front):
 
 
 def send_counted(front, query, before, name):
-    """Sends requests, waits until each is counted once, and gives all that are wanted."""
+    """Sends requests, waits until each is counted once, and returns all expected counts so far."""
     sent = {f"/{name}/{page}": times * ROUNDS for page, times in PER_ROUND.items()}
     answered = compose("exec", "-T", "client-1-shopper", "requests", "http://10.0.0.11", str(ROUNDS), name)
     require(int(answered) == sum(sent.values()), f"only {answered.strip()} requests were answered")
@@ -199,7 +200,7 @@ def send_counted(front, query, before, name):
 
 
 def kill_leader(front):
-    """Kills the control plane that leads; gives its name and how long it took until another led."""
+    """Kills the leading control plane; returns its name and the seconds until another led."""
     killed = front.awaited_leader()
     compose("kill", killed)
     began = time.monotonic()
@@ -208,7 +209,7 @@ def kill_leader(front):
 
 
 def results_after_restart(front, query, wanted):
-    """Nothing while Redis is away."""
+    """Returns the counts, or None while Redis is unavailable."""
     status, _ = front.ask("GET", f"/api/v1/queries/{query}/results")
     return counted(front, query, wanted) if status == 200 else None
 
@@ -236,13 +237,13 @@ def check_query(front):
 
 
 def refusals(service, words):
-    """How often a service has logged one of these (case does not matter)."""
+    """Returns how often a service has logged one of the words, ignoring case."""
     log = compose("logs", "--no-color", "--no-log-prefix", service).lower()
     return sum(log.count(word) for word in words)
 
 
 def check_access(front):
-    """Every component with its own secrets at every service: what schema/rights.txt allows, and nothing else; refusals are in logs."""
+    """Checks that components may do exactly what schema/rights.txt allows, and that services log refusals."""
     alerts = {"": "alerts.ops.matrix", front.web: "alerts.web.matrix"}
     where = [*alerts.values(), "monitor-1", "web-1"]
     access(front.awaited_leader(), "", "", *where)

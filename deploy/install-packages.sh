@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is.
-#   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP; without one, all
+# Installs the missing Debian packages of packages.txt; takes a few milliseconds if none is missing.
+#   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP, by default all
 #   install-packages.sh FILE                    all packages of another such list
-# --missing only prints how many are missing. Standard output is apt's.
+# --missing only prints the number of missing packages. Standard output is apt's.
 set -euo pipefail
 
 list=$(dirname "$0")/packages.txt
@@ -24,7 +24,7 @@ mapfile -t wanted < <(awk -v last="$last" '
   /^\[/ { if (last != "" && group == last) exit; group = substr($0, 2, length($0) - 2); next }
   NF && !/^#/' "$list")
 
-# One query for all: a demo that is built starts at once.
+# A single query for all packages, to let a demo that is already built start immediately.
 installed=$(dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' | awk '$2 == "installed" { sub(/:.*/, "", $1); print $1 }')
 missing=()
 for line in "${wanted[@]}"; do
@@ -52,7 +52,7 @@ else
 fi
 
 echo "Installing ${#missing[@]} missing packages: ${missing[*]}" >&2
-# Servers come with some of the packages; none shall start by itself.
+# Some packages include servers, which must not be started on installation.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null

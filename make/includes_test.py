@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make/includes: the code follows the table, and faults of each kind are found."""
+"""Tests make/includes: the code follows the table, and faults of each kind are found."""
 
 import importlib.machinery
 import importlib.util

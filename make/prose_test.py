@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""make/prose: the project follows its rules, faults of each kind are found, and code is not taken for prose."""
+"""Tests make/prose: the project follows its rules, faults of each kind are found, and code is not mistaken for
+prose."""
 
 import importlib.machinery
 import importlib.util

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads the JUnit reports that ctest, Surefire and vitest leave, and prints a part's slowest tests and the skipped ones.
+"""Reads the JUnit reports of ctest, Surefire and vitest, and prints a part's slowest and skipped tests.
 
-  make/results.py REPORT…     files, or folders of them
+  make/results.py REPORT…     files or folders
 
-A test that was skipped within a program that passed (a GoogleTest case, a Python test) is found in the program's output.
+A test skipped within a passing program (a GoogleTest case, a Python test) is found in the program's output.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ SLOWEST = 10
 GOOGLETEST_SKIPPED = re.compile(r"^\[  SKIPPED \] ([\w/]+\.[\w/]+)(?:, where .*)?$", re.MULTILINE)
 GOOGLETEST_ALL_SKIPPED = re.compile(r"^\[  PASSED  \] 0 tests", re.MULTILINE)
 UNITTEST_SKIPPED = re.compile(r"^Ran (\d+) tests? in .*\n\nOK \(skipped=(\d+)\)", re.MULTILINE)
-REASON = re.compile(r"^(?:SKIPPED: (.+)|\S+: Skipped\n(.+))$", re.MULTILINE)  # of a script, of GoogleTest
+REASON = re.compile(r"^(?:SKIPPED: (.+)|\S+: Skipped\n(.+))$", re.MULTILINE)  # of scripts and of GoogleTest
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Results:
     passed: int = 0
     failed: list = field(default_factory=list)
     skipped: list = field(default_factory=list)  # (name, reason)
-    seconds: dict = field(default_factory=dict)  # by test
+    seconds: dict = field(default_factory=dict)  # per test
 
     def add(self, other):
         self.passed += other.passed
@@ -34,7 +34,7 @@ class Results:
 
 
 def reason_of(skipped, output):
-    """The test's own words, else the runner's."""
+    """Returns the reason printed by the test, else the runner's."""
     if found := REASON.search(output):
         return found[1] or found[2]
     text = skipped.get("message") or (skipped.text or "").strip()
@@ -53,7 +53,7 @@ def skipped_within(program, output):
 
 def read_case(case, results):
     suite, name = case.get("classname", ""), case.get("name")
-    of = suite.rpartition("/")[2] if "/" in suite else suite.rpartition(".")[2]  # a file of vitest, a class of Java
+    of = suite.rpartition("/")[2] if "/" in suite else suite.rpartition(".")[2]  # a vitest file, a Java class
     title = name if suite in ("", name) else f"{of}: {name}"
     output = "".join(text for each in case.iter("system-out") for text in each.itertext())
     results.seconds[title] = results.seconds.get(title, 0.0) + float(case.get("time", "0").replace(",", ""))
@@ -68,7 +68,7 @@ def read_case(case, results):
 
 
 def read(reports, since=0.0):
-    """Results of the reports that were written since a time, in seconds since the epoch."""
+    """Returns the results of reports written since a time, in seconds since the epoch."""
     results = Results()
     for report in map(pathlib.Path, reports):
         for file in sorted(report.rglob("*.xml")) if report.is_dir() else [report]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""results.py, over reports such as ctest, Surefire and vitest write."""
+"""Tests results.py with reports in the formats of ctest, Surefire and vitest."""
 
 import os
 import pathlib

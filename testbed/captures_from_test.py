@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests captures-from with a clone that the test creates."""
+"""Tests captures-from with a clone created by the test."""
 
 import contextlib
 import gzip

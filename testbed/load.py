@@ -16,7 +16,7 @@ import sys
 
 
 async def fetch(address, path):
-  """The status of one GET as a text, or what went wrong."""
+  """Returns the status of one GET as a string, or the error."""
   try:
     reader, writer = await asyncio.open_connection(address, 80)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: www.example\r\nConnection: close\r\n\r\n".encode())
@@ -28,7 +28,7 @@ async def fetch(address, path):
 
 
 class Pages:
-  """Draws paths, and counts them by pattern."""
+  """Draws random paths and counts them by pattern."""
 
   def __init__(self, patterns, seed):
     self._rng = random.Random(seed)

@@ -1,11 +1,13 @@
-# For scripts that run real servers in namespaces of their own (network, processes, mounts), with their files in memory. Sourced twice:
-# by the script that a person starts, for `require_packages` and `in_namespaces`, and by the one within, for the rest.
-# The namespaces belong to the process that in_namespaces starts: the kernel takes all in them down with it, however it ends.
-# REQUIRES: set -euo pipefail; fail() is defined by whoever sources this.
+# Helpers for scripts that run real servers in private namespaces (network, processes, mounts), with their files in
+# memory. Sourced twice: by the outer script, for `require_packages` and `in_namespaces`, and by the script inside the
+# namespaces, for the rest. The namespaces belong to the process that in_namespaces starts. When it ends, even if it is
+# killed, the kernel ends everything in them.
+# REQUIRES: set -euo pipefail; the sourcing script defines fail().
 
 export PATH=$PATH:/usr/sbin:/sbin
 
-# require_packages PROGRAM:PACKAGE…: also root, and the right to make namespaces.
+# require_packages PROGRAM:PACKAGE…: fails if a program is missing, or without root or the permission to create
+# namespaces.
 require_packages() {
   local missing=() each
   for each in "$@"; do
@@ -18,21 +20,22 @@ require_packages() {
     fail "not allowed to make namespaces; in a container, that takes --privileged"
 }
 
-# in_namespaces COMMAND…: in the background; its process is $sandbox.
+# in_namespaces COMMAND…: runs the command in the background and sets $sandbox to its process ID.
 in_namespaces() {
   setpriv --pdeathsig KILL unshare --mount --net --pid --ipc --uts --mount-proc --fork --kill-child=KILL "$@" &
   sandbox=$!
 }
 
-# The rest is for the script within.
+# The remaining functions are for the script inside the namespaces.
 
-# enter_folder: files in memory; the host's /run is hidden, which also holds the names of network namespaces.
+# enter_folder: enters a folder in memory. Its tmpfs hides the host's /run, which also contains the host's network
+# namespace names.
 enter_folder() {
   [ $$ = 1 ] || fail "it runs within namespaces of its own only"
   mount -t tmpfs tmpfs /run
   work=/run/work
   mkdir -m 755 "$work"
-  export TMPDIR=$work/tmp  # servers of several users write there
+  export TMPDIR=$work/tmp  # servers write there as different users
   mkdir -m 1777 "$TMPDIR"
   cd "$work"
 }
@@ -45,13 +48,13 @@ read_inventory() {
   done < <(sed -nE 's/^  ([a-z0-9]+): \[([0-9.]+)\]$/\1 \2/p' "$1")
 }
 
-# This network namespace is the switch; each host is another one, on a veth pair. Without offloads, frames keep the size
-# and the checksums that they would have on a wire.
+# This network namespace is the switch. Each host is another namespace, connected by a veth pair. Without offloads,
+# frames have the same sizes and checksums as on a wire.
 add_switch() {
   sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
   ip link set lo up
   ip link add br0 type bridge mcast_snooping 0
-  ip link set br0 up promisc on  # promiscuous: the bridge hands a copy of each forwarded frame to itself, once
+  ip link set br0 up promisc on  # promiscuous: a capture on br0 sees each forwarded frame once
 }
 
 add_host() {
@@ -70,7 +73,7 @@ add_host() {
 as_nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
 on() { local host=$1; shift; ip netns exec "$host" "$@"; }
 
-# until_true SECONDS COMMAND...: waits for a condition; fails after the deadline.
+# until_true SECONDS COMMAND...: waits until the command succeeds; fails after the deadline.
 until_true() {
   local deadline=$((SECONDS + $1)); shift
   until "$@"; do
@@ -81,7 +84,7 @@ until_true() {
 
 listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
 
-# start_database HOST [OPTION…]: a MariaDB with its data in db, its logs and its socket in db_log.
+# start_database HOST [OPTION…]: starts MariaDB with its data in db, its logs and socket in db_log.
 start_database() {
   local host=$1
   shift

@@ -4,19 +4,19 @@ import math
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 60, 50
-LETTER = 7  # about as wide, at the usual size
-# Told apart without colours, too.
+LETTER = 7  # approximate width of a character at the default font size
+# The dash patterns distinguish the lines without colours, too.
 STYLES = [("#d55e00", ""), ("#0072b2", "7 3"), ("#009e73", "2 3"), ("#7f6000", "9 3 2 3"), ("#cc79a7", "4 4")]
 
 
 def ceiling(value):
-  """The next number above that reads well on an axis."""
+  """Returns the next round number at or above the value, for the end of an axis."""
   power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
   return next(step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value)
 
 
 class Chart:
-  """One chart. Add lines, bars and marks, then take svg(). Above y_top is room for what marks say."""
+  """One chart. Add lines, bars and marks, then call svg(). marks=True reserves room above y_top for their text."""
 
   def __init__(self, title, x_label, y_label, x_range, y_top, log_x=False, marks=False):
     self._parts, self._legend, self._log_x = [], [], log_x
@@ -61,14 +61,14 @@ class Chart:
                        f'stroke-width="{width}" stroke-dasharray="{dash}"/>')
 
   def line(self, name, points):
-    """Through points (x, y), in the order of x."""
+    """Adds a line through points (x, y), which must be sorted by x."""
     colour, dash = STYLES[len(self._legend) % len(STYLES)]
     path = " ".join(f"{self._x(x):.1f},{self._y(y):.1f}" for x, y in points)
     self._parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>')
     self._name(name, colour, dash)
 
   def bars(self, name, bars):
-    """From (low, high, value): as wide as they hold."""
+    """Adds bars (low, high, value) that span low to high on the x axis."""
     colour, _ = STYLES[len(self._legend) % len(STYLES)]
     for low, high, value in bars:
       left, right = self._x(low), self._x(high)
@@ -80,7 +80,7 @@ class Chart:
     self._legend.append((name, colour, dash))
 
   def _draw_legend(self):
-    """A row above the chart; one name alone says no more than the axis."""
+    """Draws the legend as a row above the chart, unless there is only one name: the axis label suffices then."""
     if len(self._legend) < 2:
       return
     x = LEFT
@@ -90,7 +90,7 @@ class Chart:
       x += 34 + LETTER * len(name) + 20
 
   def mark(self, x, text):
-    """A line from top to bottom, with its meaning beside it."""
+    """Adds a vertical line with a label."""
     at = self._x(x)
     self._segment(at, TOP, at, HEIGHT - BOTTOM, "#888888", "3 3")
     self._text(at - 4, TOP + 4, text, anchor="end", size=11, rotate=True)

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Keeps the daemons of a testbed running: starts those that are missing, and restarts those that die, for whatever reason.
+"""Keeps the daemons of a testbed running: starts the missing ones and restarts those that die.
 
 Usage: supervise.py FOLDER
 
-Reads FOLDER/daemons.json, a list of {"name", "command", "pid_file"}. Without a pid_file the command is the daemon; with one it
-returns once its daemon, which wrote its pid there, is ready. The output of each is in FOLDER/NAME.log.
+Reads FOLDER/daemons.json, a list of {"name", "command", "pid_file"}. Without a pid_file, the command is the daemon.
+With one, the command returns once the daemon is ready and has written its PID there. FOLDER/NAME.log contains the
+daemon's output.
 
-Writes FOLDER/processes.json whenever something changes: a list of {"name", "pid", "started", "restarts"}, itself first. "started" is
-the kernel's start time of the process (field 22 of /proc/PID/stat), so that another with the same number is not mistaken for it.
+Writes FOLDER/processes.json after every change: a list of {"name", "pid", "started", "restarts"}, the supervisor first.
+"started" is the kernel's start time of the process (field 22 of /proc/PID/stat); it distinguishes the process from a
+later one with the same PID.
 
-The first restart of a daemon comes at once, later ones after a pause that doubles, until it has run for half a minute. It takes
-over daemons that an earlier supervisor started. At SIGTERM, and when its folder is gone, it finishes a start in progress, leaves the
-daemons running, and ends.
+The first restart of a daemon is immediate. Later ones follow after a pause that doubles each time, until the daemon has
+run for 30 s. A new supervisor takes over the daemons of an earlier one. On SIGTERM, or if its folder is removed, it
+finishes a start in progress and exits without stopping the daemons.
 """
 import json
 import os
@@ -25,12 +27,12 @@ LOOK_S = 0.2
 FIRST_PAUSE_S = 0.5
 MOST_PAUSE_S = 10.0
 HEALTHY_S = 30.0
-START_S = 60.0  # that a program which detaches may take to do so
-STATE, STARTED = 0, 19  # fields of /proc/PID/stat behind the name
+START_S = 60.0  # timeout for a command to start its daemon and return
+STATE, STARTED = 0, 19  # indexes of the fields after the name in /proc/PID/stat
 
 
 def started(pid):
-    """When a process began; None if there is none, or what is left of one."""
+    """Returns the start time of a process, or None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -44,13 +46,13 @@ class Daemon:
         self.command = command
         self.folder = folder
         self.pid_file = folder / pid_file if pid_file else None
-        self.child = None  # to be waited for once it has ended
+        self.child = None  # set if this supervisor started it directly and must reap it
         self.pid = self.started = None
         self.restarts = 0
         self.began = self.pause = self.due = 0.0
 
     def take_over(self, noted):
-        """Has it been running? By what an earlier supervisor noted, or by its own pid file."""
+        """Adopts a running daemon, found by an earlier supervisor's note or by its PID file."""
         if noted and started(noted["pid"]) == noted["started"]:
             self.restarts = noted["restarts"]
             self._is(noted["pid"])
@@ -68,7 +70,7 @@ class Daemon:
         return self.started is not None and started(self.pid) == self.started
 
     def has_ended(self):
-        """Plans the next start."""
+        """Schedules the restart."""
         if time.monotonic() - self.began > HEALTHY_S:
             self.pause = 0.0
         self.due = time.monotonic() + self.pause
@@ -109,7 +111,7 @@ class Supervisor:
             try:
                 daemon.take_over(noted.get(daemon.name))
             except (OSError, ValueError):
-                pass  # then it does not run
+                pass  # the daemon is not running
 
     def keep(self, daemon):
         if daemon.pid and not daemon.runs():
@@ -127,7 +129,7 @@ class Supervisor:
         self.note()
 
     def note(self):
-        """Nobody reads half of it. Where the folder has gone, there is nobody to read it."""
+        """Writes processes.json atomically. Ends the supervisor if its folder is gone."""
         mine = {"name": "supervisor", "pid": os.getpid(), "started": started(os.getpid()), "restarts": 0}
         others = [{key: getattr(each, key) for key in ("name", "pid", "started", "restarts")} for each in self.daemons]
         fresh = self.report.with_suffix(".new")
@@ -136,7 +138,7 @@ class Supervisor:
             fresh.replace(self.report)
         except FileNotFoundError:
             self.ended = True
-        except OSError as error:  # a full disk: what runs is kept running all the same
+        except OSError as error:  # for example a full disk: keeps supervising
             self.say(f"what runs can't be noted: {error}")
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A `tapline server` for experiments on a network of namespaces.sh: starts it, runs queries, reads their rows."""
+"""Starts a `tapline server` on a network of namespaces.sh, runs queries and reads their rows, for experiments."""
 import json
 import pathlib
 import signal
@@ -13,7 +13,7 @@ MOST_SECONDS = 120
 
 
 class Wrong(Exception):
-  """What did not go as it should."""
+  """The experiment failed, or its outcome is not as expected."""
 
 
 def get(url):
@@ -22,7 +22,7 @@ def get(url):
 
 
 def until(what, condition, least_s=0.0):
-  """Waits for a condition, and at least for a time."""
+  """Waits for a condition, for at least least_s seconds."""
   begin = time.time()
   while time.time() < begin + least_s or not condition():
     if time.time() > begin + MOST_SECONDS + least_s:
@@ -31,7 +31,7 @@ def until(what, condition, least_s=0.0):
 
 
 class Server:
-  """tapline server on the switch, with its queries."""
+  """A tapline server that captures on the switch."""
 
   def __init__(self, *options, prefix=()):
     self.process = subprocess.Popen([*prefix, TAPLINE, "server", "--interface", "br0", "--inventory", "inventory.yaml", *options],
@@ -40,7 +40,7 @@ class Server:
       raise Wrong("tapline server did not come up")
 
   def submit(self, *queries):
-    """IDs of queries that are running."""
+    """Submits queries, waits until they run, and returns their IDs."""
     ids = []
     for query in queries:
       request = urllib.request.Request(f"{URL}/api/v1/queries", query.encode(), {"Content-Type": "text/plain"}, method="POST")
@@ -55,7 +55,7 @@ class Server:
     return json.loads(get(f"{URL}/api/v1/queries/{query}"))
 
   def stop(self, query):
-    """Stops a query; all its rows, and what it counted."""
+    """Stops a query and returns all its rows and its totals."""
     urllib.request.urlopen(urllib.request.Request(f"{URL}/api/v1/queries/{query}", method="DELETE"), timeout=30).close()
     until(f"query {query} has ended", lambda: self.query(query)["state"] == "stopped")
     rows, after = [], ""
@@ -72,7 +72,7 @@ class Server:
 
 
 class Client:
-  """load.py on a host of its own."""
+  """Runs load.py on a host."""
 
   def __init__(self, host, address, rate, *patterns):
     self._process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Client:
          address, "--rate", str(rate), *patterns], stdout=subprocess.PIPE, text=True)
 
   def end(self):
-    """How many requests it made by pattern, all of which were answered with 200."""
+    """Stops the load and returns its number of requests by pattern. Raises Wrong unless all were answered with 200."""
     self._process.send_signal(signal.SIGTERM)
     printed, _ = self._process.communicate(timeout=60)
     if self._process.returncode != 0:

@@ -1,6 +1,7 @@
 #!/bin/bash
-# capture.sh REQUESTS FOLDER: a real nginx and a client in namespaces of their own; writes FOLDER/clean.pcap, what tcpdump saw between
-# them, and FOLDER/access.jsonl, nginx's own log. Needs root. Starts itself a second time, with --within, inside the namespaces.
+# capture.sh REQUESTS FOLDER: runs nginx and a client in private namespaces; writes FOLDER/clean.pcap, tcpdump's capture
+# between them, and FOLDER/access.jsonl, nginx's log. Needs root. Starts itself again inside the namespaces, with
+# --within.
 set -euo pipefail
 
 fail() {
@@ -41,9 +42,9 @@ tcpdump -i br0 -s 0 -B 262144 --immediate-mode -Z root -w "$folder/clean.pcap" t
 capture=$!
 until_true 20 grep -q 'listening on' tcpdump.log || fail "tcpdump did not start:" tcpdump.log
 on client /usr/bin/python3 "$here/client.py" "${address[web]}" 80 "$requests"
-kill -QUIT "$(cat web/nginx.pid)"  # ends when its connections have, and writes what its log buffers
+kill -QUIT "$(cat web/nginx.pid)"  # a graceful shutdown: waits for connections to end, then flushes the log
 wait "$server"
-sleep 1  # tcpdump does not empty its buffer when it ends
+sleep 1  # tcpdump does not drain the kernel's buffer when it ends
 kill -INT "$capture"
 wait "$capture" || fail "tcpdump failed:" tcpdump.log
 grep -q '^0 packets dropped by kernel' tcpdump.log || fail "the capture has losses; try again on a less busy machine:" tcpdump.log

@@ -10,7 +10,7 @@ MAX_BYTES = 24_000
 
 
 def pages(count):
-    """The URL of each page: its size and its number."""
+    """Yields the URL of each page, which contains its size and number."""
     chance = random.Random(1)
     for number in range(count):
         yield f"/{min(MAX_BYTES, int(chance.lognormvariate(8.1, 0.9)) + 1)}/page{number:07}"
@@ -23,7 +23,7 @@ async def read_answer(reader):
 
 
 async def ask(address, port, urls, chance):
-    """Takes URLs from the common list until it is empty."""
+    """Requests URLs from the shared iterator until it is exhausted."""
     url = next(urls, None)
     while url is not None:
         reader, writer = await asyncio.open_connection(address, port)

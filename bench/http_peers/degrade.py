@@ -1,4 +1,4 @@
-"""Degrades a capture as a mirror port would: drops packets and delays packets. The same seed gives the same file."""
+"""Degrades a capture like a mirror port: drops and delays packets. The same seed gives the same file."""
 import random
 import re
 import struct
@@ -15,7 +15,8 @@ def lose(packets, share, seed=1):
 
 
 def delay(packets, share, most_places, seed=1):
-    """Moves a share of the packets 1 to most_places back. Times stay where they are: a tap stamps packets as they arrive."""
+    """Moves a share of the packets back by 1 to most_places. Times stay in order, because a tap stamps packets on
+    arrival."""
     chance = random.Random(seed)
     places = [index + (chance.randint(1, most_places) + 0.5 if chance.random() < share else 0) for index in range(len(packets))]
     order = sorted(range(len(packets)), key=places.__getitem__)
@@ -31,7 +32,7 @@ DEGRADATIONS = {
 
 
 def read(capture):
-    """(time, lengths, bytes) of each packet of a classic capture file, the first two as they are in the file."""
+    """Returns (time, lengths, bytes) of each packet of a classic pcap file, the first two in the file's encoding."""
     return [(header[:8], header[8:], data) for _, header, data in records(capture)]
 
 
@@ -45,6 +46,6 @@ def write(capture, path, packets):
 
 
 def surviving_pairs(packets):
-    """How many URLs have both the head of their request and of their response in the capture."""
+    """Returns the number of URLs with both request head and response head in the capture."""
     found = [{match[1] for *_, data in packets if (match := pattern.search(data))} for pattern in (REQUEST, RESPONSE)]
     return len(found[0] & found[1])

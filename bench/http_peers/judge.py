@@ -1,4 +1,5 @@
-"""Judges pairs by the server's log: a pair is right if the log has the same status for the same URL, each URL once."""
+"""Compares pairs with the server's log: a pair is right if the log has the same status for its URL. Each URL counts
+once."""
 import json
 
 
@@ -8,6 +9,6 @@ def read_log(path):
 
 
 def judge(pairs, log):
-    """How many of the pairs (URL, status) are right and how many are wrong; a second pair of the same URL is wrong."""
+    """Returns the numbers of right and wrong pairs (URL, status). A second pair of the same URL is wrong."""
     right = {url for url, status in pairs if log.get(url) == status}
     return len(right), len(pairs) - len(right)

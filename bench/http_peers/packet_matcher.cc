@@ -1,8 +1,7 @@
 // packet_matcher FILE.pcap: the simplest program that pairs HTTP requests with responses, as a baseline for
-// bench/peers. It examines each TCP packet of IPv4 by itself: a payload that begins with "GET " is a request, and one
-// that begins with "HTTP/1." is the answer to the last request of its connection. It knows nothing of sequence numbers,
-// of pipelines, of heads in several packets or of bodies that look like heads. Prints the URL and the status of each
-// pair.
+// bench/peers. It examines each IPv4 TCP packet in isolation: a payload that begins with "GET " is a request, and one
+// that begins with "HTTP/1." answers the last request of its connection. It ignores sequence numbers, pipelining, heads
+// that span packets and bodies that resemble heads. Prints the URL and the status of each pair.
 #include <arpa/inet.h>
 
 #include <cstdint>

@@ -1,11 +1,12 @@
-"""Writes the tables of bench/peers in Markdown, into the block of a page that holds them."""
+"""Writes the tables of bench/peers in Markdown, into a block of a page."""
 import textwrap
 
 from degrade import DEGRADATIONS
 
 MEGABYTE = 1e6
 WIDTH = 116
-# Start-up's CPU time varies from run to run, and what is left by as much.
+# The CPU time of the start-up varies between runs, and so does the remainder. Smaller shares of the start-up's time are
+# noise.
 NOISE = 0.5
 
 
@@ -15,7 +16,7 @@ def table(heads, rows):
 
 
 def cost_row(row, packets):
-    """CPU time that is lost in the noise of the start-up is no figure."""
+    """Formats a row of the cost table; prints "-" if the CPU time is within the noise of the start-up."""
     is_known = row["cpu_s"] > NOISE * row["start_cpu_s"]
     times = f"{row['times_tcpdump']:.2f}" if is_known else "-"
     rate = f"{packets / row['cpu_s'] / 1e3:,.0f}" if is_known else "-"
@@ -33,7 +34,7 @@ def pair_row(row, results):
 
 
 def http_page(results):
-    """Both tables of the HTTP captures, with where they come from."""
+    """Returns both tables of the HTTP captures, with their origin."""
     packets = results["captures"]["clean"]["packets"]
     tools = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     versions = textwrap.fill(f"Versions: {tools}.", WIDTH, break_on_hyphens=False)
@@ -50,7 +51,7 @@ def http_page(results):
 
 
 def replace_block(path, name, text):
-    """Puts the text between the comments `begin NAME` and `end NAME` of a page."""
+    """Replaces the text between the comments `begin NAME` and `end NAME` of a page."""
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->\n"
     with open(path) as file:
         page = file.read()

@@ -10,8 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Tool:
-    """A program that reads a capture and pairs nothing. `prints` says in words what comes out; `package` is what apt-get installs,
-    with its options before the name."""
+    """A program that reads a capture and pairs nothing. `prints` describes its output; `package` is the package for
+    apt-get, with options before the name."""
     package = None
 
     def __init__(self, name, prints, *command):
@@ -25,7 +25,8 @@ class Tool:
         return shutil.which(self.program) is None
 
     def pairs(self, folder):
-        """(URL, status) of each pair that a run with its standard output in FOLDER/stdout gave; None: it pairs nothing."""
+        """Returns (URL, status) of each pair from the standard output in FOLDER/stdout, or None if the program pairs
+        nothing."""
         return None
 
 

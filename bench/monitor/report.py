@@ -11,12 +11,12 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 180, 40, 52
 COLOURS = {"tcp_flow_key": "#1b6ca8", "tcp_conn_time": "#c1440e", "tcp_pkt_size": "#3a7d34", "http_get": "#7b3fa0",
            "testpmd rxonly": "#777777"}
 LINE_GIGABITS = 10
-# Where the paper's monitor reached the line: NetAlytics section 6.1.
+# Frame sizes at which the paper's monitor reached line rate (NetAlytics section 6.1).
 PAPER = [("tcp_conn_time", 128), ("http_get", 256)]
 
 
 class Plot:
-    """One chart with logarithmic or linear axes; lines are lists of (x, y)."""
+    """A chart with logarithmic or linear axes; lines are lists of (x, y)."""
 
     def __init__(self, title, x_label, y_label, xs, y_max, log_x=True, log_y=False, y_min=None):
         self.parts = []
@@ -84,7 +84,7 @@ class Plot:
         self.text(self.x(x) + 8, self.y(y) - 8, text, colour=colour, size=11)
 
     def svg(self):
-        """Labels at the lines' ends, moved apart where they would cover each other."""
+        """Places labels at the ends of lines, and moves them apart where they would overlap."""
         places, below = [], 0
         for y, label, colour in sorted(self.labels):
             below = max(y + 4, below + 15)
@@ -101,7 +101,7 @@ class Plot:
 
 
 def named(rows, key):
-    """name -> rows, in the order of first appearance."""
+    """Returns name -> rows, in the order of first appearance."""
     found = {}
     for row in rows:
         if row:

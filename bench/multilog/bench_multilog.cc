@@ -361,7 +361,7 @@ void measure_query(const MultiLog& log, const QueryCase& query, uint64_t records
       median(cpu), *std::min_element(times.begin(), times.end()), measure_fetch(log, query.spec, sum));
 }
 
-// Divides each by the baseline of its own turn: other load on the machine affects both.
+// Divides each rate by the baseline of the same turn, because other load on the machine affects both.
 double lost(const std::vector<double>& with, const std::vector<double>& without) {
   std::vector<double> ratios;
   for (size_t turn = 0; turn < with.size(); ++turn) ratios.push_back(with[turn] / without[turn]);

@@ -20,7 +20,7 @@
 namespace tapline::multilog {
 namespace {
 
-// In the order in which they may be taken down.
+// Members are declared in the reverse order of destruction.
 struct Node {
   std::unique_ptr<HostNode> host;
   std::unique_ptr<NodeService> service;

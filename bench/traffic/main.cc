@@ -2,10 +2,10 @@
 //
 // usage: traffic_generator VDEV [rate=50000] [flows=1000000] [flood=0.2] [churn=0.2] [loss=0.1] [seed=1] [packets=0]
 //
-// It waits for the device's link, sends until SIGTERM or until `packets` are sent, and loses no packet itself: while
-// the receiver takes none, it waits. It prints its totals as one line of JSON a second on standard output, the last one
-// with "done":true; then it holds the device open until standard input ends, since some devices (net_memif) drop
-// packets that the receiver has not taken when the sender exits.
+// Waits for the device's link and sends until SIGTERM or until `packets` are sent. Loses no packets: it waits for the
+// receiver. Prints its totals every second as a line of JSON on standard output, the last one with "done":true. Then it
+// keeps the device open until standard input ends, because some devices (net_memif) drop packets that the receiver has
+// not read when the sender exits.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>

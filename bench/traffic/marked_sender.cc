@@ -2,9 +2,9 @@
 //
 // usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW and CAP_SYS_NICE
 //
-// Each line of standard input, "RATE SECONDS", is a phase: so many datagrams a second, evenly, for so long. When it is
-// over, the number of datagrams that were sent is printed as a line. Frames are made once, go out by the hundred, and
-// pass neither routing nor queueing discipline, since the sender shares its processors with the programs it measures.
+// Each line of standard input, "RATE SECONDS", is a phase of evenly spaced datagrams at RATE per second. At its end,
+// prints the number of datagrams sent. Frames are created once, are sent in batches, and bypass routing and queueing
+// disciplines, because the sender shares its cores with the programs it measures.
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/resource.h>
@@ -34,7 +34,7 @@ constexpr size_t kMostTogether = 256;
 // Datagrams that a pause has delayed go out at this multiple of the rate, not all at once: the monitor's ring has room
 // for a thousand packets.
 constexpr double kCatchUp = 3;
-// Real traffic does not wait for the programs that watch it. A higher priority would starve them.
+// Real traffic does not wait for the programs that monitor it. A higher priority would starve them.
 constexpr int kNiceness = -5;
 constexpr double kLeastPauseUs = 200;
 constexpr double kMostPauseUs = 10'000;

@@ -1,7 +1,7 @@
 // Compares the cost of evaluating triggers on every packet with that of a pass that only reads the packets, in the same
-// run. Frames of 64 bytes are in memory; packet time advances as if they came at 14.88 million per
-// second, the most of 10 GbE, so a window of 10 ms has 148,800 of them. Rates are by this thread's CPU time: the
-// minimum of several rounds, which alternate between the subjects.
+// run. Frames of 64 bytes are in memory; packet time advances at 14.88 million packets per second, the maximum of
+// 10 GbE, so a window of 10 ms has 148,800 of them. Rates are by this thread's CPU time: the minimum of several rounds,
+// which alternate between the subjects.
 //
 //   bench_triggers [--json] [--only rate|triggers|groups|attack|feasible|patterns|bursts] [--quick]
 #include <time.h>
@@ -54,7 +54,7 @@ class CountingSink final : public trigger::EventSink {
   uint64_t events = 0, windows = 0, packets = 0, groups = 0, rest_packets = 0;
 };
 
-// Something that is given each burst of frames. The packets' numbers go on from round to round.
+// A subject processes each burst of frames. Packet numbers continue from round to round.
 class Subject {
  public:
   explicit Subject(std::string called) : name(std::move(called)) {}
@@ -143,7 +143,7 @@ class Bench {
  public:
   explicit Bench(const Arguments& arguments) : arguments_(arguments) {}
 
-  // Trumpet's base case, and more triggers a packet than it allows.
+  // Trumpet's base case, and more triggers per packet than it allows.
   void rate() {
     for (const uint32_t per_packet : {8u, 16u, 64u, 256u}) {
       measure("rate", "4096 triggers, " + std::to_string(per_packet) + " a packet", {.triggers_per_packet = per_packet},

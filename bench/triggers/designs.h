@@ -30,7 +30,7 @@ class Design {
   uint64_t late_sweeps_ = 0;
 };
 
-// Looks at each filter for each packet.
+// Tests every filter on every packet.
 class LinearScan final : public Design {
  public:
   explicit LinearScan(const std::vector<trigger::Trigger>& triggers);
@@ -61,8 +61,8 @@ class UpdatePerTrigger final : public Design {
   int64_t window_ns_, end_ns_ = 0;
 };
 
-// Trumpet's: packets are counted in a table of flows, with prefetching; a new flow is matched by tuple-space search, a
-// hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
+// Trumpet's design: packets are counted in a flow table, with prefetching; a new flow is matched by tuple-space search,
+// a hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
 // triggers. Written for this comparison, without its limits (16 triggers a flow, 65,536 flows): here a flow has all its
 // triggers, and its table grows to 4 million flows.
 class FlowTable final : public Design {

@@ -52,7 +52,7 @@ uint32_t Workload::random() {
   return static_cast<uint32_t>(state_ >> 16);
 }
 
-// A window has some 150,000 packets of 64 bytes: few conditions hold.
+// A window has about 150,000 packets of 64 bytes, so few conditions are true.
 trigger::Expression Workload::condition(uint32_t number) {
   const bool retransmissions =
       options_.retransmission_triggers_in > 0 && number % options_.retransmission_triggers_in == 0;
@@ -87,7 +87,7 @@ void Workload::make_random_triggers() {
     trigger.id = i;
     trigger.filter.src = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
     trigger.filter.dst = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
-    // Half of them have a wildcard on one side, or packets would hardly ever match.
+    // Half of them have a wildcard on one side; otherwise packets would rarely match.
     if (random() % 2 == 0) (random() % 2 == 0 ? trigger.filter.src : trigger.filter.dst).clear();
     const auto port = static_cast<uint16_t>(random() % 64);
     if (random() % 2 == 0) trigger.filter.dst_ports = {PortRange{port, port}};
@@ -112,7 +112,7 @@ Workload::Flow Workload::new_flow() {
   return flow;
 }
 
-// Addresses out of the prefixes of two triggers: as many combinations of classes as can be had.
+// Draws addresses from the prefixes of two triggers, which yields as many combinations of classes as possible.
 Workload::Flow Workload::random_flow() {
   const auto from = [this](const std::vector<Prefix>& list) {
     if (list.empty()) return random();

@@ -35,7 +35,7 @@ class Workload {
 
   const std::vector<trigger::Trigger>& triggers() const { return triggers_; }
   const WorkloadOptions& options() const { return options_; }
-  // The frames repeat for ever, in packet time that advances evenly.
+  // The frames repeat endlessly, in packet time that advances evenly.
   RawPacket packet(uint64_t number) const {
     RawPacket raw;
     raw.data = memory_.data() + (number & (options_.frames - 1)) * kFrameBytes;

@@ -31,7 +31,7 @@ def say(text):
 
 
 class Judgement:
-    """All windows of all queries against all requests; mistakes go to the fault during which they came about."""
+    """Compares the windows of all queries with all requests, and assigns each mistake to the fault that caused it."""
 
     def __init__(self, clients, episodes):
         self.clients, self.episodes = clients, episodes
@@ -43,12 +43,12 @@ class Judgement:
         return any(client.sent(url) for client in self.clients)
 
     def at(self, moment):
-        """The fault that was the last to begin."""
+        """Returns the last fault that began before a moment."""
         before = [each for each in self.episodes if each.struck <= moment + 1]
         return before[-1] if before else self.episodes[0]
 
     def add(self, query, until):
-        """The windows of a query, and all requests from the first that it counted to `until`, if it lived as long."""
+        """Compares a query's windows with the requests from its first window to `until`, or its last if it failed."""
         windows = query.windows()
         self.read += windows
         if not windows:
@@ -80,7 +80,7 @@ class Judgement:
 
 
 def run(options, containers, episodes):
-    """The clients, the queries that there were (None if the last does not end), when the input ended, and the faults that happened."""
+    """Returns clients, queries (None if the last does not end), the end of the input, and the injected faults."""
     webs = {web: address for web, address in WEBS.items() if web in containers.services()}
     name = f"chaos-{int(time.time())}"
     front = Front()

@@ -1,4 +1,4 @@
-"""One fault from its begin until results are as before, and what came of it."""
+"""One fault, from its start until results are as before, and its effects."""
 import subprocess
 import threading
 import time
@@ -7,12 +7,12 @@ from faults import LASTS_S, Fault
 
 PATIENCE_S = 180
 CALM_S = 3
-# Windows of a second are written when all monitors have told of the next; this is what people are used to.
+# A one-second window is written once all monitors have reported the next second; this is the usual lag.
 USUAL_LAG_S = 5
 
 
 def within_s(seconds, holds):
-    """How long until it held; None if it never did."""
+    """Waits until holds() is true; returns the seconds waited, or None if it was not true in time."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         if holds():
@@ -22,21 +22,22 @@ def within_s(seconds, holds):
 
 
 class Episode:
-    """What came of a fault. Times are seconds, None for what did not happen within the patience."""
+    """The effects of a fault. Times are in seconds; None means that the event did not happen within PATIENCE_S."""
 
     def __init__(self, target, kind):
         self.target, self.kind = target, kind
         self.struck = time.time()
-        # From its begin to its end: a host that is busy may need long to end it.
+        # Duration of the fault. A busy host may take long to end it.
         self.lasted_s = None
-        # From the fault on: a request that began after it is counted.
+        # Seconds from the start of the fault until a request that began after it was counted.
         self.counted_after = None
-        # From its end on: containers are healthy; results are as fresh as ever; all hosts give headers.
+        # Seconds from the end of the fault until containers were healthy, results fresh, and all hosts returned
+        # headers.
         self.healthy_after = self.fresh_after = self.drilled_after = None
         self.oldest_s = 0.0
         self.asked = self.named = 0
         self.told = {}
-        # Containers that ended by themselves, as those do that lost what they can't do without.
+        # Containers that exited and were restarted, for example because they lost a service they depend on.
         self.ended = []
         self.wrong = []
 
@@ -44,7 +45,7 @@ class Episode:
         return f"{self.target} {self.kind}"
 
     def run(self, containers, watch):
-        """What goes wrong with the fault itself is a result, too: the others are still worth knowing."""
+        """Records an error of the fault injection as a result, so the remaining faults still run."""
         try:
             self.happen(containers, watch)
         except (RuntimeError, subprocess.SubprocessError) as error:

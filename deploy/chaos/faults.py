@@ -1,9 +1,10 @@
-"""What can happen to containers: killed, paused, cut off; one of them, or two at once.
+"""Faults of containers: killed, paused or cut off, one container or two at once.
 
-A container that is cut off keeps its interfaces and addresses, and its processes notice nothing but silence: the cable is pulled at
-the other end, where Docker's bridge has its end of the pair. `docker network disconnect` would take the interface away, which
-programs are told of at once, and give another address afterwards: no network fails like that. A filter within the container would
-need a program and a right there that it does not have. Needs nothing but Docker: a container in the host's network does it.
+A container that is cut off keeps its interfaces and addresses, and its processes notice only silence: the host's end of
+its veth pair is removed from Docker's bridge. `docker network disconnect` would remove the interface, which programs
+notice immediately, and assign another address afterwards: no network fails like that. A filter inside the container
+would need a program and a capability that it lacks. Only Docker is required: a container in the host's network changes
+the bridge.
 """
 import concurrent.futures
 import json
@@ -11,21 +12,22 @@ import subprocess
 import time
 
 KINDS = ("kill", "pause", "cut")
-# A supervisor starts again what has died; the others come back by themselves.
+# Seconds until the fault ends: killed containers are started, paused ones unpaused, and cut ones reconnected.
 LASTS_S = {"kill": 5, "pause": 10, "cut": 10}
 HEALTHY_S = 120
-# On a busy host runc gives up before all processes stand still ("unable to freeze"), and lets them run again.
+# On a busy host, runc may give up before all processes are frozen ("unable to freeze"), and thaw them.
 FREEZE_S = 60
-# What has just died by itself can't be killed, and is being started anew.
+# A container that has just exited can't be killed until Docker has restarted it.
 DOCKER_S = 30
 
-# What has a cable of its own, or stands for all of its kind. A host's programs are in its namespace, and are cut off with it.
+# Containers with their own interfaces, or one representative of a kind. A host's programs share its namespace and are
+# cut off with it.
 SMALL = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch", "monitor-1",
          "web-1", "web-1-pages", "web-1-multilog", "client-1", "client-1-shopper", "operator"]
 FULL = ["zookeeper-1", "zookeeper-2", "zookeeper-3", "kafka-1", "kafka-2", "kafka-3", "jobmanager-1", "jobmanager-2", "taskmanager-1",
         "taskmanager-2", "redis", "control-1", "control-2", "front", "switch", "monitor-1", "monitor-2", "web-1", "web-2", "web-1-pages",
         "web-2-pages", "web-1-multilog", "web-2-multilog", "client-1", "client-1-shopper", "operator"]
-# Of three, two are the majority without which nothing is decided.
+# Two of three are the majority, so a quorum is lost.
 SMALL_PAIRS = ["control-1+control-2"]
 FULL_PAIRS = ["zookeeper-1+zookeeper-2", "kafka-1+kafka-2", "jobmanager-1+jobmanager-2", "taskmanager-1+taskmanager-2",
               "control-1+control-2", "monitor-1+monitor-2", "web-1-multilog+web-2-multilog"]
@@ -40,7 +42,7 @@ def docker(*words, check=True):
 
 
 def docker_again(patience_s, passing, *words):
-    """As `docker`, but what fails for reasons that pass is tried again."""
+    """Runs `docker`, and retries errors that contain one of the strings in `passing`."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -68,7 +70,7 @@ def default_list(size):
 
 
 def kinds_of(target):
-    """Those that make sense: a container in another's namespace has no cable."""
+    """Returns the applicable kinds of faults: a container in another's network namespace can't be cut off."""
     shared = any(name.endswith(IN_A_NAMESPACE) for name in target.split("+"))
     return [kind for kind in KINDS if not (shared and kind == "cut")]
 
@@ -96,18 +98,18 @@ class Containers:
         return {each["Config"]["Labels"]["com.docker.compose.service"] for each in self.known()}
 
     def started_anew(self):
-        """Of each service, how often Docker has started it again because it had ended by itself."""
+        """Returns how often Docker has restarted each service because it had exited."""
         return {each["Config"]["Labels"]["com.docker.compose.service"]: each["RestartCount"] for each in self.known()}
 
     def lodgers(self, holder):
-        """Those in the network namespace of another, which goes when that does."""
+        """Returns the containers in the network namespace of another, which disappears with it."""
         return [each["Id"] for each in self.known() if each["HostConfig"]["NetworkMode"] == f"container:{holder}"]
 
     def switch_image(self):
         return self.inspect([self.id("switch")])[0]["Config"]["Image"]
 
     def await_healthy(self, ids):
-        """Seconds until all run and are healthy; None if they are not in time."""
+        """Waits until all are running and healthy; returns the seconds waited, or None on timeout."""
         began = time.monotonic()
         while time.monotonic() - began < HEALTHY_S:
             states = [each["State"] for each in self.inspect(ids)]
@@ -118,7 +120,7 @@ class Containers:
 
 
 class Cable:
-    """The host's ends of some containers' interfaces: out of their bridges, and into them again."""
+    """The host's ends of some containers' interfaces, which it removes from their bridges and adds again."""
 
     def __init__(self, containers, ids):
         self.image = containers.switch_image()
@@ -129,7 +131,7 @@ class Cable:
                       self.image, "-c", script)
 
     def find(self, ids):
-        """Of each its name on the host and its bridge."""
+        """Returns (name on the host, bridge) of each interface."""
         others = set()
         for each in ids:
             links = docker("exec", each, "bash", "-c", "cd /sys/class/net && for d in *; do echo $(<$d/ifindex) $(<$d/iflink); done")
@@ -147,12 +149,12 @@ class Cable:
         self.on_host("; ".join(f"ip link set {name} nomaster" for name, _ in self.ends))
 
     def plug(self):
-        """A container that died of it and was started anew has another cable."""
+        """Reconnects the interfaces that still exist: a container that exited and was restarted has new ones."""
         self.on_host("; ".join(f"[[ ! -e /sys/class/net/{name} ]] || ip link set {name} master {bridge}" for name, bridge in self.ends))
 
 
 class Fault:
-    """One that happens to containers (NAME or NAME+NAME), and goes away."""
+    """A temporary fault of one or two containers (NAME or NAME+NAME)."""
 
     def __init__(self, containers, target, kind):
         self.containers, self.target, self.kind = containers, target, kind
@@ -174,12 +176,12 @@ class Fault:
                 freeze(each)
                 self.frozen.append(each)
         else:
-            # At once, as far as that goes.
+            # Kills them as simultaneously as possible.
             with concurrent.futures.ThreadPoolExecutor() as at_once:
                 list(at_once.map(kill, self.ids + self.lodgers))
 
     def mend(self):
-        """REQUIRES: nothing. Does nothing where all is well."""
+        """Ends the fault. Does nothing if it has not begun or has been ended."""
         if not self.there:
             return
         self.there = False

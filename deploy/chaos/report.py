@@ -1,4 +1,4 @@
-"""Tables of what came of faults: Markdown for people, JSON for programs."""
+"""Reports the effects of faults as Markdown tables and as JSON."""
 import json
 import os
 import platform
@@ -50,7 +50,7 @@ def heading(size, totals):
 
 
 def write(folder, size, episodes, totals):
-    """chaos.md and chaos.json."""
+    """Writes chaos.md and chaos.json; returns the Markdown text."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n".join([heading(size, totals), "", HEAD, *map(row, episodes), ""])
     (folder / "chaos.md").write_text(text)
@@ -61,5 +61,5 @@ def write(folder, size, episodes, totals):
 
 
 def keep_input(folder, answered, windows):
-    """read.json: what was judged, for who wants to know why."""
+    """Writes read.json: the requests and windows behind the verdict, for diagnosis."""
     (folder / "read.json").write_text(json.dumps({"answered": list(answered.values()), "windows": windows}) + "\n")

@@ -1,26 +1,26 @@
-"""What a client asked, what a query counted, and whether the one is the other.
+"""Compares a client's requests with a query's counts.
 
-The client numbers its requests, so each URL is asked for once, and writes down when each began and ended by the clock that
-monitors have, too. Nothing of Tapline's is asked what is right: a window must have counted a request that was answered once, in a
-window that the time from its begin to its end touches. What is missing must be told of by the completeness of such a window. So must be
-what comes later: a request whose answer was lost is counted, as partial, once the monitor waits for it no longer.
+The client numbers its requests, so each URL is requested once, and records when each began and ended by the clock that
+monitors also use. The verdict does not rely on Tapline: each answered request must be counted once, in a window that
+overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The
+same applies to a request whose answer was lost: it is counted later, as partial, when the monitor's timeout expires.
 """
 import collections
 import subprocess
 import threading
 
 SECOND_NS = 1_000_000_000
-# Between the clock's reading and the packet.
+# Maximum time between reading the clock and the packet.
 TOLERANCE_S = 0.02
-# Of the container that asks by itself, too: how often is not known. And what has no URL at all: of an answer whose request came before
-# a monitor began to watch there is a tuple, which says that it is partial.
+# Prefix of the requests of the container that generates load on its own; their number is not known. Rows without a URL
+# are ignored, too: an answer whose request preceded the start of capture yields a tuple marked as partial.
 UNNUMBERED = "/shop/"
-# Reasons that tell of time rather than of a number of packets or tuples.
+# Reasons that cover the whole window instead of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
-# Found out some seconds after the packets were lost, more if nobody could be told meanwhile.
+# Detected seconds after the packets were lost, and reported later still if the controller was unreachable.
 LATE = "mirror_lost"
 LATE_S = 40
-# One page after the other; of each its number, when it began and ended, and the status.
+# Requests pages sequentially; prints the number, start, end and status of each.
 ASK = """for ((i = {first}; ; i++)); do
   [[ ! -e /tmp/{name}.stop ]] || exit 0
   began=$EPOCHREALTIME
@@ -31,13 +31,13 @@ ASK = """for ((i = {first}; ; i++)); do
 done"""
 
 Request = collections.namedtuple("Request", "url web began ended")
-# `partial` are the URLs of which only the request was seen, or only the answer.
+# `partial` lists the URLs of which only the request or only the answer was captured.
 Window = collections.namedtuple("Window", "start end counts completeness partial", defaults=[()])
 Mistake = collections.namedtuple("Mistake", "time what url")
 
 
 class Client:
-    """Asks one web server all the time, also after it was killed itself. Thread-safe for one who reads."""
+    """Requests pages of one web server continuously, also after its container was killed. Safe for one reader."""
 
     def __init__(self, cluster, name, web, address):
         self.cluster, self.name, self.web, self.address = cluster, f"{name}-{web}", web, address
@@ -71,7 +71,7 @@ class Client:
             self.answered[url] = Request(url, self.web, float(words[1]), float(words[2]))
 
     def sent(self, url):
-        """Whether it can have been asked for."""
+        """Returns True if the URL may have been requested."""
         number = url.rpartition("/")[2]
         return url.startswith(f"/{self.name}/") and number.isdigit() and int(number) <= self.begun + 1
 
@@ -82,7 +82,7 @@ class Client:
 
 
 def losses(completeness):
-    """Reasons and numbers that a window's completeness tells of; "silent" for monitors that it did not wait for."""
+    """Returns the losses in a window's completeness by reason; "silent" counts monitors that it did not wait for."""
     told = {reason: count for reason, count in completeness.get("dropped", {}).items() if count > 0}
     if completeness.get("silent"):
         told["silent"] = len(completeness["silent"])
@@ -94,12 +94,12 @@ def touches(window, request):
 
 
 def gave_up(window, request):
-    """Whether it tells of a request of before whose answer never came to the monitor."""
+    """Returns True if the window counts an earlier request as partial because its answer never reached the monitor."""
     return request.url in window.partial and window.start / SECOND_NS > request.ended
 
 
 def too_much(windows, answered, sent):
-    """What was counted and should not have been."""
+    """Returns the mistakes of counting too much: unknown or repeated URLs, wrong windows, and repeated windows."""
     mistakes = []
     seen = {}
     starts = collections.Counter(window.start for window in windows)
@@ -120,7 +120,7 @@ def too_much(windows, answered, sent):
 
 
 def missing(windows, answered):
-    """Requests that no window counted in time, in order; of each the losses told by the windows that it touches, empty if none tells."""
+    """Returns the requests that no overlapping window counted, each with the reported losses that explain it."""
     counted = {url for window in windows for url in window.counts if url in answered and touches(window, answered[url])}
     room = {window.start: sum(losses(window.completeness).values()) for window in windows}
     found = []
@@ -137,7 +137,7 @@ def missing(windows, answered):
 
 
 def explain(told, room, start):
-    """Losses that have room for one more that is missing."""
+    """Returns the losses if they can explain one more missing request, else {}."""
     whole = WHOLE_WINDOW | {"silent"}
     if whole & told.keys():
         return told
@@ -148,5 +148,5 @@ def explain(told, room, start):
 
 
 def within(answered, begin, end):
-    """Those that can't but belong to the time from begin to end."""
+    """Returns the requests that began and ended between begin and end."""
     return {url: each for url, each in answered.items() if each.began >= begin and each.ended <= end}

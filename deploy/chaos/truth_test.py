@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What chaos.py calls right and wrong."""
+"""Tests which counts chaos.py accepts and which it reports as mistakes."""
 import unittest
 
 from truth import SECOND_NS, Client, Request, Window, losses, missing, too_much, within

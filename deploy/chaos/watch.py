@@ -1,4 +1,4 @@
-"""A query over known input, read while it runs as people read it, and in whole when it has ended."""
+"""A query over known input. Its results are polled while it runs, and read in full when it has ended."""
 import collections
 import http.client
 import json
@@ -11,13 +11,13 @@ from truth import Window
 
 ASK_S = 6
 READ_ALL_S = 60
-# Whether a query has failed is asked once in so many times.
+# The state of the query is polled once in this many rounds.
 STATE_EACH = 8
 ENDED = ("failed", "stopped", "finished")
 
 
 def ask(front, method, path, body=None):
-    """Status 0 while nobody answers."""
+    """Sends a request; returns status 0 if the front does not answer."""
     try:
         return front.ask(method, path, body, patience_s=ASK_S)
     except (OSError, http.client.HTTPException, ValueError):
@@ -25,7 +25,7 @@ def ask(front, method, path, body=None):
 
 
 class Query:
-    """One query and what has been seen of it. `dropped` is what the whole query's completeness told last."""
+    """One query, and the URLs that it has counted."""
 
     def __init__(self, front, text):
         self.front, self.text = front, text
@@ -42,7 +42,7 @@ class Query:
         return status == 201
 
     def state(self):
-        """"unknown" while nobody can tell."""
+        """Returns the query's state, "unknown" if the server does not answer."""
         status, known = self.ask("GET", f"/api/v1/queries/{self.id}")
         if status == 404:
             self.error = "the server does not know it any more"
@@ -52,7 +52,7 @@ class Query:
         return known.get("state", "unknown")
 
     def read(self):
-        """Adds what was counted since."""
+        """Reads the rows added since the last call."""
         while True:
             _, page = self.ask("GET", f"/api/v1/queries/{self.id}/results{self.after}")
             rows = page.get("rows", [])
@@ -62,7 +62,7 @@ class Query:
                 return
 
     def windows(self):
-        """All that are kept; none if the server has forgotten it. REQUIRES: it has ended."""
+        """Returns all stored windows; empty if the server no longer knows the query. REQUIRES: the query has ended."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.front.port}/api/v1/queries/{self.id}/events")
         request.add_header("Authorization", "Bearer " + self.front.operator)
         try:
@@ -72,13 +72,13 @@ class Query:
             return []
 
     def stop(self):
-        """Whether it has ended."""
+        """Requests the end of the query; returns True once it has ended."""
         self.ask("DELETE", f"/api/v1/queries/{self.id}")
         return self.state() in ENDED
 
 
 def window_of(line):
-    """Of a line of an event stream the window that it tells of; None if it is something else."""
+    """Parses a window from a line of an event stream; returns None for other lines."""
     text = line.decode()
     if not text.startswith('data: {"processor"'):
         return None
@@ -91,7 +91,7 @@ def window_of(line):
 
 
 class Watch:
-    """Reads all the time what a query has counted; if it fails, submits another. Thread-safe for one who asks."""
+    """Polls a query's results continuously; if the query fails, submits another. Safe for one reading thread."""
 
     def __init__(self, front, text, clients):
         self.front, self.text, self.clients = front, text, clients
@@ -118,14 +118,14 @@ class Watch:
             time.sleep(0.25)
 
     def why(self):
-        """In words, why nothing may be counted."""
+        """Describes the state of queries and clients, to explain why nothing is counted."""
         failed = [query.error or "ended" for query in self.ended]
         asked = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
         now = f"the query is {self.query.state()}" if self.query else "no query is taken"
         return f"{now}; earlier ones: {failed}; {asked}; {self.seen_of_it()}"
 
     def seen_of_it(self):
-        """What the server knows of the query, and of its hosts."""
+        """Returns the server's state of the query and of the nodes."""
         of_query = ask(self.front, "GET", f"/api/v1/queries/{self.query.id}") if self.query else None
         return f"query: {of_query}; nodes: {ask(self.front, 'GET', '/api/v1/nodes')}"
 
@@ -141,20 +141,20 @@ class Watch:
             self.newest[client.web] = max([self.newest.get(client.web, 0.0), *began])
 
     def lag_s(self):
-        """How old the newest request is that is counted, of the web server of which that is longest ago."""
+        """Returns the age of the newest counted request, of the web server for which it is oldest."""
         return time.time() - min(self.newest.get(client.web, 0.0) for client in self.clients)
 
     def counted_since(self, moment):
         return min(self.newest.get(client.web, 0.0) for client in self.clients) > moment
 
     def drilled_since(self, moment):
-        """Whether each web server's host gives headers of packets that are later."""
+        """Returns True if each web server's host returns headers of packets after the moment."""
         body = {"filter": "dst_port == 80", "from_ns": int(moment * 1e9), "limit": 1}
         answers = [ask(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
         return all(status == 200 and answer["rows"] and not answer["missing"] for status, answer in answers)
 
     def stop(self, patience_s):
-        """All queries there were, ended. None if the last does not end."""
+        """Ends the current query and returns all queries, or None if the last does not end in time."""
         self.stopping = True
         self.thread.join(timeout=60)
         deadline = time.monotonic() + patience_s

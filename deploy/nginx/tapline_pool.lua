@@ -1,11 +1,13 @@
--- Which server nginx asks for a page, from the pool that `tapline replicate` keeps in Redis. Debian: libnginx-mod-http-lua.
+-- Selects nginx's upstream server for a page, from the pool that `tapline replicate` keeps in Redis. Debian:
+-- libnginx-mod-http-lua.
 --
 --   init_worker_by_lua_block { require("tapline_pool").follow{redis = {"10.30.0.1", 6379}, pool = "videos", first = {"10.30.0.11", 80}} }
 --   (or redis = {"unix:/run/redis/redis.sock"})
 --   upstream web { server 0.0.0.1; balancer_by_lua_block { require("tapline_pool").balance() } }
 --
--- The pages of the pool are asked of the servers that have them, in turn; all others of the first server, and again of it where a
--- copy does not answer. Every worker reads Redis five times a second. While Redis does not answer, what it said last holds.
+-- Requests for pages of the pool go to the servers that have them, round robin; all others go to the first server, and
+-- so do retries if a copy fails. Every worker reads Redis five times per second. While Redis does not answer, the last
+-- known pool is used.
 local balancer = require "ngx.balancer"
 
 local EVERY_S = 0.2
@@ -49,7 +51,7 @@ local function servers_of(text)
   return servers
 end
 
--- HGETALL in Redis's own words (RESP 2): a list of texts, URL and servers in turn.
+-- Sends HGETALL in Redis's protocol (RESP 2). The answer is a list of strings, alternating URLs and servers.
 local function ask(socket, key)
   local _, problem = socket:send("*2\r\n$7\r\nHGETALL\r\n$" .. #key .. "\r\n" .. key .. "\r\n")
   if problem then
@@ -107,13 +109,13 @@ local function refresh(premature)
   ngx.timer.at(EVERY_S, refresh)
 end
 
--- In init_worker_by_lua: begins to follow a pool.
+-- Starts to follow a pool. Call it in init_worker_by_lua.
 function tapline_pool.follow(wanted)
   options = wanted
   ngx.timer.at(0, refresh)
 end
 
--- In balancer_by_lua: takes the server for this try of this request.
+-- Selects the server for the current try of the request. Call it in balancer_by_lua.
 function tapline_pool.balance()
   local server = options.first
   local found = places[ngx.var.request_uri]

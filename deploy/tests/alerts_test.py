@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Alert rules fire when they should, and each names a page that is there. Skipped (77) where promtool is not."""
+"""Tests that alert rules fire when they should, and that each names an existing page. Skipped (77) without promtool."""
 import re
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ def main():
     if not shutil.which("promtool"):
         print("SKIPPED: there is no promtool (Debian's package prometheus) to try the rules with")
         sys.exit(77)
-    # As when the image is made, where there are no secrets yet.
+    # Like the image build, which checks only the syntax because there are no secrets yet.
     subprocess.run(["promtool", "check", "config", "--syntax-only", "prometheus.yml"], cwd=RULES, check=True)
     subprocess.run(["promtool", "test", "rules", "alerts_test.yml"], cwd=RULES, check=True)
 

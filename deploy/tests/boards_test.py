@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Boards can be drawn: each panel has a known type, a place of its own and a query that Prometheus can parse, over figures that the
-reference lists; those of MultiLog are what a node really serves. What the control plane serves MetricsTest compares.
+"""Tests Grafana boards: each panel has a known type, does not overlap others, and has a query that Prometheus can
+parse, over metrics listed in the reference. MultiLog's metrics are compared with those of a real node; MetricsTest
+compares the control plane's.
 
-With promtool, else the queries' syntax is not looked at and the test says so."""
+Without promtool, the test logs that it skips the queries' syntax."""
 import json
 import re
 import shutil
@@ -40,7 +41,7 @@ def check_panel(board, panel, taken, sources):
 
 
 def check_syntax(queries):
-    """As a rule each, where Grafana's own variables have values."""
+    """Checks each query as a Prometheus rule, with values for Grafana's variables."""
     if not shutil.which("promtool"):
         print("promtool is not there: the syntax of queries is not looked at")
         return
@@ -61,7 +62,8 @@ def scraped(port):
 
 
 def served_by_node():
-    """What a MultiLog node serves that leaves all headers out, so that it has a reason to tell."""
+    """Returns the metrics of a MultiLog node whose filter drops all headers, so its drop counters have a reason
+    label."""
     capture, port = sorted((ROOT / "testbed/captures").glob("*.pcap*"))[0], free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = [ROOT / "build/bin/tapline-multilog", "--pcap", capture, "--filter", "protocol == 255", "--memory-mib", "64"]

@@ -1,5 +1,5 @@
-"""The front as its container runs it, on this host: the start script, nginx and the configuration, with names that lead to addresses of
-choice. Needs nginx, openssl and unshare. Standard library only."""
+"""Runs the front on this host as in its container: the start script, nginx and the configuration, with names that
+resolve to chosen addresses. Needs nginx, openssl and unshare. Standard library only."""
 import os
 import socket
 import ssl
@@ -8,21 +8,21 @@ import time
 from pathlib import Path
 
 IMAGE = Path(__file__).resolve().parents[1] / "images/web"
-# As the container's user; in a mount namespace of its own, where /etc/hosts is ours.
+# Runs as the container's user, in a private mount namespace with the test's /etc/hosts.
 AS_IN_CONTAINER = ["unshare", "--map-root-user", "--mount", "bash", "-c",
                    'mount --bind "$1" /etc/hosts && exec unshare --map-user=10001 --map-group=10001 "$2/start" front', "front"]
-# As long as a real one, which nginx's default for maps does not take.
+# As long as a real token, which exceeds nginx's default map_hash_bucket_size.
 OPERATOR = "tapline_" + "x" * 43
 DEADLINE_S = 20
 
 
 def possible():
-    """Whether this host lets its users have namespaces."""
+    """Returns True if this host lets users create namespaces."""
     return subprocess.run(["unshare", "--map-root-user", "--mount", "true"], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def make_certificates(folder):
-    """An authority, and a certificate of the front's and of the control planes'."""
+    """Creates an authority and certificates for the front and the control planes."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-x509", "-days", "1"]
 
     def make(name, *options):
@@ -36,7 +36,8 @@ def make_certificates(folder):
 
 
 class Front:
-    """Listens on port; a context. Certificates are in the folder, control planes at the addresses, all at one port."""
+    """Context manager for a front on `port`, with certificates in `folder` and control planes at `addresses` on
+    `control_port`."""
 
     def __init__(self, folder, port, control_port, addresses):
         self.folder, self.port = Path(folder), port
@@ -49,12 +50,12 @@ class Front:
         self.trusted = ssl.create_default_context(cafile=self.folder / "ca.pem")
 
     def move(self, addresses):
-        """Control planes have other addresses now."""
+        """Changes the control planes' addresses."""
         self.hosts.write_text("".join(f"{address} control-{i}\n" for i, address in enumerate(addresses, 1)))
 
     def __enter__(self):
         with open(self.folder / "front.log", "w") as log:
-            # It may have to become what the container's user is: a group of its own, to end all of it.
+            # A new session has its own process group, so that all its processes can be ended together.
             self.process = subprocess.Popen([*AS_IN_CONTAINER, self.hosts, IMAGE], env=self.environment, stdout=log, stderr=log,
                                             start_new_session=True)
         try:
@@ -79,7 +80,7 @@ class Front:
         return (self.folder / "front.log").read_text()
 
     def resident_mib(self):
-        """Of the master and its workers."""
+        """Returns the resident memory of the master and its workers in MiB."""
         kib = 0
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         for pid in [self.process.pid, *children]:

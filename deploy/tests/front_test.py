@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The front holds what it promises: real nginx with the real configuration, started as in its container, before two control planes that
-answer over TLS as the real ones do. Skipped (77) where there is no nginx, or users get no namespaces."""
+"""Tests the front: real nginx with the real configuration, started as in its container, in front of two simulated
+control planes that answer over TLS. Skipped (77) without nginx, or if users can't create namespaces."""
 import asyncio
 import json
 import re
@@ -21,13 +21,13 @@ from testing.free_ports import free_port  # noqa: E402
 
 STREAMS, STREAMS_PER_ADDRESS, REQUESTS, REQUESTS_PER_ADDRESS = 1024, 512, 768, 384
 EVENTS = "/api/v1/queries/q1/events"
-# A client that connects is to be there within ten seconds, however busy the machine.
+# Few enough concurrent connections for each client to connect within ten seconds on a busy machine.
 AT_ONCE = 32
 PATIENCE_S = 60
 
 
 class ControlPlane:
-    """Answers as a control plane that leads does, or one that follows."""
+    """Answers like a leading or a following control plane."""
 
     def __init__(self, name, leads):
         self.name, self.leads = name, leads
@@ -85,7 +85,7 @@ class ControlPlane:
 
 
 class Answer:
-    """What the front said: its status, headers, and body."""
+    """An answer of the front: status, headers and body."""
 
     def __init__(self, head, body):
         self.status = int(head.split(None, 2)[1])
@@ -99,12 +99,12 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = Path(temporary.name)
-        # The container's user owns nothing here.
+        # The container's user must be able to read the folder, which it does not own.
         cls.folder.chmod(0o755)
         make_certificates(cls.folder)
 
     async def asyncSetUp(self):
-        # What the test case turns on, and costs more than all that is measured here.
+        # IsolatedAsyncioTestCase enables debug mode, whose cost would dominate the measurements.
         asyncio.get_running_loop().set_debug(False)
         control_port = free_port()
         self.first, self.second = ControlPlane("control-1", leads=False), ControlPlane("control-2", leads=True)
@@ -132,7 +132,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         return reader, writer
 
     async def head(self, request, address="127.0.0.1", tls=True):
-        """Sends the bytes: the connection's reader, and the answer so far."""
+        """Sends a request; returns the connection's reader and the head of the answer."""
         reader, writer = await self.connect(address, tls)
         writer.write(request if isinstance(request, bytes) else request.encode("latin-1"))
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
@@ -157,7 +157,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(problem["instance"], problem["instance"] if instance is None else instance)
 
     async def open_streams(self, count, address):
-        """The statuses of so many."""
+        """Opens `count` event streams and returns their statuses."""
         async def one():
             _, answer = await self.head(f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\n\r\n", address=address)
             return answer.status
@@ -165,7 +165,8 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
                 for status in await asyncio.gather(*(one() for _ in range(min(AT_ONCE, count - start))))]
 
     async def ask_slowly(self, *addresses):
-        """As many requests from each as it may have in progress; they end once the control planes are released."""
+        """Starts the maximum number of concurrent requests from each address; they end when the control planes are
+        released."""
         sources = [address for address in addresses for _ in range(REQUESTS_PER_ADDRESS)]
         waiting = []
         for start in range(0, len(sources), AT_ONCE):
@@ -218,7 +219,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         await asyncio.gather(*waiting)
 
     async def test_whoever_is_refused_keeps_no_place(self):
-        # A body that never ends does not hold what needs no body.
+        # An endless body must not delay the refusal.
         request = f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\nAuthorization: Bearer none\r\nContent-Length: 100000\r\n\r\nx"
         for _ in range(STREAMS_PER_ADDRESS + 1):
             _, answer = await self.head(request)

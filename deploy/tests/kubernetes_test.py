@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The Kubernetes manifests keep to Kubernetes' published schemas, and agree with the compose file: images, commands, memory, ports.
+"""Checks Kubernetes manifests against the published schemas, and against the compose file: images, commands, memory,
+ports.
 
-kubernetes-validate, which has the schemas, is fetched once into build/kubernetes. Skipped (77) where that can't be."""
+Installs kubernetes-validate, which contains the schemas, once in build/kubernetes. Skipped (77) if that fails."""
 import os
 import re
 import subprocess
@@ -12,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/kubernetes"
 VALIDATOR = "kubernetes-validate==1.37.0"
 KUBERNETES = "1.32"
-# Secrets of one host in the compose file, and of all hosts here.
+# Secrets of one host in the compose file -> Secrets of all hosts in the manifests.
 HOSTS = {"secrets-monitor-1:/secrets:ro": "secrets-monitor:/secrets", "secrets-web-1:/secrets:ro": "secrets-multilog:/secrets"}
 MIB = {"Mi": 1, "Gi": 1024, "m": 1, "g": 1024}
 
 
 def enter_environment():
-    """Goes on with an interpreter that has the validator."""
+    """Re-executes the test with an interpreter that has the validator."""
     python = FOLDER / "bin/python"
     if not (FOLDER / "ready").exists():
         try:
@@ -53,16 +54,16 @@ def pod(document):
 
 
 def secrets_of(document, container):
-    """Which Secret is where, as the compose file writes it."""
+    """Returns a container's Secrets and mount paths in the compose file's notation."""
     secret = {volume["name"]: volume["secret"]["secretName"] for volume in pod(document).get("volumes", []) if "secret" in volume}
     return {f"{secret[mount['name']]}:{mount['mountPath']}" for mount in container.get("volumeMounts", []) if mount["name"] in secret}
 
 
 def compare(name, container, service, version):
-    """A container beside the compose file's service that runs the same."""
+    """Compares a container with the corresponding service of the compose file."""
     image = service["image"].replace("${TAPLINE_VERSION}", version)
     require(container["image"] == image, f"{name}: {container['image']}, not {image}")
-    # The pods of all hosts share a Secret, in which files are called by the host.
+    # The pods of all hosts share a Secret, whose files are named after the host.
     own = [word.replace("$(NAME)", "own") for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
     require(own == [str(word) for word in service["command"]], f"{name}: {own}, not {service['command']}")
     limit = container["resources"]["limits"]["memory"]
@@ -79,7 +80,7 @@ def compare(name, container, service, version):
     require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")
     for key in ("TAPLINE_LOG", "TAPLINE_LOG_ALL"):
         require(given.get(key) == service.get("environment", {}).get(key), f"{name}: {key}={given.get(key)}")
-    # More queries than slots would wait for ever.
+    # Queries in excess of the slots would wait forever.
     for key, usual in {"SLOTS": "4", "TASK_MANAGERS": "2"}.items():
         require(key not in service.get("environment", {}) or given.get(key) == usual, f"{name}: {key}={given.get(key)}, not {usual}")
 

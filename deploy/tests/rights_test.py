@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds schema/rights.txt, the certificates that are made from it, the compose file and the documented matrix together."""
+"""Checks that schema/rights.txt, its certificates, the compose file and the documented matrix are consistent."""
 import re
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def require(holds, message):
 
 
 def read_rights():
-    """The roles, and for each row its service, port, operation and the set of roles that may do it."""
+    """Returns the roles, and for each row its service, port, operation and the set of allowed roles."""
     lines = [line.split() for line in RIGHTS.read_text().splitlines() if line.strip() and not line.startswith("#")]
     roles = lines[0][3:]
     rows = []
@@ -46,7 +46,7 @@ def check_page(wanted):
 
 
 def check_doors(rows):
-    """Whoever may do something at a port must be admitted by it."""
+    """Checks that a port admits every role that may do something there."""
     doors = {(service, port): allowed for service, port, operation, allowed in rows if operation == "connect"}
     for service, port, operation, allowed in rows:
         require((service, port) not in doors or allowed <= doors[service, port],
@@ -54,7 +54,7 @@ def check_doors(rows):
 
 
 def certificates(folder):
-    """Makes what the compose file asks for, in a folder; the entries."""
+    """Creates the certificates that the compose file requests in a folder; returns their entries."""
     compose = (ROOT / "docker-compose.yml").read_text()
     block = re.search(r"      - certificates\n((?:      (?:- |#).*\n)+)", compose)[1]
     entries = re.findall(r"^      - (\S+)$", block, re.M)
@@ -69,7 +69,7 @@ def certificates(folder):
 
 
 def subjects(file):
-    """Of the authorities in a PEM file."""
+    """Returns the roles of the authorities in a PEM file."""
     certs = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", file.read_text(), re.S)
     return {re.search(r"CN ?= ?tapline (\w+) authority", subprocess.run(["openssl", "x509", "-noout", "-subject"], input=cert, text=True, capture_output=True).stdout)[1]
             for cert in certs}
@@ -80,7 +80,7 @@ def passes(authority, certificate):
 
 
 def check_stolen(folder, entries):
-    """A new authority for a role shuts its old certificates out, and no others."""
+    """Checks that replacing a role's authority revokes that role's old certificates and no others."""
     stolen = folder / "stolen.pem"
     stolen.write_bytes((folder / "monitor-1/own.pem").read_bytes())
     (folder / "authority/monitor.key").unlink()
@@ -94,7 +94,8 @@ def check_stolen(folder, entries):
 
 
 def check_names():
-    """No component gets a certificate in the name of another role, which Kafka and ZooKeeper would take it for."""
+    """Checks that no component gets a certificate with another role's name: Kafka and ZooKeeper identify callers by
+    name."""
     for entry in ("monitor/control=DNS:control", "multilog/web-1:kafka=DNS:web-1", "monitor/job-ops-1=DNS:job-ops-1"):
         with tempfile.TemporaryDirectory() as folder:
             environment = {"SECRETS": folder, "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What deploy/sbom writes is CycloneDX and complete: each shipped jar, each package of the lock file and of the images.
-Skipped (77) where the Java modules are not built."""
+"""Checks that the output of deploy/sbom is valid CycloneDX and complete: each shipped jar, each package of the lock
+file and images. Skipped (77) if the Java modules are not built."""
 import importlib.machinery
 import importlib.util
 import json

@@ -34,7 +34,7 @@ def row(transport, port, message, name, kind):
 
 
 def one_by_one(count):
-    """A new socket for each question."""
+    """Sends each question from a new socket."""
     for _ in range(count):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.settimeout(2)
@@ -45,7 +45,7 @@ def one_by_one(count):
 
 
 def many_at_once(count, window):
-    """One socket with several open questions, as resolvers have them."""
+    """Keeps several questions open on one socket, like a resolver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(SERVER)
         waiting, sent = {}, 0
@@ -62,7 +62,7 @@ def many_at_once(count, window):
 
 
 def over_tcp(count):
-    """One after the other in one connection."""
+    """Sends questions sequentially over one connection."""
     with socket.create_connection(SERVER, timeout=2) as client, client.makefile("rb") as stream:
         for number in range(count):
             name, kind = random_numbers.choice(QUESTIONS)

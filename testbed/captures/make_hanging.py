@@ -35,7 +35,7 @@ http {{
 
 
 class Upstream(http.server.BaseHTTPRequestHandler):
-    """/page answers at once, /report every other time after 100 ms, /search never."""
+    """Answers /page immediately, every other /report after 100 ms, and /search never."""
 
     reports = 0
 
@@ -54,7 +54,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def hang(self):
-        """Until nginx, whose client has gone, closes the connection."""
+        """Waits until nginx closes the connection because its client timed out."""
         self.connection.recv(1)
         self.close_connection = True
 

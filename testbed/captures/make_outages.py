@@ -25,7 +25,7 @@ ROUNDS = 20
 RESOLVER = ("127.0.0.2", 53)
 DEAD_UPSTREAM = ("127.0.0.3", 5353)
 DATABASE = ("127.0.0.4", 3306)
-# Longer than the 15 s for which the parser of DNS waits for an answer.
+# Exceeds the 15 s for which the DNS parser waits for an answer.
 BEYOND_PATIENCE_S = 16
 
 
@@ -49,7 +49,7 @@ def running(command, **options):
 
 @contextlib.contextmanager
 def captured(name, address, folder):
-    """Compresses what was captured from and to the address, beside this script."""
+    """Captures packets from and to the address, and writes the compressed capture next to this script."""
     pcap = folder / "capture"
     command = ["tcpdump", "-i", "lo", "-U", "-Z", "root", "-w", str(pcap), "--immediate-mode", "host", address]
     with running(command, stderr=subprocess.DEVNULL):
@@ -79,7 +79,7 @@ def resolver(folder):
         "--pid-file", "--log-queries", "--log-facility=" + str(log), "--listen-address=" + RESOLVER[0],
         "--address=/shop.test/192.0.2.7", "--server=%s#%d" % DEAD_UPSTREAM,
     ]  # fmt: skip
-    # The upstream's socket exists, so that the kernel refuses nothing; it reads nothing.
+    # The upstream's socket is open but never read: a closed port would make the kernel answer with ICMP errors.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream, running(command):
         upstream.bind(DEAD_UPSTREAM)
         wait_until(log.exists)
@@ -133,7 +133,7 @@ def database(folder):
             for client in clients:
                 query(client, "orders")
                 client.close()
-        # Resumes the server: it logs what its connections still hold.
+        # Resumes the server, which then logs the statements still buffered in its connections.
         server.send_signal(signal.SIGCONT)
         wait_until(lambda: len(received(log)) == 3 * len(clients))
         statements = received(log)

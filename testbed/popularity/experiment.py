@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The experiment of run: starts Tapline's server, two queries and the updater, then the clients; reports the outcome.
+"""Runs the experiment: starts Tapline's server, two queries and the updater, then the clients, and reports the outcome.
 
-Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if the experiment fails.
+Runs inside the namespaces created by sandbox.sh, in its working folder. Exit code 1 if the experiment fails.
 """
 import argparse
 import itertools
@@ -24,11 +24,11 @@ LOADS = ("PARSE http_get FROM proxy TO web1:80, web2:80, web3:80 LIMIT 1h SAMPLE
 WEBS = {"10.30.0.11": "web1", "10.30.0.12": "web2", "10.30.0.13": "web3"}
 PROXY = "10.30.0.10"
 HOT_FIRST, HOT_PAGES = 501, 10
-SETTLED_S = 4  # how long three servers share the load at least
+SETTLED_S = 4  # minimum time for which three servers share the load
 
 
 class Updater:
-  """tapline replicate, and what it did: (time, servers, pages, reason)."""
+  """Runs tapline replicate and records its changes: (time, servers, pages, reason)."""
 
   def __init__(self, query):
     self.changes = []
@@ -55,7 +55,7 @@ class Updater:
 
 
 def check_content():
-  """Every hot page, asked of each server itself, is the same."""
+  """Checks that each server returns the same content for every hot page."""
   for page in range(HOT_FIRST, HOT_FIRST + HOT_PAGES):
     bodies = {get(f"http://{address}/video/{page:04}") for address in WEBS}
     if len(bodies) != 1:
@@ -69,7 +69,7 @@ def check_no_copies():
 
 
 def logged():
-  """Requests of the load balancer by server, as they logged them."""
+  """Returns the number of the load balancer's requests in each server's log."""
   counts = {}
   for web in WEBS.values():
     lines = [json.loads(line) for line in pathlib.Path(web, "access.jsonl").read_text().splitlines()]
@@ -78,7 +78,7 @@ def logged():
 
 
 def counted(rows):
-  """Requests by server and second, as Tapline saw them: {web: {second: requests}}."""
+  """Returns Tapline's counts of requests by server and second: {web: {second: requests}}."""
   counts = {web: {} for web in WEBS.values()}
   for row in rows:
     counts[WEBS[row["key"]["dst_ip"]]][row["window_start_ns"] // 10**9] = row["value"]
@@ -86,7 +86,7 @@ def counted(rows):
 
 
 class Times:
-  """When what began, in seconds since the epoch."""
+  """Start times of the phases, in seconds since the epoch."""
 
   def __init__(self):
     self.begin = time.time()
@@ -126,7 +126,7 @@ def experiment(options):
 
 
 def check_balance(times, changes, counts):
-  """While there are three servers, the second and the third get equal parts of the ten pages' requests."""
+  """Checks that the second and third server get equal shares of the hot pages' requests while three are in use."""
   three = next(when for when, servers, _, _ in changes if servers == 3)
   web1, web2, web3 = (sum(seconds.get(s, 0) for s in range(int(three) + 1, int(times.after))) for seconds in counts.values())
   if abs(web2 - web3) > 0.1 * web2 or not web2 < web1 < 3 * web2:
@@ -134,7 +134,7 @@ def check_balance(times, changes, counts):
 
 
 def table(times, changes, counts):
-  """Requests a second of each server, from one event to the next."""
+  """Formats the requests per second of each server between consecutive events."""
   servers = [(times.begin, 1)] + [(change[0], change[1]) for change in changes]
   bounds = sorted([when for when, _ in servers] + [times.hot, times.after, times.end])
   lines = [f"{'seconds':>12}  {'load':<5}  {'servers':>7}  {'web1':>6}  {'web2':>6}  {'web3':>6}   requests/s"]
@@ -182,7 +182,7 @@ def main():
     times, changes, counts = experiment(options)
   except Wrong as wrong:
     print(f"popularity: {wrong}", file=sys.stderr)
-    # Threads and programs end with the namespaces.
+    # Skips the clean-up: threads and child processes end with the namespaces.
     sys.stderr.flush()
     os._exit(1)
   for when, servers, pages, reason in changes:

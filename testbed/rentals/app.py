@@ -26,14 +26,14 @@ OVERDUE = ("SELECT c.name, COUNT(*), SUM(f.rate) AS owed FROM rental r JOIN film
 
 
 class Database:
-  """Connects for the first statement; one for each page."""
+  """Runs the statements of one page over one connection, which it opens for the first of them."""
 
   def __init__(self, address):
     self._address, self._connection, self.statements = address, None, 0
 
   def rows(self, statement, *arguments):
     if self._connection is None:
-      # autocommit=None: the connection carries the statements alone, no SET.
+      # autocommit=None: the client sends no SET, only the page's statements.
       self._connection = pymysql.connect(user="web", password="web", database="rentals", autocommit=None, defer_connect=True)
       sock = socket.create_connection((self._address, 3306), timeout=30)
       sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -66,7 +66,7 @@ def overdue(database):
 
 
 def overdue_bug(database):
-  """As overdue, after somebody renamed a variable: it never asks the database. Nobody complains, for the page is there."""
+  """Is overdue() with a misspelt variable: it never queries the database, but its page still loads."""
   report = ""
   reprot = OVERDUE  # noqa: F841
   return database.rows(report) if report else []
@@ -97,7 +97,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
       connection.close()
     line = json.dumps({"page": re.sub(r"\d+", "{id}", self.path), "statements": connection.statements,
                        "duration_ms": round(1e3 * (time.monotonic() - start), 3)})
-    os.write(sys.stdout.fileno(), f"{line}\n".encode())  # at once: threads share it
+    os.write(sys.stdout.fileno(), f"{line}\n".encode())  # one write: threads share the file
 
   def _answer(self, status, rows):
     body = "<!doctype html><title>Rentals</title>\n" + "".join(
@@ -109,7 +109,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     self.wfile.write(body.encode())
 
   def log_message(self, *_):
-    """The log line of do_GET says more than the one that this would print."""
+    """Logs nothing: do_GET writes a more detailed line."""
 
 
 class Server(http.server.ThreadingHTTPServer):

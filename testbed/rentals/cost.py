@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Measures the cost of monitoring as queries a second of a MariaDB under mariadb-slap.
+"""Measures the cost of monitoring as the queries per second of MariaDB under mariadb-slap.
 
-Compares Tapline, the general log, the slow log at 0 s, and none of them, in turn, round by round, in an order that rotates. The
-database and its client share one processor, Tapline has another, as if it were another host; packets are copied for it on the
-database's. Logs are in memory. Runs inside the namespaces of sandbox.sh.
+Each round measures Tapline, the general log, the slow log at 0 s, and none of them, in rotating order. The database and
+its client share one core. Tapline runs on another core, like a separate host, but its packets are copied on the
+database's core. Logs are in memory. Runs inside the namespaces of sandbox.sh.
 """
 import argparse
 import os
@@ -30,7 +30,7 @@ def sql(statement):
 
 
 def switch(mode):
-  """Sets the logs for connections to come."""
+  """Selects the log for new connections and empties the log files."""
   sql(f"SET GLOBAL long_query_time = 0; SET GLOBAL slow_query_log = {int(mode == 'slow log')};"
       f" SET GLOBAL general_log = {int(mode == 'general log')}")
   for log in pathlib.Path("db").glob("*.log"):
@@ -43,7 +43,7 @@ def cpu_seconds(pid):
 
 
 def burst(pid):
-  """Queries a second, and microseconds of the database's own CPU time for each."""
+  """Returns queries per second and the database's CPU time per query in microseconds."""
   before = cpu_seconds(pid)
   printed = subprocess.run(
       ["taskset", "-c", DATABASE_CORE, "ip", "netns", "exec", "client", "mariadb-slap", "--no-defaults", "--host=10.40.0.30",
@@ -54,7 +54,7 @@ def burst(pid):
 
 
 def measure(mode, server, pid):
-  """(queries a second, microseconds, share of the queries that Tapline counted)."""
+  """Returns (queries per second, CPU microseconds per query, share of the queries that Tapline counted)."""
   switch(mode)
   queries = server.submit(QUERY) if mode == "tapline" else []
   rate, cpu = burst(pid)
@@ -75,7 +75,7 @@ def main():
   found = {mode: [] for mode in MODES}
   try:
     server = Server(prefix=("taskset", "-c", TAPLINE_CORE))
-    for mode in MODES:  # caches, compilers
+    for mode in MODES:  # warms caches and JIT compilers
       measure(mode, server, pid)
     for round_number in range(options.rounds):
       for turn in range(len(MODES)):
@@ -84,7 +84,7 @@ def main():
     server.end()
   except Wrong as wrong:
     print(f"rentals: {wrong}", file=sys.stderr, flush=True)
-    os._exit(1)  # the rest ends with the namespaces
+    os._exit(1)  # threads and child processes end with the namespaces
   report(found, options.figures)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Reproduces Figures 12 to 15: runs Tapline's queries while pages are requested, draws their rows, and compares them with the logs.
+"""Reproduces Figures 12 to 15: queries pages under load, plots the rows, and compares them with the logs.
 
-Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if a check fails.
+Runs inside the namespaces created by sandbox.sh, in its working folder. Exit code 1 if a check fails.
 """
 import argparse
 import collections
@@ -24,16 +24,16 @@ FASTEST = ("PARSE http_get(url=template) FROM * TO web:80 LIMIT 500s SAMPLE *"
 PATTERNS = ("/films", "/film/{}:1:1000", "/customer/{}:1:600", "/overdue", "/overdue-bug")
 RATE = 20
 NS_PER_MS = 1e6
-LEAST_NS = 1000  # where a logarithmic axis begins
+LEAST_NS = 1000  # start of the logarithmic axis
 
 
 def by_key(rows, field):
-  """The last row of each key: that of the whole query."""
+  """Returns the last row of each key, which covers the whole query."""
   return {row["key"][field]: row for row in rows}
 
 
 def log_of_pages(requests):
-  """The application's lines, once they are all there."""
+  """Waits until the application has logged all requests, and returns its log."""
   def lines():
     return [json.loads(line) for line in pathlib.Path("app.jsonl").read_text().splitlines()]
   until("the application has logged all requests", lambda: len(lines()) == requests)
@@ -53,7 +53,7 @@ def check(asked, log, pages, statements, dropped):
 
 
 def experiment(seconds):
-  """Returns the rows of three queries, by tier, page and statement, and the fastest page, as the fourth ranks them."""
+  """Returns the rows of three queries, by tier, page and statement, and the fastest page according to the fourth."""
   server = Server()
   queries = server.submit(TIERS, PAGES, STATEMENTS, FASTEST)
   client = Client("client", WEB, RATE, *PATTERNS)
@@ -63,26 +63,26 @@ def experiment(seconds):
   results = [server.stop(query) for query in queries]
   server.end()
   tiers, pages, statements = (by_key(results[i][0], field) for i, field in enumerate(("dst_ip", "url", "statement")))
-  statements.pop("", None)  # commands without a text: log in and quit
+  statements.pop("", None)  # commands without a statement: login and quit
   check(asked, log, pages, statements, [totals["dropped"] for _, totals in results])
   return tiers, pages, statements, min(results[3][0], key=lambda row: row["value"])["key"]["url"]
 
 
 def lower(bound):
-  """The bound before one of a histogram's, which are two an octave."""
+  """Returns the histogram bound before this one; there are two per octave."""
   if bound <= 4:
     return bound - 1
   return bound * 3 // 4 if bound & (bound - 1) == 0 else bound * 2 // 3
 
 
 def bars(histogram):
-  """(low, high, count) in ms."""
+  """Returns (low, high, count) of each bar, bounds in ms."""
   return [(max(lower(bar["le"]), LEAST_NS) / NS_PER_MS, max(bar["le"], LEAST_NS) / NS_PER_MS, bar["count"])
           for bar in histogram]
 
 
 def cdf(histogram):
-  """(ms, share of at most that)."""
+  """Returns points (ms, share of the values up to it)."""
   total, seen = sum(bar["count"] for bar in histogram), 0
   points = [(max(lower(histogram[0]["le"]), LEAST_NS) / NS_PER_MS, 0.0)]
   for bar in histogram:
@@ -92,7 +92,7 @@ def cdf(histogram):
 
 
 def together(rows):
-  """One histogram of several rows."""
+  """Merges the histograms of several rows."""
   counts = collections.Counter()
   for row in rows:
     for bar in row["distribution"]["histogram"]:
@@ -148,7 +148,7 @@ def main():
     tiers, pages, statements, fastest = experiment(options.seconds)
   except Wrong as wrong:
     print(f"rentals: {wrong}", file=sys.stderr, flush=True)
-    os._exit(1)  # the rest ends with the namespaces
+    os._exit(1)  # threads and child processes end with the namespaces
   print(table("connections to", tiers))
   print(table("page", pages))
   print(table("statement", statements))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The part of run inside its namespaces: network and servers, then pages.py or cost.py. Not for use on its own.
+# The part of run inside the namespaces: sets up network and servers, then runs pages.py or cost.py. Not for direct use.
 set -euo pipefail
 
 fail() {
@@ -11,7 +11,7 @@ fail() {
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../namespaces.sh"
 enter_folder
-cp "$here"/{app.py,inventory.yaml} "$here/../load.py" .  # the repository may be where user nobody can't read
+cp "$here"/{app.py,inventory.yaml} "$here/../load.py" .  # user nobody may not be able to read the repository
 
 read_inventory "$here/inventory.yaml"
 add_switch

@@ -31,7 +31,7 @@ PRODUCTS = 300
 
 
 def query_for(path):
-  """The SQL statement and its arguments behind a page; None where there is no such page."""
+  """Returns a page's SQL statement and its arguments, or None if there is no such page."""
   if path == "/bestsellers":
     return BESTSELLERS_SQL, ()
   product = re.fullmatch(r"/product/(\d{1,9})", path)
@@ -39,7 +39,7 @@ def query_for(path):
 
 
 def render(rows):
-  """The page for a query's rows as bytes; None for no rows."""
+  """Renders a query's rows as a page in bytes; returns None for no rows."""
   if not rows:
     return None
   items = "".join("<p>" + "</p><p>".join(html.escape(str(column)) for column in row) + "</p>\n" for row in rows)
@@ -47,14 +47,14 @@ def render(rows):
 
 
 class Calls:
-  """Makes the calls of one page to the other tiers and notes them for the log. Not for use by several threads."""
+  """Makes the calls of one page to the other tiers and records them for the log. Not thread-safe."""
 
   def __init__(self, options):
     self._options = options
     self.notes = []
 
   def cache_get(self, key):
-    """Returns (page, when it was made in s since the epoch), or (None, 0)."""
+    """Returns (page, its creation time in seconds since the epoch), or (None, 0)."""
     with self._connect("cache", self._options.cache, 11211) as (sock, note):
       note["command"] = "get"
       sock.sendall(f"get {key}\r\n".encode())
@@ -69,7 +69,7 @@ class Calls:
         return page, int(head[2])
 
   def cache_set(self, key, page, made_s):
-    """Stores a page; the time it was made travels in memcached's 32 bit of flags."""
+    """Stores a page with its creation time in memcached's 32-bit flags."""
     with self._connect("cache", self._options.cache, 11211) as (sock, note):
       note["command"] = "set"
       sock.sendall(f"set {key} {int(made_s)} 0 {len(page)}\r\n".encode() + page + b"\r\n")
@@ -78,7 +78,7 @@ class Calls:
 
   def page_from_database(self, sql, arguments):
     with self._connect("db", self._options.db, 3306) as (sock, note):
-      # autocommit=None: the connection carries the one statement and no SET.
+      # autocommit=None: the client sends no SET, only the one statement.
       database = pymysql.connect(user="shop", password="shop", database="shop", autocommit=None, defer_connect=True)
       database.connect(sock)
       with database.cursor() as cursor:
@@ -92,7 +92,7 @@ class Calls:
 
 
 class _Call:
-  """Context manager: a connection to a tier, closed at the end, and its entry in the log line."""
+  """Context manager for a connection to a tier and its entry in the log line."""
 
   def __init__(self, notes, tier, address, port):
     self._note = {"to": tier}
@@ -116,7 +116,7 @@ def milliseconds_since(start):
 
 
 class Site:
-  """Makes pages. Safe for use by several threads."""
+  """Generates pages. Thread-safe."""
 
   def __init__(self, options):
     self._options = options
@@ -125,7 +125,7 @@ class Site:
     self._lock = threading.Lock()
 
   def preload(self):
-    """Fills the cache with every product, with ages spread so that they do not all grow old at once."""
+    """Fills the cache with every product. Random ages keep them from all becoming stale at once."""
     ages_s = [self._rng.uniform(0, self._options.fresh_seconds) for _ in range(PRODUCTS)]
     with concurrent.futures.ThreadPoolExecutor(4) as several:
       list(several.map(self._preload, range(1, PRODUCTS + 1), ages_s))
@@ -135,7 +135,7 @@ class Site:
     calls.cache_set(self._key(path), calls.page_from_database(*query_for(path)), time.time() - age_s)
 
   def page(self, path, calls):
-    """Returns (page or None, how the cache did: "hit", "stale", "miss" or "none" where it was not asked)."""
+    """Returns (page or None, cache result: "hit", "stale", "miss", or "none" without a lookup)."""
     query = query_for(path)
     if query is None:
       return None, "none"
@@ -154,7 +154,7 @@ class Site:
     return page
 
   def refresh_in_background(self, path):
-    """Makes a page anew, unless that is going on already."""
+    """Regenerates a page in a thread, unless a refresh of it is running."""
     with self._lock:
       if path in self._refreshing:
         return
@@ -212,7 +212,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     self.wfile.write(body)
 
   def log_message(self, *_):
-    """The log line of do_GET says more than the one that this would print."""
+    """Logs nothing: do_GET writes a more detailed line."""
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -30,13 +30,13 @@ def parse_lines(lines):
 
 
 def read_log(name):
-  """The lines of a compressed log beside this script."""
+  """Reads a compressed log in this script's folder."""
   text = subprocess.run(["zstd", "-dcq", HERE / name], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
   return parse_lines(text.splitlines())
 
 
 def read_hosts():
-  """address -> name, from inventory.yaml, whose hosts have one address each."""
+  """Returns address -> name from inventory.yaml, whose hosts have one address each."""
   hosts = {}
   for line in (HERE / "inventory.yaml").read_text(encoding="utf-8").splitlines():
     name, colon, addresses = line.strip().partition(": [")
@@ -54,7 +54,7 @@ def run_monitor(program):
 
 
 def connections_of(tuples):
-  """flow ID -> {event: tuple}; and sentences on connections with an event twice."""
+  """Returns flow ID -> {event: tuple}, and error messages for connections that have an event twice."""
   flows, found = collections.defaultdict(dict), []
   for t in tuples:
     if t["event"] in flows[t["flow_id"]]:
@@ -64,12 +64,12 @@ def connections_of(tuples):
 
 
 def event_time_ns(t):
-  """When it happened, which for some events is before it became certain."""
+  """Returns the time of the event, which for some events precedes the time at which it became certain."""
   return t["time_ns"] - t["certain_after_ns"]
 
 
 def check_connections(tuples, expected_rows):
-  """Sentences on how tcp_conn_time tuples differ from the rows of summary.csv."""
+  """Returns error messages for differences between tcp_conn_time tuples and the rows of summary.csv."""
   flows, found = connections_of(tuples)
   durations = collections.defaultdict(list)
   for flow_id, events in flows.items():
@@ -97,7 +97,7 @@ def compare_group(row, durations_ms):
 
 
 def compare_counts(what, got, expected):
-  """Sentences on two multisets that must be the same."""
+  """Returns error messages for differences between two multisets."""
   got, expected = collections.Counter(got), collections.Counter(expected)
   if not expected:
     return [f"{what}: the log is empty"]
@@ -106,7 +106,7 @@ def compare_counts(what, got, expected):
 
 
 def check_requests(tuples, nginx, apps, hosts):
-  """Sentences on how http_get tuples differ from the logs."""
+  """Returns error messages for differences between http_get tuples and the logs."""
   found = [f"incomplete request: {t}" for t in tuples if t["partial"]]
   found += [f"request to port {t['dst_port']}, where no web server is: {t}" for t in tuples
             if t["dst_port"] not in (PROXY_PORT, APP_PORT)]

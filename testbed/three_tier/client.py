@@ -18,11 +18,11 @@ FAVICON_SHARE = 0.003
 
 
 class Pages:
-  """Draws URLs: Zipf with exponent 1 over the product pages, and now and then one of the others."""
+  """Draws URLs: Zipf with exponent 1 over the product pages, occasionally another page."""
 
   def __init__(self, rng):
     self._rng = rng
-    # Popularity must not follow the product number, or sorting by number would pass for a ranking.
+    # Popularity must not follow the product number: sorting by number would be mistaken for a ranking.
     self._ids = rng.sample(range(1, PRODUCTS + 1), PRODUCTS)
     self._weights = list(itertools.accumulate(1 / rank for rank in range(1, PRODUCTS + 1)))
 
@@ -38,7 +38,7 @@ class Pages:
 
 
 async def fetch(address, port, url):
-  """Returns the status of one GET; raises OSError where the connection fails, ValueError where the answer is cut."""
+  """Returns the status of one GET. Raises OSError if the connection fails, ValueError if the answer is truncated."""
   reader, writer = await asyncio.open_connection(address, port)
   try:
     writer.write(f"GET {url} HTTP/1.1\r\nHost: shop.example\r\nUser-Agent: shop-client\r\n"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Makes three_tier.pcap.zst, the servers' logs and summary.csv: see README.md. Needs root and Debian 12 packages.
+# Creates three_tier.pcap.zst, the servers' logs and summary.csv: see README.md. Needs root and Debian 12 packages.
 #
-# Everything runs in namespaces of its own (network, processes, mounts) with its files in memory. They belong to the
-# process started below and the kernel takes them down with it, however this script ends.
+# Everything runs in private namespaces (network, processes, mounts) with its files in memory. They belong to the
+# process started below. When it ends, even if this script is killed, the kernel removes them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,7 +50,7 @@ require_packages ip:iproute2 bridge:iproute2 ss:iproute2 ethtool:ethtool tcpdump
   /usr/lib/python3/dist-packages/pymysql/__init__.py:python3-pymysql
 [ -d "$output" ] || fail "no directory $output"
 
-# The lock is on the directory itself, so that no lock file stays behind.
+# Locks the directory itself, so no lock file is left behind.
 exec {lock}<"$output"
 flock -n "$lock" || fail "another run is writing to $output; wait for it to end"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The part of generate.sh inside its namespaces: network, servers, load, capture, results. Not for use on its own: it
-# relies on the namespaces around it being private, and on their end for its clean-up.
-# Arguments: directory for the results, seconds of load, requests per second.
+# The part of generate.sh inside the namespaces: network, servers, load, capture, results. Not for direct use: it relies
+# on private namespaces, whose end is its clean-up. Arguments: directory for the results, seconds of load, requests per
+# second.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ fail() {
 . "$here/../namespaces.sh"
 . "$here/servers.sh"
 enter_folder
-cp "$here"/*.py .  # the repository may be where user nobody can't read
+cp "$here"/*.py .  # user nobody may not be able to read the repository
 
 start_capture() {
   touch tcpdump.log
@@ -27,7 +27,7 @@ start_capture() {
 
 stop_capture() {
   until_true 30 nothing_open || fail "connections stay open after the load"
-  sleep 1  # tcpdump does not empty its buffer when it ends; what it missed would show up against the logs
+  sleep 1  # tcpdump does not drain the kernel's buffer when it ends; a lost packet fails the log comparison
   kill -INT "$capture"
   wait "$capture" || fail "tcpdump failed:" tcpdump.log
   grep -q '^0 packets dropped by kernel' tcpdump.log ||

@@ -1,7 +1,8 @@
-# The shop, for scripts that source this after ../namespaces.sh: sandbox.sh and shop.sh. They set $here, this folder, and are in
-# $work, where all of its files are; ${address[NAME]} and on NAME COMMAND… are of its six hosts.
+# Functions that start the shop, sourced by sandbox.sh and shop.sh after ../namespaces.sh. They set $here to this
+# folder, run in $work, which contains all of the shop's files, and provide ${address[NAME]} and `on NAME COMMAND…` for
+# its six hosts.
 
-# Rows that the database reads for a page, and for how long the cache's is fresh.
+# Rows that the database reads for a page, and seconds for which a cached page is fresh.
 sales=46000
 fresh_seconds=12
 

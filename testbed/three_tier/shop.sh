@@ -1,8 +1,8 @@
 #!/bin/bash
-# The shop of this folder on hosts of a testbed that is up (tapline testbed up): for queries over packets that switches mirror.
+# Runs the shop on hosts of a running testbed (tapline testbed up), for queries over packets that switches mirror.
 # Needs root and Debian 12 packages. See README.md.
 #
-# Its processes and files are in namespaces of their own and go when it ends, however it does.
+# Its processes and files are in private namespaces, which the kernel removes when it ends, even if it is killed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ rate=12
 sales_here=350000
 output=
 
-# Each in another part of the fat tree: host h-POD-EDGE-NUMBER is 10.POD.EDGE.NUMBER+2.
+# Spreads the hosts over the fat tree: host h-POD-EDGE-NUMBER is 10.POD.EDGE.NUMBER+2.
 declare -A place=([proxy]=0-0-0 [app1]=0-1-0 [app2]=1-0-0 [db]=2-0-0 [cache]=2-1-0 [client]=3-0-0)
 
 usage() {
@@ -58,8 +58,9 @@ fail() {
 
 . "$here/../namespaces.sh"
 . "$here/servers.sh"
-# Switches, servers and monitors share the host's cores, so what all pages wait for is longer than between plain namespaces: the
-# database's part is, too. A page is asked for as often within the time that it is fresh as at 52 requests a second.
+# Switches, servers and monitors share the host's cores, so the overhead of every page is larger than between plain
+# namespaces; the database reads more rows to keep the proportions. Within its fresh time, a page is requested as often
+# as at 52 requests/s.
 sales=$sales_here
 fresh_seconds=$((12 * 52 / rate + 1))
 on() { local host=$1; shift; ip netns exec "$testbed-h-${place[$host]}" "$@"; }
@@ -79,11 +80,11 @@ outside() {
 inside() {
   [ -z "$output" ] || output=$(cd "$output" && pwd)
   work=/mnt
-  mount -t tmpfs -o mode=755 tmpfs $work  # hides the host's
+  mount -t tmpfs -o mode=755 tmpfs $work  # hides the host's /mnt
   cd $work
   install -d -m 1777 tmp
   export TMPDIR=$work/tmp
-  cp "$here"/*.py .  # the repository may be where user nobody can't read
+  cp "$here"/*.py .  # user nobody may not be able to read the repository
   open_shop
   for name in client proxy app1 app2 db cache; do echo "  $name ${address[$name]}"; done
   say "the shop is open; Enter sends clients for $seconds s"

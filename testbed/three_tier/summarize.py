@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Checks a fresh capture against the servers' logs and writes the ground truth table, summary.csv.
+"""Checks a new capture against the servers' logs and writes the ground truth table, summary.csv.
 
-tshark decodes the packets, so the table is independent of Tapline's own parsers. A connection lasts from its SYN to
+tshark decodes the packets, so the table is independent of Tapline's parsers. A connection lasts from its SYN to
 the second of its FINs (the later of the first FIN of each side). Exit code 1, with reasons, if the capture and the
 logs differ, a packet occurs twice, a connection is not whole, or the effect that the capture should show is missing.
 """
@@ -26,7 +26,7 @@ FIN, SYN, RST, ACK = 1, 2, 4, 16
 
 @dataclasses.dataclass
 class Connection:
-  """One connection as tshark sees it; times in ns since the epoch, bytes of whole frames in both directions."""
+  """A connection decoded by tshark. Times are in ns since the epoch; bytes count whole frames in both directions."""
   client: tuple = None
   server: tuple = None
   syn_ns: int = None
@@ -47,7 +47,7 @@ class Connection:
 
 
 def read_connections(pcap):
-  """All TCP connections of a capture file."""
+  """Returns all TCP connections of a capture file."""
   command = ["tshark", "-n", "-r", pcap, "-Y", "tcp", "-T", "fields", "-E", "separator=\t", "-E", "aggregator=\x1f"]
   for field in FIELDS:
     command += ["-e", field]
@@ -78,7 +78,7 @@ def add_packet(connections, columns):
 
 
 def repeated_frames(pcap):
-  """How many frames of a pcap file (nanoseconds, little endian) are byte by byte the same as one up to 1 ms before."""
+  """Returns how many frames of a pcap file (nanoseconds, little endian) equal one less than 1 ms earlier."""
   seen, repeated = {}, 0
   with open(pcap, "rb") as file:
     if file.read(24)[:4] != b"\x4d\x3c\xb2\xa1":
@@ -97,13 +97,13 @@ def read_log(path):
 
 
 def read_hosts(path):
-  """name -> address of an inventory whose hosts have one address each."""
+  """Returns name -> address of an inventory whose hosts have one address each."""
   with open(path, encoding="utf-8") as file:
     return dict(re.findall(r"^  (\w+): \[([\d.]+)\]$", file.read(), re.MULTILINE))
 
 
 def ports_in_logs(hosts, nginx, apps):
-  """(client address, server address) -> the client ports of its connections, as the servers logged them."""
+  """Returns (client address, server address) -> the client ports of their connections in the servers' logs."""
   ports = collections.defaultdict(list)
   for line in nginx:
     ports[line["client"], hosts["proxy"]].append(line["client_port"])
@@ -117,7 +117,7 @@ def ports_in_logs(hosts, nginx, apps):
 
 
 def problems(connections, logged_ports, pcap):
-  """What keeps the capture from being good, as a list of sentences."""
+  """Returns the faults of the capture as a list of messages."""
   found = []
   if repeated := repeated_frames(pcap):
     found.append(f"{repeated} frames are there twice")
@@ -137,7 +137,7 @@ def problems(connections, logged_ports, pcap):
 
 
 def table(connections, hosts):
-  """The rows of summary.csv, one per tier and pair of hosts."""
+  """Returns the rows of summary.csv, one per tier and pair of hosts."""
   groups = collections.defaultdict(list)
   for c in connections:
     groups[c.client[0], c.server].append(c)
@@ -157,7 +157,7 @@ def table(connections, hosts):
 
 
 def missing_effects(rows):
-  """Sentences on what NetAlytics section 7.1 reports and this capture does not show; prints the figures."""
+  """Prints the ratios of NetAlytics section 7.1; returns a message for each that this capture does not reproduce."""
   by_tier, found = {row["tier"]: row for row in rows}, []
   for what, upper, lower, column, low, high in (
       ("connection time, proxy to app1 over proxy to app2", "proxy-app1", "proxy-app2", "mean_ms", 3, 5.5),

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Which package uses which other, over all modules, which this one has on its class path: as
- * make/packages.txt allows, without cycles. No package has too many files to know them.
+ * Checks the dependencies between packages of all modules, which are on this module's class path:
+ * make/packages.txt allows them, and there are no cycles. Also limits the files per package.
  */
 class ArchitectureTest {
   private static final String ROOT = "io.tapline.";
@@ -59,8 +59,8 @@ class ArchitectureTest {
   }
 
   /**
-   * The package's name below io.tapline. Generated classes belong to the package that uses them.
-   * The packages of aggregates are one, so that a new aggregate needs no line in the table.
+   * Returns the package's name below io.tapline. Generated classes belong to the package that uses
+   * them. The packages of aggregates count as one, so a new aggregate needs no line in the table.
    */
   private static String packageOf(JavaClass type) {
     String name = type.getPackageName().substring(ROOT.length());

@@ -143,10 +143,10 @@ final class BenchDrillCommand implements Callable<Integer> {
   }
 
   /**
-   * Models nodes on hosts of their own. The model assumes that nodes work at the same time, so that
-   * only this program's CPU time grows with their number, spread evenly over its cores, and that
-   * the network between hosts is as fast as this host's sockets. The measurement with the most
-   * nodes is printed beside it.
+   * Models nodes on separate hosts. The model assumes that nodes work in parallel, that only this
+   * program's CPU time grows with their number, spread evenly over its cores, and that the network
+   * between hosts is as fast as this host's sockets. Also prints the measurement with the most
+   * nodes.
    */
   private void model(List<Latencies> all) {
     for (String what : List.of("snapshot", "query")) {

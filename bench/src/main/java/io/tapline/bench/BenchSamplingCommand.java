@@ -31,10 +31,10 @@ import picocli.CommandLine.Option;
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Seconds until the rate has settled at what the consumer can process. */
+  /** Seconds until the rate has settled at the consumer's capacity. */
   private static final int SETTLED = 60;
 
-  /** Counts as all flows: smaller changes of the rate are not made. */
+  /** Rate that counts as all flows, because smaller changes are not made. */
   private static final double ALL = 0.98;
 
   private final Console console;

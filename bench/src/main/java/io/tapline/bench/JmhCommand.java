@@ -62,7 +62,7 @@ abstract class JmhCommand implements Callable<Integer> {
   /** Returns the options of the benchmarks' virtual machines. */
   abstract List<String> machineOptions();
 
-  /** Returns true if allocated bytes are measured, too. */
+  /** Returns true if the benchmark also measures allocated bytes. */
   boolean countsAllocation() {
     return false;
   }
@@ -103,7 +103,7 @@ abstract class JmhCommand implements Callable<Integer> {
     options.param(parts[0], parts[1].split(","));
   }
 
-  /** The median is robust against other programs that take the processor now and then. */
+  /** Prints minimum and median; the median is robust against interference by other programs. */
   private void print(Collection<RunResult> results) {
     List<String> heads = new ArrayList<>(List.of("benchmark", "with", "least", "median", "unit"));
     if (countsAllocation()) {

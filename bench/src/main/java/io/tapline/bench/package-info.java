@@ -1,5 +1,5 @@
 /**
- * {@code tapline bench}: comparisons with baselines in the same run. Not a part of the product:
- * only a clone has it.
+ * {@code tapline bench}: comparisons with baselines in the same run. Available only in a clone of
+ * the repository, not in the packages.
  */
 package io.tapline.bench;

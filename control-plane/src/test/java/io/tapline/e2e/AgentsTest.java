@@ -23,8 +23,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A server whose queries are watched for by agents: one at a link with a client that asks a web
- * server all the time, one where nothing happens.
+ * Tests a server whose agents capture for queries: one at a link with a client that requests from a
+ * web server all the time, one where nothing happens.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -273,7 +273,7 @@ class AgentsTest {
     assertThat(query(id).path("state").asText()).isEqualTo("stopped");
     await("nothing is assigned", () -> known("busy").path("queries").isEmpty());
 
-    // An agent that dies for good ends its queries as failures that name its host.
+    // An agent that stays dead fails its queries, with an error that names its host.
     String lost = submit();
     server.awaitState(lost, "running");
     busy.process().destroyForcibly().waitFor();
@@ -296,7 +296,7 @@ class AgentsTest {
     Cli.run("query", "stop", again, "--server", server.url()).expectSuccess();
   }
 
-  /** Some request from this one on. */
+  /** Waits until some request from this one on is counted. */
   private void awaitAfter(String id, int request) throws Exception {
     await(
         "requests after " + request,

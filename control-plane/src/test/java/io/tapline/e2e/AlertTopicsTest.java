@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Topics of alerts on an external Kafka: missing, existing, and deleted while a query runs. */
+/** Tests alert topics on an external Kafka: missing, existing, and deleted while a query runs. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
 class AlertTopicsTest {

@@ -13,7 +13,7 @@ import java.util.List;
 final class Captures {
   private Captures() {}
 
-  /** The path of a capture or log; the test is skipped, and says why, where it is absent. */
+  /** Returns the path of a capture or log; skips the test, with the reason, if it is absent. */
   static Path path(String name) {
     String given = System.getenv("TAPLINE_CAPTURES");
     Path folder =
@@ -26,7 +26,7 @@ final class Captures {
     return file;
   }
 
-  /** The lines of a text file, decompressed by zstd if its name ends in .zst. */
+  /** Returns the lines of a text file, decompressed by zstd if its name ends in .zst. */
   static List<String> lines(Path file) {
     try {
       if (!file.toString().endsWith(".zst")) {

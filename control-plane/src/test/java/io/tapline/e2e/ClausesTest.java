@@ -64,7 +64,7 @@ class ClausesTest {
     return server.rows(id);
   }
 
-  /** Rows of the window that ends last. */
+  /** Returns the rows of the window that ends last. */
   private List<JsonNode> last(String query) throws Exception {
     List<JsonNode> rows = rows(query);
     long end = rows.stream().mapToLong(r -> r.get("window_end_ns").asLong()).max().orElseThrow();

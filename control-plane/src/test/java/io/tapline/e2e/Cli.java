@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Runs {@code bin/tapline} as a user would: a process of its own, its output in files. */
+/** Runs {@code bin/tapline} like a user: in a separate process, with its output in files. */
 final class Cli {
-  /** Tests start much and do little: the second compiler would cost more than it wins. */
+  /** Tests start many short commands, for which the C2 compiler costs more than it saves. */
   private static final String QUICK_START = "-XX:TieredStopAtLevel=1";
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -25,7 +25,7 @@ final class Cli {
 
   /** The result of a finished command. */
   record Result(int exitCode, String stdout, String stderr) {
-    /** Standard output as JSON lines. */
+    /** Parses standard output as JSON lines. */
     List<JsonNode> json() {
       return stdout.lines().filter(line -> !line.isBlank()).map(Cli::parse).toList();
     }
@@ -96,7 +96,7 @@ final class Cli {
     }
   }
 
-  /** A command under way. Closing it kills it if it still runs. */
+  /** A running command. Closing it kills the process if it still runs. */
   record Running(Process process, Path out, Path err) implements AutoCloseable {
     Result await(long timeoutSeconds) {
       try {

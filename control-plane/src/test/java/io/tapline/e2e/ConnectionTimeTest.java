@@ -172,7 +172,7 @@ class ConnectionTimeTest {
     }
   }
 
-  /** The rows of the last window: those of the whole query. */
+  /** Returns the rows of the last window, which covers the whole query. */
   private static List<JsonNode> last(List<JsonNode> rows) {
     long end = rows.stream().mapToLong(r -> r.get("window_end_ns").asLong()).max().orElseThrow();
     return rows.stream().filter(r -> r.get("window_end_ns").asLong() == end).toList();

@@ -87,7 +87,7 @@ final class Coordinated implements AutoCloseable {
     return brokers;
   }
 
-  /** Queries that are kept in ZooKeeper. */
+  /** Returns the names of queries' records in ZooKeeper. */
   List<String> records() throws Exception {
     try (CuratorFramework client =
         CuratorFrameworkFactory.newClient(zooKeeper, new RetryOneTime(100))) {
@@ -96,7 +96,7 @@ final class Coordinated implements AutoCloseable {
     }
   }
 
-  /** A server's options. */
+  /** Returns a server's options. */
   List<String> options(String agents, String... more) {
     List<String> options =
         new ArrayList<>(

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two control planes of which one leads, an agent that knows both, and a link that it watches. */
+/** Tests two control planes, one leading, with an agent that knows both and captures on a link. */
 @MakesNetworkDevices
 class CoordinationTest {
   private static final int SOME = 40;
@@ -144,7 +144,7 @@ class CoordinationTest {
     Cli.Running agent = agent();
     Fabric.await("the agent is up", () -> isUp(first));
 
-    // Sent to the one that follows.
+    // Sent to the follower.
     String id =
         second.submit(
             "PARSE http_get FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"

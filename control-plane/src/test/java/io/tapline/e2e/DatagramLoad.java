@@ -35,7 +35,7 @@ final class DatagramLoad {
       print(json.dumps({"times": times, "sent": sent}))
       """;
 
-  /** Datagrams a second. */
+  /** A phase with a rate in datagrams per second. */
   record Phase(int rate, int seconds) {}
 
   /**

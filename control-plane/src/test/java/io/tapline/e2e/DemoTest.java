@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The demo, against nginx's log and what tshark says of its capture (summary.csv). */
+/** Compares the demo with nginx's log and with tshark's summary of its capture (summary.csv). */
 class DemoTest {
   private static final double NS_PER_MS = 1e6;
 
@@ -111,7 +111,7 @@ class DemoTest {
     assertFigures();
   }
 
-  /** The signatures of NetAlytics 7.1, from what the figures show. */
+  /** Checks the signatures of NetAlytics section 7.1 in the figures. */
   private void assertFigures() {
     Map<String, Double> ms = figure("figure-9.csv");
     Map<String, Double> mb = figure("figure-11.csv");

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Skipped, with the reason, where there can be no testbed. */
+/** Skipped, with the reason, if no testbed is possible. */
 @MakesNetworkDevices
 class FirstWindowsTest {
   @TempDir Path folder;

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Queries on a Flink session cluster of processes that were there before. */
+/** Tests queries on an existing Flink session cluster of processes. */
 class FlinkClusterTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE *"

@@ -26,7 +26,7 @@ final class KafkaCluster implements AutoCloseable {
   private final Path folder;
 
   /**
-   * Brokers 1, 2…; the first is the controller, too. Topics have two replicas.
+   * Starts brokers 1, 2…; the first is also the controller. Topics have two replicas.
    *
    * @param address of this host at which other hosts reach them
    */

@@ -70,7 +70,7 @@ class KilledTest {
     assertThat(processes.stream().filter(KilledTest::runs)).as("processes left behind").isEmpty();
   }
 
-  /** A zombie that was not reaped yet holds nothing any more. */
+  /** Ignores unreaped zombies, which hold no resources. */
   private static boolean runs(ProcessHandle process) {
     try {
       String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));

@@ -29,7 +29,7 @@ class LinkLoadTest {
     return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json();
   }
 
-  /** The values of a processor's windows by second. */
+  /** Returns the values of a processor's windows by second. */
   private static Map<Long, Double> values(List<JsonNode> rows, String processor) {
     return rows.stream()
         .filter(row -> row.get("processor").asText().equals(processor))

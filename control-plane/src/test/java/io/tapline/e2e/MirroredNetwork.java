@@ -178,7 +178,7 @@ final class MirroredNetwork implements AutoCloseable {
     }
   }
 
-  /** Starts one of several control planes. */
+  /** Starts one of the control planes. */
   void startServer(int number) throws Exception {
     List<String> options = shared.options(registry(number));
     Server started = Server.start(asController(options.toArray(String[]::new)));
@@ -205,7 +205,7 @@ final class MirroredNetwork implements AutoCloseable {
     server = servers.get(leader());
   }
 
-  /** The number of the control plane that leads; -1 if none does. */
+  /** Returns the number of the leading control plane, -1 if none leads. */
   int leader() throws Exception {
     for (int i = 0; i < servers.size(); i++) {
       if (servers.get(i).process().isAlive() && Coordinated.leads(servers.get(i))) {
@@ -215,7 +215,7 @@ final class MirroredNetwork implements AutoCloseable {
     return -1;
   }
 
-  /** SIGKILL. */
+  /** Kills a control plane with SIGKILL. */
   void killServer(int number) throws InterruptedException {
     servers.get(number).process().destroyForcibly().waitFor();
   }
@@ -291,12 +291,12 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/explain");
   }
 
-  /** Asks it to stop. */
+  /** Requests the stop of a query. */
   void requestStop(String query) throws Exception {
     send(HttpRequest.newBuilder().DELETE(), "/queries/" + query);
   }
 
-  /** Asks it to stop, and waits until it has. */
+  /** Stops a query and waits until it has stopped. */
   void stop(String query) throws Exception {
     requestStop(query);
     Fabric.await(
@@ -316,14 +316,14 @@ final class MirroredNetwork implements AutoCloseable {
     return names;
   }
 
-  /** Hosts in which a monitor's process runs. */
+  /** Returns the hosts in which a monitor's process runs. */
   Set<String> hostsWithMonitors() {
     Set<String> hosts = new TreeSet<>(watchers);
     hosts.removeIf(host -> monitors(host).isEmpty());
     return hosts;
   }
 
-  /** Monitors' processes in a host. */
+  /** Returns the monitors' processes in a host. */
   List<Long> monitors(String host) {
     String script =
         "for p in $(ip netns pids $0); do readlink /proc/$p/exe | grep -q /tapline-monitor && echo $p; done; true";

@@ -27,7 +27,7 @@ final class PacketPipe implements AutoCloseable {
     return path;
   }
 
-  /** Sends so many UDP packets. Waits for a reader at first. */
+  /** Sends a number of UDP packets. The first call waits for a reader. */
   void feed(int count) throws IOException {
     if (out == null) {
       out = Files.newOutputStream(path);

@@ -146,7 +146,7 @@ class PluginTest {
     return totals.path("dropped").path("monitor_restarted").asLong();
   }
 
-  /** A connection that says one thing. */
+  /** Sends a string over a new connection. */
   private static void say(ServerSocket listener, String text) throws IOException {
     try (Socket client = new Socket(listener.getInetAddress(), listener.getLocalPort());
         Socket accepted = listener.accept()) {
@@ -180,7 +180,7 @@ class PluginTest {
         .expectSuccess();
   }
 
-  /** The rows of the last window. */
+  /** Returns the rows of the last window. */
   private static List<JsonNode> last(Cli.Result result) {
     Map<Long, List<JsonNode>> windows = new HashMap<>();
     for (JsonNode row : result.json()) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs the tutorial "Find the page that is too fast": NetAlytics' second use case, with a web
- * application and a MariaDB. The experiment itself compares rows with what was asked for.
+ * application and a MariaDB. The experiment itself compares rows with the requests made.
  */
 @MakesNetworkDevices
 class RentalsTest {

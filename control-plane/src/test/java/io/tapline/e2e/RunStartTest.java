@@ -83,7 +83,7 @@ class RunStartTest {
     }
   }
 
-  /** Folders of a process that has ended. */
+  /** Returns the folders of a process that has ended. */
   private static List<Path> left(Path files, long process) throws Exception {
     try (Stream<Path> onDisk = Files.list(files);
         Stream<Path> inMemory = Files.list(Path.of("/dev/shm"))) {

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A {@code tapline server} of its own on a free port, ready for queries. */
+/** A separate {@code tapline server} on a free port, ready for queries. */
 final class Server implements AutoCloseable {
   private static final long READY_SECONDS = 90;
   private static final long STATE_SECONDS = 150;
@@ -78,7 +78,7 @@ final class Server implements AutoCloseable {
     return running.process();
   }
 
-  /** Submits a query and gives its ID. */
+  /** Submits a query and returns its ID. */
   String submit(String query) {
     JsonNode answer =
         Cli.run("query", "submit", query, "--server", url(), "--json")
@@ -110,7 +110,7 @@ final class Server implements AutoCloseable {
             HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Posts text, and gives the JSON that answers it. */
+  /** Posts text and returns the JSON answer. */
   JsonNode post(String path, String text) throws Exception {
     HttpResponse<String> answer =
         HttpClient.newHttpClient()
@@ -124,7 +124,7 @@ final class Server implements AutoCloseable {
     return Cli.parse(answer.body());
   }
 
-  /** All result rows of a query that there are. */
+  /** Returns all existing result rows of a query. */
   List<JsonNode> rows(String id) throws Exception {
     List<JsonNode> rows = new ArrayList<>();
     String after = "";
@@ -146,7 +146,7 @@ final class Server implements AutoCloseable {
           return;
         }
       } catch (IOException notYet) {
-        // It does not listen yet.
+        // The server does not listen yet.
       }
       Thread.sleep(100);
     }

@@ -126,7 +126,7 @@ class TakeoverSoak {
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }
 
-  /** The control plane that does not run. */
+  /** Returns the number of the stopped control plane. */
   private int other() throws Exception {
     return 1 - network.leader();
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Teams with tokens of their own at one server, over real headers and real queries. */
+/** Tests teams with separate tokens at one server, with real headers and real queries. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TenancyTest {
   private static final String CAPTURE = "testbed/three_tier/three_tier.pcap.zst";
@@ -55,7 +55,7 @@ class TenancyTest {
     assertThat(addresses).hasSizeGreaterThan(3);
     subnet = List.copyOf(addresses).get(0) + "/32";
     other = List.copyOf(addresses).get(1);
-    // The server learns of it without a restart.
+    // The server loads the token without a restart.
     team = token("web", "analyst", "--subnet", subnet);
   }
 

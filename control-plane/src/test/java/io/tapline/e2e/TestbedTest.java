@@ -30,7 +30,7 @@ class TestbedTest {
 
   private static final int LINK_MBIT = 30;
 
-  /** Says how much came in a second, from the first byte to the last. */
+  /** Prints the mean rate in Mb/s, from the first byte to the last. */
   private static final String RECEIVE =
       """
       import socket, time

@@ -58,7 +58,7 @@ final class Throughput implements AutoCloseable {
     return Fabric.run(fabric.in(from, "python3", "-c", SOURCE, address, "" + PORT, "" + seconds));
   }
 
-  /** For three seconds. */
+  /** Measures for three seconds. */
   Rate measure() throws IOException {
     long ticks = switchTicks();
     String[] words = run(3).expectSuccess().stdout().strip().split(" ");

@@ -97,12 +97,12 @@ final class WebLink implements AutoCloseable {
     }
   }
 
-  /** The client's end of the link. */
+  /** Returns the client's end of the link. */
   String networkInterface() {
     return name + "a";
   }
 
-  /** The web server. */
+  /** Returns the web server's address. */
   String address() {
     return prefix + "2";
   }
@@ -115,7 +115,7 @@ final class WebLink implements AutoCloseable {
       try {
         socket.bind(new InetSocketAddress(Inet4Address.getByName(prefix + "1"), nextPort++));
       } catch (BindException taken) {
-        // The next one, then.
+        // Tries the next port.
       }
     }
     socket.connect(new InetSocketAddress(Inet4Address.getByName(address()), PORT), TIMEOUT_MS);
@@ -157,7 +157,7 @@ final class WebLink implements AutoCloseable {
     return "/r/" + number;
   }
 
-  /** How many requests are over; the number of the one under way. */
+  /** Returns the number of completed requests, which is also the number of the current one. */
   synchronized int done() {
     return clientPorts.size();
   }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Three ZooKeeper servers that are one, each a process that can be killed. */
+/** An ensemble of three ZooKeeper servers, each a process that can be killed. */
 final class ZooKeepers implements AutoCloseable {
   private static final int SERVERS = 3;
 
@@ -54,7 +54,7 @@ final class ZooKeepers implements AutoCloseable {
         .formatted(data, ports[number]);
   }
 
-  /** Starts one that does not run. */
+  /** Starts a stopped server. */
   void start(int number) throws IOException {
     Path java = Cli.root().resolve("build/java");
     processes[number] =
@@ -83,12 +83,12 @@ final class ZooKeepers implements AutoCloseable {
         .collect(Collectors.joining(","));
   }
 
-  /** How many of them answer clients. */
+  /** Returns the number of servers that answer clients. */
   long serving() {
     return IntStream.range(0, SERVERS).filter(i -> said(i).contains("Mode: ")).count();
   }
 
-  /** The one that the others follow. */
+  /** Returns the number of the leading server. */
   int leader() {
     return IntStream.range(0, SERVERS)
         .filter(i -> said(i).contains("Mode: leader"))

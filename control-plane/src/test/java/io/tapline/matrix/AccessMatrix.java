@@ -26,7 +26,7 @@ import java.util.Map;
 public final class AccessMatrix {
   private static final int ARGUMENTS = 9;
 
-  /** The folders of roles' secrets; others have a folder of their own name. */
+  /** The folders of roles' secrets; the default is the role's name. */
   private static final Map<String, String> FOLDERS =
       Map.of("monitor", "monitor-1", "multilog", "web-1", "job", "flink");
 

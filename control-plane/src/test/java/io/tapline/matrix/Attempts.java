@@ -8,7 +8,7 @@ import java.net.UnknownHostException;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Tries operations of the access table and tells what happened. */
+/** Tries operations of the access table and returns the outcomes. */
 final class Attempts {
   private static final int SWITCHES = 6653;
   private static final int REST = 8480;

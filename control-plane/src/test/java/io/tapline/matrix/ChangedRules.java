@@ -29,7 +29,7 @@ final class ChangedRules {
   private static final int REDIS = 6379;
   private static final int ZOOKEEPER = 2281;
 
-  /** Brokers hear of rules from the controller. */
+  /** Maximum time until brokers receive rules from the controller. */
   private static final long PATIENCE_NS = 10_000_000_000L;
 
   private final Cluster cluster;

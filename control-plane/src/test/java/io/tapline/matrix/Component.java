@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * An intruder with all the secrets that a component holds.
+ * An intruder with all the secrets of a component.
  *
  * @param role its column in the table
  * @param folder with its certificate, key and tokens; the certificate may be missing
@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * @param redis its login there
  */
 record Component(String role, Path folder, Path authorities, Login kafka, Login redis) {
-  /** Its certificate. */
+  /** Returns its certificate. */
   TlsFiles tls() {
     return tls("own");
   }
@@ -39,7 +39,7 @@ record Component(String role, Path folder, Path authorities, Login kafka, Login 
         : new TlsFiles(authorities.toString(), "", "");
   }
 
-  /** Tokens of every kind that it holds. */
+  /** Returns its tokens of every kind. */
   List<String> tokens() {
     try (Stream<Path> files = Files.list(folder)) {
       return files.filter(file -> file.toString().endsWith("token")).map(Component::text).toList();

@@ -50,7 +50,7 @@ final class Doors {
         throw new Refused("the connection was closed");
       }
     } catch (SocketTimeoutException waits) {
-      // It waits for a request.
+      // The server waits for a request.
     } catch (SSLException e) {
       throw new Refused(e.getMessage());
     } catch (SocketException e) {
@@ -58,7 +58,7 @@ final class Doors {
     }
   }
 
-  /** Reads so many bytes. */
+  /** Reads an exact number of bytes. */
   static byte[] read(InputStream in, int length) throws IOException, Refused {
     byte[] bytes = in.readNBytes(length);
     if (bytes.length < length) {

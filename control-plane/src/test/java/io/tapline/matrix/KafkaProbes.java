@@ -29,7 +29,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Probes of a Kafka client. */
 final class KafkaProbes {
-  /** Exists only while a probe makes or deletes it. */
+  /** Exists only while a probe creates or deletes it. */
   private static final String SCRATCH = "tapline.matrix";
 
   private static final String TUPLES = "tapline.tuples.";
@@ -80,7 +80,7 @@ final class KafkaProbes {
     }
   }
 
-  /** A client that administers the brokers. */
+  /** Returns a client that administers the brokers. */
   static Admin admin(Component control) {
     return Admin.create(settings(control, CLIENTS));
   }

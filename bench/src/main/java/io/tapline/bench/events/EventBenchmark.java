@@ -35,9 +35,9 @@ public final class EventBenchmark implements AutoCloseable {
    *
    * @param sent packets
    * @param received events that arrived
-   * @param missing events that found no room, as the server counts them
-   * @param unseen packets that reached no parser, as the monitor counts them
-   * @param agesNs from a packet to its event's arrival, ascending
+   * @param missing events dropped for lack of room, counted by the server
+   * @param unseen packets that reached no parser, counted by the monitor
+   * @param agesNs ns from a packet to its event's arrival, ascending
    */
   public record Phase(long sent, long received, long missing, long unseen, long[] agesNs) {
     /** Returns a percentile of the ages in ms. */
@@ -101,7 +101,7 @@ public final class EventBenchmark implements AutoCloseable {
           return;
         }
       } catch (ConnectException notYet) {
-        // It does not listen yet.
+        // The server does not listen yet.
       }
       Thread.sleep(200);
     }
@@ -132,7 +132,7 @@ public final class EventBenchmark implements AutoCloseable {
     return dropped.path("kernel_missed").asLong() + dropped.path("queue_full").asLong();
   }
 
-  /** Sends marked packets at a rate, and waits for what becomes of them. */
+  /** Sends marked packets at a rate, and waits for their outcomes. */
   public Phase measure(int perSecond, int seconds) throws IOException, InterruptedException {
     long receivedBefore = client.received();
     long missingBefore = client.missing();
@@ -148,7 +148,7 @@ public final class EventBenchmark implements AutoCloseable {
         client.ages());
   }
 
-  /** Waits until all packets are accounted for and no more events arrive, but not for long. */
+  /** Waits, for a limited time, until all packets are accounted for and no more events arrive. */
   private void settle(long sent, long receivedBefore, long missingBefore, long unseenBefore)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SETTLE_SECONDS);

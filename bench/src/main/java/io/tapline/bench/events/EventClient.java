@@ -17,7 +17,7 @@ final class EventClient implements AutoCloseable {
   private final InputStream stream;
   private final Thread reader = new Thread(this::read, "events-client");
 
-  /** In ns, of all events since the last {@link #begin}. */
+  /** The ages in ns of all events since the last {@link #begin}. */
   private long[] ages = new long[1 << 16];
 
   private int count;
@@ -47,7 +47,7 @@ final class EventClient implements AutoCloseable {
     count = 0;
   }
 
-  /** Returns the events that the server received, of which all before have arrived here. */
+  /** Returns the number of events that the server has received up to the last one seen here. */
   synchronized long received() {
     return received;
   }

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 
 /**
  * A virtual link on which datagrams with the code point of expedited forwarding arrive from a
- * network namespace. They are addressed to no host, so that nothing answers. Needs root.
+ * network namespace. No host has their address, so nothing answers. Needs root.
  */
 final class MarkedLink implements AutoCloseable {
   static final int CODE_POINT = 46;
@@ -19,13 +19,13 @@ final class MarkedLink implements AutoCloseable {
   private PrintWriter phases;
   private BufferedReader counts;
 
-  /** An interrupted program does not close it. */
+  /** Removes the link if the program is interrupted, which does not close it. */
   private final Thread hook = new Thread(this::removeAtExit);
 
   private MarkedLink() {}
 
   /**
-   * Makes the link and starts the program that sends.
+   * Creates the link and starts the sending program.
    *
    * @param programs folder with {@code marked_sender}
    */
@@ -57,7 +57,7 @@ final class MarkedLink implements AutoCloseable {
         new BufferedReader(new InputStreamReader(sender.getInputStream(), StandardCharsets.UTF_8));
   }
 
-  /** Returns the end of the link that is to be watched. */
+  /** Returns the end of the link to capture on. */
   String networkInterface() {
     return name + "a";
   }
@@ -65,7 +65,7 @@ final class MarkedLink implements AutoCloseable {
   /**
    * Sends datagrams at an even rate.
    *
-   * @return number sent
+   * @return the number of datagrams sent
    */
   long send(int perSecond, long seconds) throws IOException {
     phases.println(perSecond + " " + seconds);

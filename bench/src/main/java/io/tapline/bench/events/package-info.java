@@ -1,2 +1,2 @@
-/** How long events take from a packet to a client, and how many of them arrive. */
+/** Measures the latency of events from a packet to a client, and the share that arrives. */
 package io.tapline.bench.events;

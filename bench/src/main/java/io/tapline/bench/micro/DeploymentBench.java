@@ -43,7 +43,7 @@ public class DeploymentBench {
   private Deployment withOneMore;
   private Flows one;
 
-  /** Starts the others. */
+  /** Starts the other queries. */
   @Setup
   public void start() {
     SplittableRandom random = new SplittableRandom(1);

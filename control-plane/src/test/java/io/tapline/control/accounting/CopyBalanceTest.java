@@ -103,7 +103,7 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isZero();
   }
 
-  /** Open vSwitch counts for a new flow what came before it. */
+  /** Open vSwitch includes earlier packets in the counters of a new flow. */
   @Test
   void whatASwitchCountsForANewFlowThatItDidNotCopyIsNotLost() {
     received(0);
@@ -233,7 +233,7 @@ class CopyBalanceTest {
     assertThat(nowNs - askedNs).isBetween(3_000 * MS, 5_000 * MS);
   }
 
-  /** Counters that lag, packets that are slow, traffic that begins, pauses and is cut off. */
+  /** Simulates lagging counters, slow packets, and traffic that starts, pauses and is cut off. */
   @Test
   void neverMoreIsToldThanWasLostAndAllOfItOnceTrafficPauses() {
     for (int seed = 0; seed < 300; seed++) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 
-/** Command lines, right and wrong, as far as nothing has to run for them. */
+/** Tests valid and invalid command lines that need no running services. */
 class CommandLineTest {
   @TempDir Path folder;
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ports that are for those with a certificate of one authority: what others get there. */
+/** Tests the answers to other clients at ports that require a certificate of one authority. */
 class MutualTlsTest {
   private static final int PATIENCE_MS = 10_000;
   private static final InetSocketAddress ANY =
@@ -63,7 +63,7 @@ class MutualTlsTest {
         folder.resolve(name + ".key").toString());
   }
 
-  /** How many bytes the server answers with over TLS; 0 if it ends the connection before. */
+  /** Returns the number of bytes that the server answers over TLS; 0 if it closes first. */
   private static int answered(int port, TlsFiles client, byte[] said) throws Exception {
     try (SSLSocket socket =
         (SSLSocket)

@@ -49,7 +49,7 @@ class RefusalsTest {
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
   private static final String BEGIN = "<!-- What follows is written by RefusalsTest. -->\n";
 
-  /** Far above what is measured, far below what waiting for a service takes. */
+  /** Far longer than a refusal takes, and far shorter than waiting for a service. */
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   private static final String QUERY = "PARSE http_get FROM * TO *:80 PROCESS (top-k: k=3, w=10s)";
@@ -118,7 +118,7 @@ class RefusalsTest {
     Files.write(folder.resolve(name), content);
   }
 
-  /** The list: a heading, and inputs as they would be typed in the folder of the files. */
+  /** Returns headings with their inputs, as typed in the folder of the files. */
   private static Map<String, List<String>> inputs() {
     Map<String, List<String>> inputs = new LinkedHashMap<>();
     inputs.put(
@@ -250,7 +250,7 @@ class RefusalsTest {
     return words.get(0).equals("tapline") ? tapline(arguments) : program(words.get(0), arguments);
   }
 
-  /** Splits like a shell: words, or the text between single quotes; files are in the folder. */
+  /** Splits like a shell into words and single-quoted strings; files are in the folder. */
   private static List<String> words(String input) {
     List<String> words = new ArrayList<>();
     String[] parts = input.split("'");

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real ZooKeeper server that speaks TLS alone, with those who have a certificate. */
+/** Tests a real ZooKeeper server that requires TLS and client certificates. */
 class ZooKeeperTlsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final Duration PATIENCE = Duration.ofSeconds(90);

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DiagnosisTest {
   private static final long SECOND_NS = 1_000_000_000;
 
-  /** A retransmission that was lost again, or with nothing behind it, can't be seen. */
+  /** A retransmission that was lost again, or that no packet follows, is undetectable. */
   private static final double MOSTLY = 0.7;
 
   @TempDir Path folder;
@@ -55,7 +55,7 @@ class DiagnosisTest {
     try (TracedNodes nodes = new TracedNodes(folder, "periodic-bug")) {
       Periodicity intervals = losses(nodes).findings().get(0).intervals();
       assertThat(intervals.meanNs()).isBetween(99e6, 101e6);
-      // Figure 2 asks for less than 1 ms.
+      // Figure 2 requires less than 1 ms.
       assertThat(intervals.deviationNs()).isLessThan(1e6);
     }
   }
@@ -166,7 +166,7 @@ class DiagnosisTest {
     }
   }
 
-  /** Tracking begins before the packets come. */
+  /** Starts loss tracking before the packets arrive. */
   private static LossReport losses(TracedNodes nodes) throws Exception {
     DiagnosisService diagnosis = new DiagnosisService(nodes.drill());
     String watch = diagnosis.track(0, 0);

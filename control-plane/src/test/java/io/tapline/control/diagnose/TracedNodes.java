@@ -37,7 +37,7 @@ public final class TracedNodes implements AutoCloseable {
   private final Map<String, ManagedChannel> channels = new LinkedHashMap<>();
   private DrillService drill;
 
-  /** Starts them; they answer. */
+  /** Starts the nodes and waits until they answer. */
   public TracedNodes(Path folder, String experiment) throws Exception {
     this.folder = folder;
     this.trace = ROOT.resolve("sim/packets/traces").resolve(experiment);
@@ -58,12 +58,12 @@ public final class TracedNodes implements AutoCloseable {
     return new NodeAddress(host, "unix:" + folder.resolve(host + ".sock"));
   }
 
-  /** Each as "NAME=ADDRESS", for a server's command line. */
+  /** Returns each node as "NAME=ADDRESS", for a server's command line. */
   public List<String> addresses() {
     return hosts().stream().map(host -> host + "=" + address(host).target()).toList();
   }
 
-  /** Null while it does not answer. */
+  /** Returns a host's description; null while it does not answer. */
   private NodeDescription describe(String host) {
     try {
       return MultiLogNodeGrpc.newBlockingStub(channels.get(host))
@@ -74,7 +74,7 @@ public final class TracedNodes implements AutoCloseable {
     }
   }
 
-  /** Waits until a watch is on all of them. */
+  /** Waits until all nodes have the watch. */
   public void awaitWatch(String name) throws Exception {
     for (String host : hosts()) {
       await(
@@ -99,7 +99,7 @@ public final class TracedNodes implements AutoCloseable {
     command.add(ROOT.resolve("build/bin/tapline-multilog").toString());
     command.addAll(List.of("--pcap", pipe(host).toString(), "--node", host));
     command.addAll(List.of("--listen", address(host).target(), "--memory-mib", "64"));
-    // One writer: then no retransmission is seen before what it is behind.
+    // With one writer, no retransmission is seen before the packets that precede it.
     command.addAll(List.of("--telemetry-hops", "5", "--writers", "1"));
     nodes.put(
         host,
@@ -122,7 +122,7 @@ public final class TracedNodes implements AutoCloseable {
     return drill;
   }
 
-  /** All packets come now; returns when each node has its own. */
+  /** Sends all packets; returns when each node has received its packets. */
   public void play() throws Exception {
     for (String host : hosts()) {
       try (OutputStream pipe = Files.newOutputStream(pipe(host))) {
@@ -139,7 +139,7 @@ public final class TracedNodes implements AutoCloseable {
     return node == null ? -1 : node.getCounters().getRows();
   }
 
-  /** Something that becomes so. */
+  /** A condition to wait for. */
   private interface Condition {
     boolean holds();
   }
@@ -172,7 +172,7 @@ public final class TracedNodes implements AutoCloseable {
     for (Process node : nodes.values()) {
       node.waitFor();
     }
-    // Others may then take their places.
+    // Other processes may then use them.
     for (String host : hosts()) {
       Files.deleteIfExists(pipe(host));
       Files.deleteIfExists(folder.resolve(host + ".sock"));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Against two real nodes that kept the same capture. */
+/** Tests drill-down with two real nodes that have the same capture. */
 class DrillServiceTest {
   @TempDir static Path folder;
   private static NodeProcess first;
@@ -194,7 +194,7 @@ class DrillServiceTest {
         .isEqualTo(rows.size());
   }
 
-  /** Only hosts at an end of the packets are asked, where both ends are known. */
+  /** If both ends of the packets are known, only their hosts are asked. */
   @Test
   void hostsThatCantHaveSeenItAreLeftOut() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
@@ -265,7 +265,7 @@ class DrillServiceTest {
         .hasMessageContaining("--multilog");
   }
 
-  /** One was killed, one takes connections and says nothing, one sends what is no gRPC. */
+  /** One node was killed, one accepts connections but does not answer, one does not speak gRPC. */
   @Test
   void nodesThatDontAnswerAreNamedAndTheOthersDo() throws Exception {
     NodeProcess dead =
@@ -340,7 +340,7 @@ class DrillServiceTest {
     long ask() throws DrillException;
   }
 
-  /** While another freezes, a question is to be asked again. */
+  /** Retries a question that another coordinator's freeze refuses. */
   private static long eventually(Question question) throws Exception {
     while (true) {
       try {
@@ -351,7 +351,7 @@ class DrillServiceTest {
     }
   }
 
-  /** A freeze of a minute ends with the stream that began it. */
+  /** A freeze of a minute ends early, with the stream that started it. */
   @Test
   void aFreezeEndsWithItsStream() throws Exception {
     NodeClient other = new NodeClient(second.address(), NodeAccess.LOCAL);
@@ -364,7 +364,7 @@ class DrillServiceTest {
     assertThat(eventually(() -> count(both, ""))).isPositive();
   }
 
-  /** A coordinator that lives and does not unfreeze: its freeze expires by itself. */
+  /** The freeze of a live coordinator that never unfreezes expires. */
   @Test
   void aFreezeThatNobodyEndsEndsByItself() throws Exception {
     try (NodeClient other = new NodeClient(first.address(), NodeAccess.LOCAL)) {

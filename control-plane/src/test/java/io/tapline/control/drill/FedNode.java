@@ -32,7 +32,7 @@ final class FedNode implements AutoCloseable {
   private final NodeProcess process;
   private final OutputStream pipe;
 
-  /** The test's own client, besides that of a coordinator. */
+  /** The test's client, in addition to the coordinator's. */
   private final NodeClient client;
 
   private long sent;

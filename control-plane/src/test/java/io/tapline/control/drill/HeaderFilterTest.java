@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The filter of a restricted caller, both for nodes that take trees and for those that don't. */
+/** Tests a restricted caller's filter, for nodes that accept trees and for those that don't. */
 class HeaderFilterTest {
   private static final Scope SCOPE =
       new Scope(

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real nodes that come and go with leases. */
+/** Tests real nodes that appear and disappear with leases. */
 class LeasedNodesTest {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -73,7 +73,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** It may come before the watch or after it, or come back. */
+  /** A node may appear before or after the watch, or return. */
   @Test
   void aNodeThatComesIsToldWhatIsWatched() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
@@ -100,7 +100,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** Each host's share of a threshold on what all have together. */
+  /** Each host gets its share of a threshold on the total of all hosts. */
   @Test
   void sharesBecomeSmallerWithEachNode() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real node with TLS and tokens, and those that may not, or can't, speak with it. */
+/** Tests a real node with TLS and tokens, and clients that it refuses. */
 class NodeAccessTest {
   private static final String TOKEN = "first-0123456789abcdef";
   private static final String LATER = "later-0123456789abcdef";
@@ -153,7 +153,7 @@ class NodeAccessTest {
     }
   }
 
-  /** With tokens, too, so that it shows that one of the two is not enough. */
+  /** Uses tokens, too, to show that one of the two does not suffice. */
   @Test
   void aNodeMayObeyTheControlPlanesCertificateAlone() throws Exception {
     Certificates controls = Certificates.authority(folder, "controls");
@@ -207,7 +207,7 @@ class NodeAccessTest {
     return NodeAccess.tls(own, file);
   }
 
-  /** Whatever the node's service has, by its own description. */
+  /** Checks every call in the description of the node's service. */
   private static void everyCallIsRefused(NodeProcess node) throws Exception {
     NodeAccess access = certified("another-role", TOKEN);
     ManagedChannel connection =

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A {@code tapline-multilog} over a capture file, at a socket file. */
+/** A {@code tapline-multilog} process over a capture file, listening on a Unix socket. */
 public final class NodeProcess implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -28,12 +28,12 @@ public final class NodeProcess implements AutoCloseable {
     this.log = log;
   }
 
-  /** The name of a bundled capture. */
+  /** Returns the path of a bundled capture. */
   public static Path capture(String name) {
     return ROOT.resolve("testbed/captures").resolve(name);
   }
 
-  /** Ready, and every packet of the capture is in its log. */
+  /** Starts a node and waits until every packet of the capture is in its log. */
   static NodeProcess start(Path folder, String name, Path capture, String... settings)
       throws Exception {
     NodeProcess node = launch(folder, name, capture, settings);
@@ -41,7 +41,7 @@ public final class NodeProcess implements AutoCloseable {
     return node;
   }
 
-  /** Answers soon; its packets may come later. */
+  /** Starts a node without waiting for its packets. */
   public static NodeProcess launch(Path folder, String name, Path capture, String... settings)
       throws IOException {
     NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name + ".sock"));
@@ -61,7 +61,7 @@ public final class NodeProcess implements AutoCloseable {
     return new NodeProcess(process, address, log);
   }
 
-  /** Until something takes connections at its port. */
+  /** Waits until the node accepts connections. */
   void awaitListening() throws Exception {
     int colon = address.target().lastIndexOf(':');
     int port = Integer.parseInt(address.target().substring(colon + 1));
@@ -77,7 +77,7 @@ public final class NodeProcess implements AutoCloseable {
     }
   }
 
-  /** Until every packet of the capture is in its log. */
+  /** Waits until every packet of the capture is in its log. */
   void awaitRows(NodeAccess access) throws Exception {
     Instant end = Instant.now().plus(PATIENCE);
     try (DrillService drill = new DrillService(List.of(address), name -> List.of(), access)) {

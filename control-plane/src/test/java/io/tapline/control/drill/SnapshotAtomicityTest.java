@@ -63,7 +63,7 @@ class SnapshotAtomicityTest {
     }
   }
 
-  /** A connection of the coordinator's on which each command goes through the operator. */
+  /** Connects the coordinator to a node; each command passes through the operator. */
   private void connect(FedNode node, UnaryOperator<SnapshotCommand> before) {
     ClientInterceptor interceptor =
         new ClientInterceptor() {
@@ -89,7 +89,7 @@ class SnapshotAtomicityTest {
                 .build()));
   }
 
-  /** A chain of batches over the nodes, in an order that has no rhythm. */
+  /** A chain of batches over the nodes, in an irregular order. */
   private final class Chain {
     private final AtomicBoolean over = new AtomicBoolean();
     private final CompletableFuture<Void> end = CompletableFuture.runAsync(this::write, this::run);
@@ -133,7 +133,7 @@ class SnapshotAtomicityTest {
     }
   }
 
-  /** The chain's rows that each node shows in the snapshot. */
+  /** Returns the number of the chain's rows on each node in the snapshot. */
   private static List<Long> counts(SnapshotVector snapshot) {
     return snapshot.tails().values().stream()
         .map(tails -> tails.getRowsList().stream().mapToLong(Long::longValue).sum() - FedNode.BATCH)
@@ -144,7 +144,7 @@ class SnapshotAtomicityTest {
   void noEffectIsSeenWithoutItsCause() throws Exception {
     Random delays = new Random(1);
     for (FedNode node : nodes) {
-      // A slow network: commands reach the nodes one long after the other.
+      // A slow network: commands reach the nodes at very different times.
       connect(
           node,
           command -> {
@@ -169,7 +169,7 @@ class SnapshotAtomicityTest {
     assertThat(changes).as("snapshots between which the chain grew").isGreaterThan(TRIALS / 4);
   }
 
-  /** One node's freeze is over before the coordinator ends it: such tails are of no one moment. */
+  /** If one node's freeze expires early, the tails are not from the same moment. */
   @Test
   void aFreezeThatHadExpiredIsTakenAgain() throws Exception {
     AtomicInteger freezes = new AtomicInteger();
@@ -200,7 +200,7 @@ class SnapshotAtomicityTest {
         .build();
   }
 
-  /** Until another coordinator may freeze it. */
+  /** Waits until another coordinator may freeze the node. */
   private static void awaitThawed(FedNode node) {
     SnapshotAnswer answer;
     do {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two real nodes that each see the bundled capture, when the test says so. */
+/** Tests two real nodes that each get the bundled capture when the test sends it. */
 class TogetherWatchTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long SECOND_NS = 1_000_000_000;
@@ -110,7 +110,7 @@ class TogetherWatchTest {
           String when = "SUM " + comparison + " " + threshold;
           SharedThreshold whole = SharedThreshold.parse(when, sum);
           SharedThreshold share = SharedThreshold.parse(whole.share(nodes), sum);
-          // The most that all can have with none above its share.
+          // The maximum total with no node above its share.
           int most = 0;
           while (!share.holds(most + 1)) {
             most++;

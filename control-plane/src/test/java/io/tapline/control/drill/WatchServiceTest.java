@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Against a real node whose packets come through a pipe, when the test says so. */
+/** Tests watches with a real node whose packets the test sends through a pipe. */
 class WatchServiceTest {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -40,7 +40,7 @@ class WatchServiceTest {
   @AfterEach
   void stop() throws Exception {
     drill.close();
-    // Closing a node that still waits for its pipe takes a writer.
+    // A node that still waits for its pipe needs a writer before it can be closed.
     node.kill();
   }
 
@@ -90,7 +90,7 @@ class WatchServiceTest {
     assertThat(alert.alert().getSeverity()).isEqualTo("critical");
     assertThat(alert.alert().getValues(0).getWhole()).isGreaterThan(5);
     assertThat(alert.alert().getGroupList()).containsExactly("10.1.0.12");
-    // More may come meanwhile.
+    // More alerts may arrive.
     List<Alert> all = drill.watches().alertsAfter(0);
     assertThat(all).extracting(Alert::number).doesNotHaveDuplicates();
     assertThat(drill.watches().alertsAfter(alert.number())).doesNotContain(alert);
@@ -143,7 +143,7 @@ class WatchServiceTest {
     assertThat(drill.states().get(0).description().getDefinitionsList()).isEmpty();
   }
 
-  /** A node that was killed has forgotten; a server that was killed left something behind. */
+  /** A killed node has lost its watches; a killed server has left watches behind. */
   @Test
   void aNodeThatComesBackHasWhatIsWanted() throws Exception {
     String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"));

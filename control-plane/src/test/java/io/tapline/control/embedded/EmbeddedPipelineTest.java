@@ -31,7 +31,7 @@ class EmbeddedPipelineTest {
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
       assertThat(pipeline.queries().list()).isEmpty();
-      // Its own, and that of Kafka's metadata in memory.
+      // The pipeline's folder, and that of Kafka's metadata in memory.
       assertThat(folders()).hasSize(before.size() + 2);
       assertThat(children()).hasSize(childrenBefore.size() + 1);
     }
@@ -126,7 +126,7 @@ class EmbeddedPipelineTest {
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
-  /** Flink refuses as many slots. */
+  /** Options with more slots than Flink accepts. */
   private static EmbeddedOptions noFlink() {
     return options(OPTIONS.address(), Integer.MAX_VALUE / 2);
   }

@@ -33,7 +33,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A job that the broker refuses ends at once and says why, instead of starting again and again. */
+/**
+ * A job that the broker refuses ends immediately with the reason, instead of restarting repeatedly.
+ */
 class JobRefusalTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
 
@@ -76,7 +78,7 @@ class JobRefusalTest {
     Endpoints endpoints = new Endpoints(endpoint, RedisEndpoint.parse(redis.address()));
     JobID job = new JobID();
     flink.submit(plan, endpoints, JobOptions.defaults(), job);
-    // Ten starts, each half as late again as the one before, would take longer.
+    // Ten restarts with exponential backoff (factor 1.5) would take longer.
     JobEnd end = flink.end(job).get(30, TimeUnit.SECONDS);
     return end.failure();
   }

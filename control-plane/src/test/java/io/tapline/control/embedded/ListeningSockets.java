@@ -12,14 +12,14 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** The addresses on which a process listens, as Linux tells them in /proc (proc_net(5)). */
+/** The addresses on which a process listens, read from /proc (proc_net(5)). */
 final class ListeningSockets {
   private static final String LISTEN = "0A";
 
   private ListeningSockets() {}
 
   /**
-   * Addresses of its TCP sockets that listen.
+   * Returns the addresses of a process's listening TCP sockets.
    *
    * @param process ID, or "self"
    */

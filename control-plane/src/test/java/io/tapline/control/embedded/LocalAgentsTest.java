@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Real agents, at a real registry, without queries. */
+/** Tests real agents with a real registry, without queries. */
 class LocalAgentsTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TemporaryFolderTest {
-  /** Beyond any process ID of Linux. */
+  /** Larger than any process ID of Linux. */
   private static final long NO_PROCESS = 1L << 23;
 
   @TempDir Path parent;

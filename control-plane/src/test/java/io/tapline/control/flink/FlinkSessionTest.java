@@ -22,11 +22,11 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.junit.jupiter.api.Test;
 
-/** A session with a real job manager, over its REST interface. */
+/** Tests a session with a real job manager over its REST interface. */
 class FlinkSessionTest {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
-  /** Works, and does nothing, until it is cancelled. */
+  /** A task that idles until it is cancelled. */
   public static final class Idle extends AbstractInvokable {
     public Idle(Environment environment) {
       super(environment);

@@ -22,7 +22,7 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real job manager whose REST interface speaks TLS, with those who have a certificate. */
+/** Tests a real job manager whose REST interface requires TLS and client certificates. */
 class FlinkTlsTest {
   private static final int PATIENCE_S = 90;
   private static final String PASSWORD = "secret";
@@ -34,7 +34,7 @@ class FlinkTlsTest {
     return folder.resolve(name).toString();
   }
 
-  /** Believes the job manager's authority. */
+  /** Returns TLS files that trust the job manager's authority. */
   private TlsFiles tls(String name) {
     return new TlsFiles(file("flinks.pem"), file(name + ".pem"), file(name + ".key"));
   }
@@ -97,11 +97,11 @@ class FlinkTlsTest {
       int port = cluster.getRestAddress().get(PATIENCE_S, TimeUnit.SECONDS).getPort();
       URI address = URI.create("https://localhost:" + port);
       assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
-      // This manager takes no jars at all; with the right certificate it can say so.
+      // This manager accepts no jars; only a client with the right certificate gets that answer.
       Path jar = Files.createFile(folder.resolve("job.jar"));
       assertThatThrownBy(() -> new FlinkRest(address, tls("own")).upload(jar))
           .hasMessageContaining(REFUSED_BY_FLINK);
-      // The job manager's own certificate says who it is, and gives no rights.
+      // The job manager's own certificate gives no rights as a client.
       for (TlsFiles stranger :
           List.of(tls("monitor"), tls("flink"), tls("expired"), flinks.nobody())) {
         assertThatThrownBy(() -> new FlinkRest(address, stranger).get("/overview"))

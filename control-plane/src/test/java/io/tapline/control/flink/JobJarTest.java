@@ -14,10 +14,10 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A loader that has Tapline's classes from the jar alone finds the job and all aggregates. */
+/** A class loader with Tapline's classes only from the jar finds the job and all aggregates. */
 class JobJarTest {
 
-  /** Everything but Tapline, as a cluster's {@code lib} has it. */
+  /** Contains everything except Tapline, like a cluster's {@code lib}. */
   private static final class Lib extends ClassLoader {
     Lib() {
       super(JobJarTest.class.getClassLoader());

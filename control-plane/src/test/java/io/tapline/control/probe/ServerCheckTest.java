@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real servers, and what only looks like one. */
+/** Tests real servers and impostors. */
 class ServerCheckTest {
   private static final String NOBODY = "127.0.0.1:1";
 

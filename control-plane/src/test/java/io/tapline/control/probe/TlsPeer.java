@@ -16,7 +16,7 @@ public final class TlsPeer implements AutoCloseable {
   }
 
   /**
-   * Starts one.
+   * Starts a server.
    *
    * @param files its certificate and key
    */

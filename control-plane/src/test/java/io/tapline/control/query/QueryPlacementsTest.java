@@ -85,7 +85,7 @@ class QueryPlacementsTest {
     placements.release("q");
   }
 
-  /** The controller and two switches, over TCP. */
+  /** Tests the controller with two switches over TCP. */
   @Test
   void rulesAreOnTheRightSwitchOnlyAndGoWithTheirQuery() throws Exception {
     String yaml =
@@ -135,7 +135,7 @@ class QueryPlacementsTest {
     }
   }
 
-  /** A query does not wait for a switch for ever, but is not complete before it has confirmed. */
+  /** A query does not wait forever for a switch, but is incomplete until the switch confirms. */
   @Test
   void aSwitchThatConfirmsLateIsToldOfLate() throws Exception {
     QueryPlacements placements = new QueryPlacements(NETWORK, Duration.ZERO);

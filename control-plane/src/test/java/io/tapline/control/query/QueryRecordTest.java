@@ -15,11 +15,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The stored form of queries, which the previous version reads and writes, too. */
+/** Tests the stored form of queries, which the previous version also reads and writes. */
 class QueryRecordTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** A record as versions wrote it that kept step and state apart. */
+  /** A record of an earlier version, which stored step and state separately. */
   private static final String STORED =
       """
       {"step":"%s","job":"0123456789abcdef0123456789abcdef","mirrored":true,"stopping":false,

@@ -65,12 +65,12 @@ class QueryServiceTest {
     assertThat(files("q-")).as("plan files").isEmpty();
   }
 
-  /** Read in a moment. */
+  /** Returns a capture that is read within a moment. */
   private static Source small() {
     return Source.files(List.of(ROOT.resolve("testbed/captures/http_small.pcap.zst")), "max");
   }
 
-  /** Read for most of a minute. */
+  /** Returns a capture that takes most of a minute to read. */
   private static Source slow() {
     return Source.files(List.of(ROOT.resolve("testbed/three_tier/three_tier.pcap.zst")), "1x");
   }
@@ -110,7 +110,7 @@ class QueryServiceTest {
     return found;
   }
 
-  /** Files of this process's pipeline whose name begins so and that are not being deleted. */
+  /** Returns this process's pipeline files with the prefix that are not being deleted. */
   private static List<Path> files(String prefix) throws IOException {
     Path folder = Path.of(System.getProperty("java.io.tmpdir"));
     try (Stream<Path> all = Files.walk(folder, 2)) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** A query whose Redis has users and is restarted, empty, in the middle. */
+/** Tests a query whose Redis, which has users, is restarted empty while it runs. */
 class RedisRestartTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-count: group=method, w=1s)";

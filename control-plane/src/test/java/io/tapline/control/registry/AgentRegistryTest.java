@@ -37,7 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Agents of the test's own speak to a registry over real connections. */
+/** Simulated agents talk to a registry over real connections. */
 class AgentRegistryTest {
   private static final long TERM = 100;
   private static final HashKeys KEYS =
@@ -102,7 +102,7 @@ class AgentRegistryTest {
   }
 
   /**
-   * An agent that answers probes, unless it is told not to, and records everything else that it
+   * An agent that answers probes, unless disabled, and records everything else that it
    * receives.
    */
   private static final class Peer implements StreamObserver<AgentCommand> {
@@ -194,7 +194,7 @@ class AgentRegistryTest {
     }
   }
 
-  /** Records the events of a query, in words. */
+  /** Records the events of a query as strings. */
   private static final class Heard implements AssignmentEvents {
     final BlockingQueue<String> words = new LinkedBlockingQueue<>();
 

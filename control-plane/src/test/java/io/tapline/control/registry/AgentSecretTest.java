@@ -19,7 +19,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real agent, and the real monitor that it starts. */
+/** Tests a real agent and the real monitor that it starts. */
 class AgentSecretTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
@@ -79,7 +79,7 @@ class AgentSecretTest {
         assertThat(monitor.commandLine()).doesNotContain(FLOWS, TEXTS);
         assertThat(monitor.keys()).isEqualTo(FLOWS + "\n" + TEXTS + "\n");
       } finally {
-        // In order, so that it takes its monitor along.
+        // A clean shutdown, which also ends its monitor.
         agent.destroy();
         agent.waitFor();
       }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Windows in; real web servers and a real Redis say what came of them. */
+/** Feeds windows and checks the effects on real web servers and a real Redis. */
 class ReplicaManagerTest {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final ObjectMapper MAPPER = new ObjectMapper();

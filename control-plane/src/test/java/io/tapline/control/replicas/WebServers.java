@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** An nginx that serves several folders as several servers, which take PUT and DELETE. */
+/** An nginx that serves several folders as separate servers, which accept PUT and DELETE. */
 final class WebServers implements AutoCloseable {
   private final Path folder;
   private final List<Integer> ports = new ArrayList<>();

@@ -155,7 +155,7 @@ class AuditTest {
     assertThat(line(400, "POST /api/v1/explain")).endsWith(" from=192.0.2.7");
   }
 
-  /** Bytes that no client of Java's would send. */
+  /** Sends bytes that no Java client would send. */
   private static String raw(String request) throws Exception {
     try (Socket socket = new Socket("127.0.0.1", stored.rest.port())) {
       OutputStream out = socket.getOutputStream();
@@ -178,7 +178,7 @@ class AuditTest {
     assertThat(line).matches("[!-~]+( [!-~]+){7}").endsWith(" from=127.0.0.1");
   }
 
-  /** At a server of its own: it would be others' refusals that are left out. */
+  /** Uses a separate server, because otherwise refusals of other tests would be left out. */
   @Test
   void refusalsAreWrittenSoOftenAndTheOthersCounted() throws Exception {
     RestOptions options =

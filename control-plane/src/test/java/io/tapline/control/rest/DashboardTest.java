@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How the dashboard's files are served; these are the tests' own, not those of dashboard/. */
+/** Tests the serving of dashboard files, with files of the test instead of those of dashboard/. */
 class DashboardTest {
   private static StoredQueries stored;
 

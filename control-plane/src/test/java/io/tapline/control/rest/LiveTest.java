@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whole lives of queries over a real capture, through the real pipeline. */
+/** Runs queries over a real capture through the real pipeline, from start to end. */
 @Timeout(120)
 class LiveTest {
   private static final String QUERIES = "/api/v1/queries";

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** Redis is full, or goes away and comes back, while the server runs. */
+/** Redis is full, or unavailable for a time, while the server runs. */
 class OutageTest {
   @Test
   void readinessNamesWhatIsMissing() throws Exception {

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A server whose inventory has a network says where queries would go in it. */
+/** A server whose inventory has a network explains the placement of queries. */
 class PlacementTest {
   private static final String INVENTORY =
       """

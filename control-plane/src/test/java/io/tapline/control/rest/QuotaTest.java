@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tenants that ask for more than they may have, and those beside them. */
+/** Tests tenants that exceed their quotas, and the others. */
 class QuotaTest {
   private static final String WEB = Token.newSecret();
   private static final String WEB_TOO = Token.newSecret();
@@ -59,7 +59,10 @@ class QuotaTest {
         stored.rest.request("/api/v1/queries").header("Authorization", "Bearer " + token));
   }
 
-  /** One a second: of six in a row, by either token, one is refused unless each took a second. */
+  /**
+   * The limit is one per second: of six in a row, with either token, one is refused unless each
+   * took a second.
+   */
   @Test
   void whoAsksTooOftenIsToldWhenToAskAgain() throws Exception {
     List<HttpResponse<String>> refused = new ArrayList<>();

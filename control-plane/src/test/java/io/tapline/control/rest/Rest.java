@@ -15,7 +15,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Asks a server as any client would. */
+/** A REST client. */
 public final class Rest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -65,7 +65,7 @@ public final class Rest {
     return MAPPER.readTree(response.body());
   }
 
-  /** Holds that an answer is a problem document of a type, and gives it. */
+  /** Asserts that an answer is a problem document of a type, and returns it. */
   public static JsonNode problem(HttpResponse<String> response, int status, String name)
       throws Exception {
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);

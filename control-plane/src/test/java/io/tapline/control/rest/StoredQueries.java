@@ -125,7 +125,7 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  /** Writes one that failed. */
+  /** Writes a failed query. */
   public void addFailed(String id, String why) {
     add(id, "failed");
     try (Jedis client = redis.client()) {
@@ -160,7 +160,7 @@ public final class StoredQueries implements AutoCloseable {
     write(id, number, processor, array + "]");
   }
 
-  /** Writes the first processor's window whose one row is of this URL. */
+  /** Writes a window of the first processor with one row, for this URL. */
   public void window(String id, int number, String url) {
     write(id, number, 0, "[" + row(id, number, 0, 1, url) + "]");
   }

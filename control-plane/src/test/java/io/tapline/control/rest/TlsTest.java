@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server over TLS, and those that trust it, don't, or speak something else. */
+/** Tests a server over TLS with clients that trust it, that don't, or that use another protocol. */
 class TlsTest {
   private static final int PATIENCE_MS = 10_000;
 

@@ -24,7 +24,7 @@ public final class AuditLines implements AutoCloseable {
         }
       };
 
-  /** Begins. */
+  /** Starts to collect. */
   public AuditLines() {
     appender.start();
     Configurator.setLevel(NAME, Level.INFO);
@@ -35,7 +35,7 @@ public final class AuditLines implements AutoCloseable {
     return (Logger) LogManager.getLogger(NAME);
   }
 
-  /** Returns the lines that contain all of these texts. */
+  /** Returns the lines that contain all of these strings. */
   public List<String> with(String... texts) {
     return lines.stream().filter(line -> Stream.of(texts).allMatch(line::contains)).toList();
   }

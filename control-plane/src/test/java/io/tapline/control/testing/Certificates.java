@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** An authority, and certificates that it signed, as files in a folder. Made by openssl. */
+/** An authority and certificates that it signed, as files in a folder. Created with openssl. */
 public final class Certificates {
   private static final List<String> KEY =
       List.of("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes");
@@ -21,7 +21,7 @@ public final class Certificates {
     this.name = name;
   }
 
-  /** A new authority. */
+  /** Creates an authority. */
   public static Certificates authority(Path folder, String name) throws Exception {
     Certificates authority = new Certificates(folder, name);
     authority.openssl(
@@ -38,13 +38,13 @@ public final class Certificates {
     return authority;
   }
 
-  /** Its own certificate. */
+  /** Returns the authority's certificate. */
   public Path file() {
     return folder.resolve(name + ".pem");
   }
 
   /**
-   * Has it sign a certificate, NODE.pem, with its key in NODE.key.
+   * Signs a certificate, NODE.pem, with its key in NODE.key.
    *
    * @param subject "IP:127.0.0.1" or "DNS:h1"
    */

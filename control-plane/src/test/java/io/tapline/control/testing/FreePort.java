@@ -6,11 +6,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** TCP ports of loopback for servers that are started on one of them. */
+/** Finds free loopback TCP ports for servers. */
 public final class FreePort {
   private static final int LOWEST_PORT = 20_000;
 
-  /** The beginning of Linux's net.ipv4.ip_local_port_range by default. */
+  /** The start of Linux's default net.ipv4.ip_local_port_range. */
   private static final int EPHEMERAL_PORTS = 32_768;
 
   private static final int MOST_ATTEMPTS = 100;
@@ -19,7 +19,7 @@ public final class FreePort {
 
   /**
    * Returns a free port below those that the system assigns to connections and to servers that
-   * request any: so it is not taken by chance before the caller listens on it.
+   * request any, so it is not taken by chance before the caller listens on it.
    */
   public static int any() throws IOException {
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -27,7 +27,7 @@ public final class FreePort {
       try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
       } catch (BindException taken) {
-        // Another, then.
+        // Tries another port.
       }
     }
     throw new IOException("no free port from " + LOWEST_PORT + " to " + EPHEMERAL_PORTS);

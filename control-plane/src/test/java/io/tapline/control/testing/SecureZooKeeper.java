@@ -6,14 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A ZooKeeper server in a process of its own, which speaks TLS alone, with certified clients. */
+/** A ZooKeeper server in a separate process that requires TLS and client certificates. */
 public final class SecureZooKeeper implements AutoCloseable {
   private final Path folder;
   private final int port = FreePort.any();
   private final Process server;
 
   /**
-   * Starts one; it takes a moment to answer.
+   * Starts a server, which takes a moment to answer.
    *
    * @param own the server's certificate, OWN.pem and OWN.key in the folder
    * @param authorities of its clients' certificates

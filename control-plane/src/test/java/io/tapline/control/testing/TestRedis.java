@@ -41,7 +41,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /**
-   * One with users, whose file is made as in the cluster in Docker.
+   * Starts one with users, whose file is created like in the cluster in Docker.
    *
    * @param folder gets that file, and {@code redis.password} with the control plane's password
    */
@@ -75,7 +75,7 @@ public final class TestRedis implements AutoCloseable {
     }
   }
 
-  /** Starts it, or starts it again on the same port. */
+  /** Starts it, or restarts it on the same port. */
   public void launch() throws Exception {
     List<String> command = new ArrayList<>(List.of("redis-server", "--bind", "127.0.0.1"));
     command.addAll(List.of("--port", Integer.toString(port), "--save", "", "--appendonly", "no"));
@@ -96,18 +96,18 @@ public final class TestRedis implements AutoCloseable {
     }
   }
 
-  /** May do everything. */
+  /** Returns a client with all rights. */
   public Jedis client() {
     return RedisClients.connect(
         more.isEmpty() ? endpoint() : endpoint().withLogin(new Login("admin", "any")));
   }
 
-  /** Without a login. */
+  /** Returns the endpoint without a login. */
   public RedisEndpoint endpoint() {
     return RedisEndpoint.open("127.0.0.1", port);
   }
 
-  /** With that of the control plane, where there are users. */
+  /** Returns the endpoint, with the control plane's login if there are users. */
   public RedisEndpoint control() {
     return endpoint().withLogin(new Login(RedisAcl.CONTROL, PASSWORD));
   }

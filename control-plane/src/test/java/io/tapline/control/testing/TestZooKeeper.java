@@ -16,7 +16,7 @@ public final class TestZooKeeper implements AutoCloseable {
   private ServerCnxnFactory connections;
   private ZooKeeperServer server;
 
-  /** Runs. */
+  /** Starts the server. */
   public TestZooKeeper(Path data) throws IOException, InterruptedException {
     this.data = data;
     start();
@@ -34,7 +34,7 @@ public final class TestZooKeeper implements AutoCloseable {
     return "127.0.0.1:" + port;
   }
 
-  /** Ends it, and starts another on the same port with the same data. */
+  /** Restarts the server on the same port with the same data. */
   public void restart() throws IOException, InterruptedException {
     close();
     start();

@@ -14,7 +14,7 @@ import picocli.CommandLine;
 class TlsOptionsTest {
   @TempDir private Path folder;
 
-  /** Flink's managers, which read the same files, were started in folders of their own. */
+  /** Flink's managers read the same files, but run in other working directories. */
   @Test
   void pathsThatJobsCarryAreNotOfTheFolderThatTheCommandWasGivenIn() throws Exception {
     Certificates.authority(folder, "ca").sign("own", "DNS:own");

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The reference of all options is what the programs say. */
+/** Compares the reference of all options with the programs' help. */
 class ConfigurationPageTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Pattern VARIABLE =

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** Manual pages and completions say what {@code --help} says. */
+/** Compares manual pages and completions with {@code --help}. */
 class ManualTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path PROGRAMS = ROOT.resolve("build/bin");
@@ -92,7 +92,7 @@ class ManualTest {
     assertThat(completed("tapline-agent", "--control-plane-c")).contains("--control-plane-ca");
   }
 
-  /** Asks bash what it completes the last word to. */
+  /** Returns bash's completions of the last word. */
   private List<String> completed(String... words) throws Exception {
     Path script = folder.resolve("completions").resolve(words[0]);
     String ask =

@@ -100,7 +100,7 @@ class ResultTablesTest {
         .isEqualTo("rank | url | share status >= 500");
   }
 
-  /** Lines of the table, their cells parted by bars. */
+  /** Returns the lines of the table, with cells separated by bars. */
   private static List<String> cells(String plan, String rows) throws Exception {
     WindowResult window =
         new WindowResult(

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** How {@code --parser} names several parsers with arguments. */
+/** Tests {@code --parser} with several parsers and arguments. */
 class ParseCommandTest {
   @Test
   void commasInParenthesesSeparateArguments() {

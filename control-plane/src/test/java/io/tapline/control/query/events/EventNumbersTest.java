@@ -72,7 +72,7 @@ class EventNumbersTest {
       Map<String, Integer> at = new HashMap<>();
       for (String monitor : turns) {
         int index = at.merge(monitor, 1, Integer::sum) - 1;
-        // After a takeover, the agent begins again with what is not acknowledged.
+        // After a takeover, the agent resends all unacknowledged events.
         for (int i = Math.max(0, index - random.nextInt(4)); i <= index; i++) {
           EventBatch batch = sent.get(monitor).get(i);
           Optional<EventNumbers.Cut> cut = numbers.take(batch);

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class NarrowingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
-  /** The zeros that switches were sent, and whether they have applied them. */
+  /** The number of zeros sent to switches, and whether they have applied them. */
   private int told;
 
   /** The most that some switch may still hold. */
@@ -38,7 +38,7 @@ class NarrowingTest {
     return 1.0 / (1 << zeros);
   }
 
-  /** A second, in which monitors hear what they may keep. */
+  /** Simulates a second in which monitors receive their allowance. */
   private double look(double wanted) {
     double rate = narrowing.next(wanted, kept, nowNs);
     nowNs += SECOND_NS;

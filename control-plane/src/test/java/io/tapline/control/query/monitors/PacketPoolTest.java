@@ -85,7 +85,7 @@ class PacketPoolTest {
     assertThat(pool.used()).isFalse();
   }
 
-  /** A monitor and the way to it: what is said arrives late, or is lost with the monitor. */
+  /** A monitor and its channel: messages arrive late, or are lost with the monitor. */
   private static final class Part {
     long granted;
     long taken;
@@ -146,7 +146,7 @@ class PacketPoolTest {
     }
   }
 
-  /** Faults, each once in so many turns on average. */
+  /** Mean number of turns between faults of each kind. */
   private record Faults(int death, int lead) {}
 
   /** A pool, its parts, and the record that is written before any message is sent. */
@@ -166,7 +166,7 @@ class PacketPoolTest {
       lead();
     }
 
-    /** A new leader knows what was recorded, and asks all parts. */
+    /** A new leader reads the record and asks all parts. */
     private void lead() {
       version += 1_000_000;
       pool = new PacketPool(limit, noted, version);
@@ -176,7 +176,9 @@ class PacketPoolTest {
       }
     }
 
-    /** Noted before it is said. Who leads may be gone in between: then it is never said. */
+    /**
+     * Records grants before sending them. If the leader fails before it sends, they are never sent.
+     */
     private void say(List<Grant> grants, boolean gone) {
       if (!grants.isEmpty()) {
         noted = IntStream.range(0, parts.size()).mapToObj(pool::granted).toList();
@@ -193,7 +195,7 @@ class PacketPoolTest {
       return of > 0 && random.nextInt(of) == 0;
     }
 
-    /** Returns how many were taken, by monitors that are gone, too. */
+    /** Returns the number of packets taken, including by monitors that are gone. */
     long untilUsed(Faults faults) {
       long gone = 0;
       int busy = 1 + random.nextInt(parts.size());

@@ -24,12 +24,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The test is the hosts: it says what becomes of the parts that they are assigned. */
+/** The test plays the hosts and reports the outcomes of their assigned parts. */
 class RemoteMonitorsTest {
   private static final QueryAccounting DONE = QueryAccounting.getDefaultInstance();
   private static final Match MATCH = Match.getDefaultInstance();
 
-  /** One assignment, and where its host reports. */
+  /** One assignment, and the receiver of its host's reports. */
   private record Told(String how, String host, int epoch, AssignmentEvents events) {}
 
   /** Records what hosts are sent. */
@@ -91,7 +91,7 @@ class RemoteMonitorsTest {
     public void mirrored(String agent, String query, int epoch) {}
   }
 
-  /** A network in which packets are seen at the hosts given. */
+  /** A network whose packets are visible at the given hosts. */
   private static final class Network implements PartPlacement {
     volatile List<String> present = List.of("h1", "h2");
     volatile boolean unwritable;
@@ -234,7 +234,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
   }
 
-  /** What could not be recorded is not sent either; the next loss begins with the same epoch. */
+  /** An assignment that can't be recorded is not sent; the next loss starts with the same epoch. */
   @Test
   void whatCannotBeNotedIsNotTold() throws Exception {
     start(false);
@@ -258,7 +258,7 @@ class RemoteMonitorsTest {
     network.settled.complete(null);
     assertThat(hosts.orders).containsOnly("end h1", "end h2");
     second.events().ended(DONE);
-    // It can't begin again: that would be after the end.
+    // It can't restart after its end.
     first.events().lost("started anew");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     assertThat(hosts.told).isEmpty();

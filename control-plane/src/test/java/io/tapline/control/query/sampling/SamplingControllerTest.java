@@ -10,7 +10,7 @@ import java.util.function.IntToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
 /**
- * The controller against a simulated job: a queue that takes so much a second, seen with noise, and
+ * Tests the controller with a simulated job: a queue of limited rate, measured with noise, and
  * monitors that put a new rate into force a second late.
  */
 class SamplingControllerTest {

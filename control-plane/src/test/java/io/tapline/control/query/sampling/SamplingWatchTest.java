@@ -11,7 +11,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * The watch over a simulated job that tells of itself every second or two, and a monitor that puts
+ * Tests the watch over a simulated job that reports every second or two, and a monitor that puts
  * a rate into force a second late and cuts batches of a thousand tuples.
  */
 class SamplingWatchTest {
@@ -32,7 +32,7 @@ class SamplingWatchTest {
     run(capacity, capacity, 5);
   }
 
-  /** With another capacity for the first seconds. */
+  /** Runs with another capacity for the first seconds. */
   private void run(double atFirst, double later, int seed) {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     Random random = new Random(seed);
@@ -71,7 +71,10 @@ class SamplingWatchTest {
     assertThat(settled.stream().mapToDouble(rate -> rate).max().orElseThrow()).isLessThan(0.4);
   }
 
-  /** The reaction lets few seconds of the full load into the topic: each is five of the job's. */
+  /**
+   * The reaction is fast enough to admit only a few seconds of full load, each worth 5 s of the
+   * job.
+   */
   @Test
   void aJobThatFallsToAFifthIsSoonGivenAFifth() {
     for (int seed = 0; seed < 20; seed++) {

@@ -54,7 +54,7 @@ class RedisAccessTest {
     redis.close();
   }
 
-  /** All that the control plane ever asks of Redis. */
+  /** Runs every command that the control plane sends to Redis. */
   private void work() throws Exception {
     QueryInfo query = new QueryInfo("a-1", "text", QueryState.RUNNING, 1, 2, 0, "", List.of());
     try (QueryStore store = new QueryStore(redis.control(), KEY)) {

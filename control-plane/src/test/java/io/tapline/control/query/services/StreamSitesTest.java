@@ -22,7 +22,7 @@ import org.apache.flink.api.common.JobID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With a real broker. */
+/** Tests stream sites with a real broker. */
 class StreamSitesTest {
   private static final String YAML =
       """
@@ -38,7 +38,7 @@ class StreamSitesTest {
 
   @TempDir Path folder;
 
-  /** Says where its task managers are. */
+  /** Returns the hosts of the task managers. */
   private interface Sites {
     List<TaskManager> get() throws IOException;
   }

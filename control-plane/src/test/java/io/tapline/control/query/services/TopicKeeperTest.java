@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Topics on a real broker. */
+/** Tests topics on a real broker. */
 class TopicKeeperTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final long MEBIBYTE = 1 << 20;
@@ -69,7 +69,7 @@ class TopicKeeperTest {
     keeper.retire("tapline.tuples.kept");
     assertThat(topics.ofQueries()).contains("tapline.tuples.kept");
     keeper.close();
-    // Deleted for the controller; the broker hears of it a moment later.
+    // The controller has deleted the topic; the broker is notified a moment later.
     await(() -> !topics.ofQueries().contains("tapline.tuples.kept"));
 
     try (TopicKeeper shorter = keeper(Duration.ofMillis(1), LONG)) {

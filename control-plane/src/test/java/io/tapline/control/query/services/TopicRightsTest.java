@@ -87,7 +87,7 @@ class TopicRightsTest {
     return settings;
   }
 
-  /** Logs in as librdkafka does. */
+  /** Returns the settings of a monitor's login, which uses librdkafka. */
   private Map<String, Object> monitor(String host) {
     Map<String, Object> settings = settings(Login.NONE);
     Login login = access.hostLogin(host);
@@ -114,7 +114,7 @@ class TopicRightsTest {
     }
   }
 
-  /** Without a group, as jobs read. */
+  /** Reads without a consumer group, like jobs. */
   private static int read(Map<String, Object> who, String topic) {
     var deserializer = new StringDeserializer();
     who.put("auto.offset.reset", "earliest");

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A server with tokens: who may do what, through every path that it has. */
+/** Tests the rights of each role on every path of a server with tokens. */
 class AccessTest {
   private static final String ADMIN = Token.newSecret();
   private static final String WEB = Token.newSecret();
@@ -89,7 +89,7 @@ class AccessTest {
     return ask(token, "GET", path, "");
   }
 
-  /** Every operation of the OpenAPI document. */
+  /** Returns every operation of the OpenAPI document. */
   private static List<String[]> operations() throws Exception {
     List<String[]> operations = new ArrayList<>();
     JsonNode paths = Rest.json(rest.get("/openapi.json")).path("paths");

@@ -43,7 +43,7 @@ class JsonFaultTest {
         .startsWith("\\\", \\\\");
   }
 
-  /** Texts that the parser rejects have a fault, and those that it accepts have none. */
+  /** Strings that the parser rejects have a fault, and those that it accepts have none. */
   @Test
   void agreesWithTheParser() {
     String seed =

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tokens that are revoked while their holders follow a query. */
+/** Tests the revocation of tokens while their holders follow a query. */
 class RevocationTest {
-  /** Far below the 15 s after which an idle stream says that it is there. */
+  /** Far below the 15 s after which an idle stream sends a keep-alive. */
   private static final Duration SOON = Duration.ofSeconds(5);
 
   private static final String REVOKED = Token.newSecret();
@@ -50,7 +50,7 @@ class RevocationTest {
     return "  - {role: admin, tenant: ops, sha256: %s%s}\n".formatted(Token.hash(secret), more);
   }
 
-  /** The kept token, and others. */
+  /** Writes the kept token, and others. */
   private void write(String others) throws Exception {
     Files.writeString(file, "tokens:\n" + entry(KEPT, "") + others);
   }
@@ -141,7 +141,7 @@ class RevocationTest {
     }
   }
 
-  /** Answers whose handlers wait for the rest of the body. */
+  /** Tests answers whose handlers wait for the rest of the body. */
   @Test
   void anyOtherAnswerUnderWayIsCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);
