@@ -34,6 +34,7 @@ final class Snapshots {
   static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private static final int MOST_ATTEMPTS = 5;
+  /** Most of the pause after the first attempt; each further pause is twice as long. */
   private static final int MOST_PAUSE_MS = 20;
 
   /**
@@ -53,7 +54,9 @@ final class Snapshots {
         frozen.forEach((node, reply) -> tails.put(node, reply.getTails()));
         return new SnapshotVector(tails, missing, leftOut);
       }
-      pause();
+      if (attempt < MOST_ATTEMPTS - 1) {
+        pause(MOST_PAUSE_MS << attempt);
+      }
     }
     throw new DrillException(
         DrillException.Kind.BUSY,
@@ -146,9 +149,10 @@ final class Snapshots {
     }
   }
 
-  private static void pause() {
+  /** Half of the time is random, so that two coordinators don't meet again and again. */
+  private static void pause(int mostMs) {
     try {
-      Thread.sleep(ThreadLocalRandom.current().nextInt(1, MOST_PAUSE_MS));
+      Thread.sleep(ThreadLocalRandom.current().nextInt(mostMs / 2, mostMs));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
