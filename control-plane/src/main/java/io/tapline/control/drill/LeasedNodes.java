@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The MultiLog nodes that hosts' agents report: each is known, and considered alive,
- * until its lease ends.
+ * The MultiLog nodes that hosts' agents report: each is known, and considered alive, until its
+ * lease ends.
  */
 public final class LeasedNodes implements LeaseListener {
   private static final Logger LOG = LoggerFactory.getLogger(LeasedNodes.class);

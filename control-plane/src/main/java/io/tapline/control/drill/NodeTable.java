@@ -8,8 +8,8 @@ import java.util.Set;
 
 /**
  * The known nodes, in the order in which they became known: configured nodes, which are permanent,
- * and nodes of hosts' agents, which join and leave. Any thread may call; the result of {@link
- * #all} never changes afterwards.
+ * and nodes of hosts' agents, which join and leave. Any thread may call; the result of {@link #all}
+ * never changes afterwards.
  */
 final class NodeTable implements AutoCloseable {
   private final NodeAccess access;
@@ -35,8 +35,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Adds the node of an agent.
    *
-   * @return null if nothing changes: the node exists and is not lost, or a configured node has
-   *     that name
+   * @return null if nothing changes: the node exists and is not lost, or a configured node has that
+   *     name
    */
   NodeClient join(NodeAddress address) {
     return join(address, given);

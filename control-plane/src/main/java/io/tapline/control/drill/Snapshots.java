@@ -19,10 +19,10 @@ import java.util.concurrent.TimeoutException;
 /**
  * Confluo's Algorithm 1: every node's read tail is frozen before any is unfrozen.
  *
- * <p>A freeze expires automatically after {@link #EXPIRY}: a failed coordinator can't block a
- * node. A node reports if its freeze expired before it was unfrozen; then rows may have become
- * visible before other nodes were frozen, so the tails are discarded and the snapshot is retried.
- * Nodes that don't answer are left out and reported.
+ * <p>A freeze expires automatically after {@link #EXPIRY}: a failed coordinator can't block a node.
+ * A node reports if its freeze expired before it was unfrozen; then rows may have become visible
+ * before other nodes were frozen, so the tails are discarded and the snapshot is retried. Nodes
+ * that don't answer are left out and reported.
  *
  * <p>Snapshots are taken one at a time: two concurrent ones would find each other's freezes.
  */
@@ -34,6 +34,7 @@ final class Snapshots {
   static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private static final int MOST_ATTEMPTS = 5;
+
   /** Most of the pause after the first attempt; each further pause is twice as long. */
   private static final int MOST_PAUSE_MS = 20;
 

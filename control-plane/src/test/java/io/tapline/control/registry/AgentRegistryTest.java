@@ -102,8 +102,7 @@ class AgentRegistryTest {
   }
 
   /**
-   * An agent that answers probes, unless disabled, and records everything else that it
-   * receives.
+   * An agent that answers probes, unless disabled, and records everything else that it receives.
    */
   private static final class Peer implements StreamObserver<AgentCommand> {
     final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();

@@ -12,9 +12,7 @@ import io.tapline.network.Topology;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 
-/**
- * {@code /api/v1/topology}: the network as the inventory and its switches describe it.
- */
+/** {@code /api/v1/topology}: the network as the inventory and its switches describe it. */
 public final class TopologyRoutes {
   private final QueryService queries;
 
