@@ -8,8 +8,7 @@ import java.util.OptionalDouble;
  * @param query ID of the query
  * @param state state of the query
  * @param processor index in PROCESS
- * @param statistic what the value is of the intervals in the window: {@code max}, {@code min} or
- *     {@code avg}
+ * @param statistic {@code max}, {@code min} or {@code avg} of the intervals in the window
  * @param field field of {@code link_load}; its unit is bits per second, or a share of the link's
  *     speed
  * @param windowEndNs packet time, the first nanosecond after the window
