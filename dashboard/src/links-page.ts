@@ -7,7 +7,9 @@ import { every, type Page } from "./page";
 import { table } from "./table";
 import type { LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
 
-const REFRESH_MS = 1_000;
+const LINKS_MS = 1_000;
+// The server reads the logs of all bursts.
+const QUEUES_MS = 10_000;
 const LINKS_EXAMPLE = "PARSE link_load(link=10000000000) FROM * TO * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 const QUEUES_EXAMPLE = "PARSE queue_burst(delay=1ms) FROM * TO * AT leaf1:spine2 PROCESS (top-k)";
 
@@ -16,8 +18,9 @@ export class LinksPage implements Page {
   readonly element: HTMLElement;
   private readonly links = h("div", { class: "stack" }, h("p", { class: "progress" }, "Reading the loads…"));
   private readonly queues = h("div", { class: "stack" });
-  private readonly stop: () => void;
-  private shown = "";
+  private readonly stops: (() => void)[];
+  private shownLinks = "";
+  private shownQueues = "";
 
   constructor(private readonly api: Api) {
     this.element = h(
@@ -26,35 +29,45 @@ export class LinksPage implements Page {
       h("section", { class: "card", "aria-label": "Links" }, h("h1", {}, "Links"), this.links),
       h("section", { class: "card", "aria-label": "Queues" }, h("h2", {}, "Queues"), this.queues),
     );
-    this.stop = every(REFRESH_MS, () => this.refresh());
+    this.stops = [every(LINKS_MS, () => this.refreshLinks()), every(QUEUES_MS, () => this.refreshQueues())];
   }
 
-  private async refresh(): Promise<void> {
+  private async refreshLinks(): Promise<void> {
     try {
-      const [{ links }, { queues }] = await Promise.all([
-        this.api.get<{ links: MeasuredLink[] }>("/api/v1/links"),
-        this.api.get<{ queues: MeasuredQueue[] }>("/api/v1/queues"),
-      ]);
-      const shown = JSON.stringify([links, queues]);
-      if (shown !== this.shown) {
-        fill(this.links, linksView(links));
-        fill(this.queues, queuesView(queues));
-      }
-      this.shown = shown;
+      const { links } = await this.api.get<{ links: MeasuredLink[] }>("/api/v1/links");
+      const shown = JSON.stringify(links);
+      if (shown !== this.shownLinks) fill(this.links, linksView(links));
+      this.shownLinks = shown;
     } catch (error) {
-      this.shown = "";
-      fill(this.links, h("p", { class: "message bad" }, explained(error)));
-      fill(this.queues);
+      this.shownLinks = "";
+      fill(this.links, message(error));
+    }
+  }
+
+  private async refreshQueues(): Promise<void> {
+    try {
+      const { queues } = await this.api.get<{ queues: MeasuredQueue[] }>("/api/v1/queues");
+      const shown = JSON.stringify(queues);
+      if (shown !== this.shownQueues) fill(this.queues, queuesView(queues));
+      this.shownQueues = shown;
+    } catch (error) {
+      this.shownQueues = "";
+      fill(this.queues, message(error));
     }
   }
 
   recovered(): void {
-    void this.refresh();
+    void this.refreshLinks();
+    void this.refreshQueues();
   }
 
   close(): void {
-    this.stop();
+    for (const stop of this.stops) stop();
   }
+}
+
+function message(error: unknown): HTMLElement {
+  return h("p", { class: "message bad" }, explained(error));
 }
 
 /** The figures of one window: those of one statistic of one query that end together. */
