@@ -16,7 +16,7 @@ SLOWEST = 10
 GOOGLETEST_SKIPPED = re.compile(r"^\[  SKIPPED \] ([\w/]+\.[\w/]+)(?:, where .*)?$", re.MULTILINE)
 GOOGLETEST_ALL_SKIPPED = re.compile(r"^\[  PASSED  \] 0 tests", re.MULTILINE)
 UNITTEST_SKIPPED = re.compile(r"^Ran (\d+) tests? in .*\n\nOK \(skipped=(\d+)\)", re.MULTILINE)
-REASON = re.compile(r"^(?:SKIPPED: (.+)|\S+: Skipped\n(.+))$", re.MULTILINE)  # of scripts and of GoogleTest
+REASON = re.compile(r"^(?:SKIPPED: (.+)|\S+: Skipped\n(.+))$", re.MULTILINE)  # printed by scripts and by GoogleTest
 
 
 @dataclass

@@ -24,7 +24,7 @@ struct Message {
   Kind kind = Kind::kOther;
   uint8_t version = 0;
   uint8_t code = 0;            // the command, or the reply
-  std::string_view host = {};  // of a request: a name, or an address in 4 or 16 bytes
+  std::string_view host = {};  // requests only: a name, or an address in 4 or 16 bytes
   bool host_is_name = false;
   uint16_t port = 0;
 };

@@ -81,7 +81,7 @@ class LinkLoad final : public Parser {
   struct Followed {
     SequenceTracker trackers[2];
     LinkShare shares[2];
-    uint32_t acknowledged[2] = {};  // of a side that has sent nothing, ...
+    uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
     bool acknowledges[2] = {};      // ... if the other one has acknowledged something
     uint32_t sum = 0;               // in sums_, from 1
   };

@@ -118,7 +118,7 @@ class Exchange {
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;
   bool commands_known_ = false;  // all since the login
-  uint8_t next_sequence_ = 0;    // of the response being read, or of a packet that may follow the last one
+  uint8_t next_sequence_ = 0;    // expected in the response being read, or in a packet that may follow the last one
   uint32_t server_capabilities_ = 0;
   uint32_t capabilities_ = 0;           // common to both sides
   uint32_t early_ = 0;                  // number of a command that was begun before it was complete

@@ -72,7 +72,7 @@ class DepartureLog {
 
   uint64_t max_packets_;
   std::vector<Departure> ring_;
-  uint64_t mask_ = 0;  // of the ring; its size would take a division by 24
+  uint64_t mask_ = 0;  // ring size - 1; ring_.size() would take a division by 24
   uint64_t first_ = 0, end_ = 0;
   uint64_t bytes_ = 0;
   int64_t first_start_ns_ = 0;

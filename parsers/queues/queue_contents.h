@@ -119,7 +119,7 @@ class QueueContents {
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
-  size_t held_ = 0;  // of period_.flows(), those with a reference
+  size_t held_ = 0;  // flows of period_ with a reference
   int64_t cut_until_ns_ = INT64_MIN;
   uint64_t given_up_ = 0;
 };

@@ -102,7 +102,7 @@ class FlowTable {
   };
   struct Use {
     uint8_t samples = 0;   // after the first one, up to 255
-    uint8_t interval = 0;  // of the latest sample; wraps around, so a flow may look more recent than it is
+    uint8_t interval = 0;  // interval of the latest sample; wraps around, so a flow may look more recent than it is
   };
   struct Uses {
     Use of[kWays];

@@ -32,7 +32,7 @@ struct QueueDelay {
 
 struct MirrorPort {
   uint64_t bits_per_second = 0;  // 0: learned from the shortest time of 64 packets
-  int64_t max_delay_ns = 0;      // of a full queue; 0: learned while the queue fills
+  int64_t max_delay_ns = 0;      // delay by a full queue; 0: learned while the queue fills
   int64_t clock_error_ns = 0;    // maximum error of packet times, in either direction
   // False: one FIFO queue. True: a queue per input port, served round-robin, each of which fills independently.
   bool fair_queues = false;

@@ -9,7 +9,7 @@ namespace tapline::testing {
 struct IntSpec {
   std::vector<Hop> hops;           // in path order
   uint16_t instructions = 0xb400;  // switch ID, latency, queue, egress time; the ingress time is that minus latency_ns
-  uint8_t flags = 0;               // of the first byte: 4 hop limit exceeded, 2 MTU exceeded
+  uint8_t flags = 0;               // in the first byte: 4 hop limit exceeded, 2 MTU exceeded
 };
 
 // The shim, the INT-MD header and the stack.

@@ -551,10 +551,10 @@ class OrderedPairing {
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
-  uint64_t paired_end_ = 0;                      // of the latest response, if it was paired
-  uint64_t previous_begin_ = 0;                  // of the previous response
+  uint64_t paired_end_ = 0;                      // end of the latest response, if it was paired
+  uint64_t previous_begin_ = 0;                  // begin of the previous response
   uint64_t previous_acked_ = 0;                  // and the bytes of the requests that it acknowledged
-  int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
+  int64_t latest_ns_ = INT64_MIN / 2;            // time of the latest message
   int64_t slowest_ns_ = 0;                       // the slowest pair's
   std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first

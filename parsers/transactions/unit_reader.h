@@ -16,7 +16,7 @@ namespace tapline {
 struct Unit {
   enum class Kind : uint8_t { kMore, kTaken, kNot, kOpaque };
   Kind kind = Kind::kNot;
-  uint64_t bytes = 0;  // of kTaken: its length; of kMore: the total number of bytes needed to try again
+  uint64_t bytes = 0;  // kTaken: length of the unit; kMore: the total number of bytes needed to try again
   uint64_t skip = 0;   // bytes that follow, which are not examined
 
   // Too short to decide. `bytes`: the total needed, 0 = any more.

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Finds switches that may have lost packets without a queue: those that all victims passed, except
- * those through which other flows passed unharmed too often for chance.
+ * Finds switches that may have lost packets without a queue. All victims passed such a switch, and
+ * too few other flows passed it without loss to exclude it.
  */
 final class Suspects {
   /** Unharmed flows clear a switch if this many losses were expected at the victims' rate. */
