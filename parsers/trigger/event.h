@@ -13,7 +13,7 @@ enum class EventScope : uint8_t {
   kRest,   // several groups were counted together: the value is the maximum for any of them
 };
 
-// A trigger's condition was true in a window.
+// A trigger's condition was true in a window, or its alert still in force.
 struct Event {
   uint64_t trigger = 0;
   uint32_t channel = 0;  // index in Program::channels()
@@ -41,6 +41,7 @@ struct WindowReport {
   uint64_t rest_packets = 0;  // counted without their group, as groups were full
   uint64_t events = 0;
   uint64_t suppressed_events = 0;  // beyond a trigger's limit
+  uint64_t untracked_alerts = 0;   // as AlertStates::untracked()
 };
 
 // Receives the results of a sweep, on the sweeping thread. The windows of a channel come in order, each window's report

@@ -220,7 +220,7 @@ uint32_t MatchSets::make_cell(uint32_t channel, std::span<const Program::Word> f
 
 void MatchSets::limit_by(Cell* cell, uint32_t bit) const {
   ++cell->trigger_count;
-  const auto& threshold = program_.compiled(bit).condition.threshold();
+  const auto& threshold = program_.compiled(bit).threshold;
   if (!threshold) {
     cell->always_tested = true;
     return;

@@ -18,7 +18,7 @@ bool has_wrong_prefix(const std::vector<Prefix>& list) {
 }
 
 // Returns an empty string if the trigger is valid.
-std::string fault_of(const Trigger& trigger, const Condition& condition) {
+std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) {
   const GroupBy& by = trigger.group;
   if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || by.src_v6_bits > 128 ||
       by.dst_v6_bits > 128 || by.src_v4_bits > 32 || by.dst_v4_bits > 32) {
@@ -26,13 +26,38 @@ std::string fault_of(const Trigger& trigger, const Condition& condition) {
   }
   if (trigger.every_ns < Program::kMinWindowNs) return "its window is shorter than a millisecond.";
   if (trigger.every_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
-  if (condition.uses(Measure::kBurst) &&
+  if (compiled.uses(Measure::kBurst) &&
       (trigger.burst_ns < 8 || trigger.burst_ns % 8 != 0 || trigger.burst_ns > trigger.every_ns)) {
     return "the span of a burst must be a multiple of 8 ns within the window.";
   }
-  if (by != GroupBy{} && condition.holds_when_empty()) {
+  if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs) return "its cooldown exceeds a day.";
+  if (by != GroupBy{} && compiled.holds_when_empty()) {
     return "its condition is true for groups without packets, which can't be listed.";
   }
+  return "";
+}
+
+// No count below the lower one of two thresholds meets either condition.
+std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
+  if (!clear || !when.threshold()) return when.threshold();
+  if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;
+  return clear->threshold()->least < when.threshold()->least ? clear->threshold() : when.threshold();
+}
+
+// Returns an empty string, and sets *compiled, if the trigger's conditions are valid.
+std::string compile(Trigger* trigger, Program::Compiled* compiled) {
+  std::string fault;
+  auto when = Condition::make(std::move(trigger->when), &fault);
+  if (!when) return fault;
+  compiled->id = trigger->id;
+  compiled->condition = *std::move(when);
+  if (!trigger->clear.empty()) {
+    compiled->clear = Condition::make(std::move(trigger->clear), &fault);
+    if (!compiled->clear) return fault;
+  }
+  compiled->after = trigger->after;
+  compiled->cooldown_ns = trigger->cooldown_ns;
+  compiled->threshold = lower_threshold(compiled->condition, compiled->clear);
   return "";
 }
 
@@ -62,25 +87,23 @@ std::string Program::add(std::vector<Trigger>* triggers) {
   if (has_too_many_values(*triggers)) {
     return "The triggers list more than " + std::to_string(kMaxValues) + " values of a field.";
   }
-  std::vector<std::vector<std::pair<const Trigger*, Condition>>> members;
+  std::vector<std::vector<std::pair<const Trigger*, Compiled>>> members;
   for (Trigger& trigger : *triggers) {
-    std::string fault;
-    auto condition = Condition::make(std::move(trigger.when), &fault);
-    if (!condition) return error_in(trigger, fault);
-    fault = fault_of(trigger, *condition);
-    if (!fault.empty()) return error_in(trigger, fault);
+    Compiled compiled;
+    std::string fault = compile(&trigger, &compiled);
+    if (fault.empty()) fault = fault_of(trigger, compiled);
     size_t channel = 0;
-    fault = place(trigger, *condition, &channel);
+    if (fault.empty()) fault = place(trigger, compiled, &channel);
     if (!fault.empty()) return error_in(trigger, fault);
     members.resize(channels_.size());
-    members[channel].emplace_back(&trigger, *std::move(condition));
+    members[channel].emplace_back(&trigger, std::move(compiled));
   }
   trigger_count_ = triggers->size();
   std::vector<const Filter*> filters;
   for (size_t channel = 0; channel < channels_.size(); ++channel) {
     channels_[channel].first_word = static_cast<uint32_t>(compiled_.size() / 64);
-    for (auto& [trigger, condition] : members[channel]) {
-      compiled_.push_back(Compiled{trigger->id, std::move(condition)});
+    for (auto& [trigger, compiled] : members[channel]) {
+      compiled_.push_back(std::move(compiled));
       filters.push_back(&trigger->filter);
     }
     compiled_.resize((compiled_.size() + 63) / 64 * 64);
@@ -90,11 +113,11 @@ std::string Program::add(std::vector<Trigger>* triggers) {
   return make_classes(filters);
 }
 
-std::string Program::place(const Trigger& trigger, const Condition& condition, size_t* channel) {
-  const bool bursts = condition.uses(Measure::kBurst);
+std::string Program::place(const Trigger& trigger, const Compiled& compiled, size_t* channel) {
+  const bool bursts = compiled.uses(Measure::kBurst);
   const int64_t bin_ns = bursts ? trigger.burst_ns / 8 : 0;
-  needs_tcp_ = needs_tcp_ || condition.lines() > 1;
-  if (condition.uses(Measure::kInFlightBytes) || condition.uses(Measure::kUnackedBytes)) {
+  needs_tcp_ = needs_tcp_ || compiled.lines() > 1;
+  if (compiled.uses(Measure::kInFlightBytes) || compiled.uses(Measure::kUnackedBytes)) {
     if (in_flight_window_ns_ != 0 && in_flight_window_ns_ != trigger.every_ns) {
       return "all triggers on bytes in flight must have windows of the same length.";
     }
@@ -103,7 +126,7 @@ std::string Program::place(const Trigger& trigger, const Condition& condition, s
   for (*channel = 0; *channel < channels_.size(); ++*channel) {
     Channel& each = channels_[*channel];
     if (each.by != trigger.group || each.window_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
-    each.lines = std::max(each.lines, condition.lines());
+    each.lines = std::max(each.lines, compiled.lines());
     return "";
   }
   if (channels_.size() == kMaxChannels) {
@@ -115,7 +138,7 @@ std::string Program::place(const Trigger& trigger, const Condition& condition, s
   added.keys = GroupKeys(trigger.group);
   added.grouped = trigger.group != GroupBy{};
   added.window_ns = trigger.every_ns;
-  added.lines = condition.lines();
+  added.lines = compiled.lines();
   added.burst_bin_ns = bin_ns;
   added.singly = bursts;
   channels_.push_back(added);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,18 @@ class Program {
   struct Compiled {
     uint64_t id = 0;
     Condition condition;
+    std::optional<Condition> clear;  // replaces `condition` in an alert that is in force
+    uint32_t after = 1;
+    int64_t cooldown_ns = 0;
+
+    // Counts below this can't be an event. Without a value all counts are tested.
+    std::optional<Condition::Threshold> threshold;
+
+    // Its alerts depend on earlier windows.
+    bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
+    bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
+    int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
+    bool holds_when_empty() const { return condition.holds_when_empty() || (clear && clear->holds_when_empty()); }
   };
 
   const std::vector<Channel>& channels() const { return channels_; }
@@ -100,7 +114,7 @@ class Program {
  private:
   Program() = default;
   std::string add(std::vector<Trigger>* triggers);
-  std::string place(const Trigger& trigger, const Condition& condition, size_t* channel);
+  std::string place(const Trigger& trigger, const Compiled& compiled, size_t* channel);
   std::string make_classes(const std::vector<const Filter*>& filters);
 
   std::vector<Channel> channels_;

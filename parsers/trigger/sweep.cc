@@ -23,12 +23,13 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
       sink_(sink),
       words_(static_cast<size_t>(channel_.lines) * kLineWords),
       totals_(channel_.bits() * words_),
-      events_(channel_.bits()) {
+      events_(channel_.bits()),
+      alerts_(hasher, options.max_alert_states) {
   for (Gather* lane : lanes) parts_.push_back({nullptr, &lane->ring(channel), nullptr});
   touched_.reserve(channel_.bits());
   reported_.reserve(channel_.bits());
   for (uint32_t bit = channel_.first_bit(); bit < channel_.first_bit() + channel_.bits(); ++bit) {
-    if (program.has_trigger(bit) && program.compiled(bit).condition.holds_when_empty()) true_when_empty_.push_back(bit);
+    if (program.has_trigger(bit) && program.compiled(bit).holds_when_empty()) true_when_empty_.push_back(bit);
   }
 }
 
@@ -43,10 +44,11 @@ uint32_t Sweep::run(uint32_t work) {
     if (phase_ == Phase::kWait && !begin()) return work;
     if (!step(&work)) continue;
     part_ = place_ = 0;
-    if (phase_ == Phase::kClear) {
+    if (phase_ == Phase::kForget) {
       finish();
     } else {
       phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
+      if (phase_ == Phase::kForget) alerts_.begin_forgetting();
     }
   }
   return 0;
@@ -61,8 +63,10 @@ bool Sweep::step(uint32_t* work) {
       return !channel_.grouped || test_groups(work);
     case Phase::kTriggers:
       return test_triggers(work);
-    default:
+    case Phase::kClear:
       return clear(work);
+    default:
+      return alerts_.forget(work, program_, end_ns());
   }
 }
 
@@ -264,18 +268,31 @@ void Sweep::test_trigger(uint32_t bit) {
 }
 
 void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key) {
-  const Program::Compiled& trigger = program_.compiled(bit);
-  const auto& threshold = trigger.condition.threshold();
+  const auto& threshold = program_.compiled(bit).threshold;
   if (threshold) {
     const auto word =
         static_cast<size_t>(threshold->measure == Measure::kBurst ? kBurstHigh : word_of(threshold->measure));
     if (static_cast<double>(counts.high[word]) < threshold->least) return;
   }
   Event event;
-  event.verdict = trigger.condition.test(counts, &event.value);
-  const bool rises = trigger.condition.rises();
-  if (event.verdict == Verdict::kFalse || (report_.partial && !rises)) return;
-  if (report_.lost_packets > 0 && !rises) event.verdict = Verdict::kPossible;
+  event.scope = scope;
+  event.group = key;
+  if (is_alert(bit, counts, &event)) report(bit, &event);
+}
+
+// Sets the event's value and verdict. REQUIRES: its scope and group are set.
+bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
+  const Program::Compiled& trigger = program_.compiled(bit);
+  const AlertStates::Key key = {bit, event->scope, event->group};
+  const bool clears = trigger.clear && alerts_.was_in_force(key, start_ns_);
+  const Condition& condition = clears ? *trigger.clear : trigger.condition;
+  event->verdict = condition.test(counts, &event->value);
+  if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
+  if (report_.lost_packets > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
+  return !trigger.has_state() || alerts_.meet(key, trigger, start_ns_, end_ns());
+}
+
+void Sweep::report(uint32_t bit, Event* event) {
   uint32_t& events = events_[bit - channel_.first_bit()];
   if (events == 0) reported_.push_back(bit);
   if (++events > options_.max_events) {
@@ -283,15 +300,13 @@ void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const Gr
     return;
   }
   ++report_.events;
-  event.trigger = trigger.id;
-  event.channel = channel_number_;
-  event.scope = scope;
-  event.group = key;
-  event.window_start_ns = start_ns_;
-  event.window_end_ns = end_ns();
-  event.partial = report_.partial;
-  event.lost_packets = report_.lost_packets;
-  sink_->on_event(event);
+  event->trigger = program_.compiled(bit).id;
+  event->channel = channel_number_;
+  event->window_start_ns = start_ns_;
+  event->window_end_ns = end_ns();
+  event->partial = report_.partial;
+  event->lost_packets = report_.lost_packets;
+  sink_->on_event(*event);
 }
 
 bool Sweep::clear(uint32_t* work) {
@@ -312,6 +327,8 @@ void Sweep::finish() {
   reported_.clear();
   swept_until_ns_ = end_ns();
   phase_ = Phase::kWait;
+  report_.untracked_alerts = alerts_.untracked() - untracked_;
+  untracked_ = alerts_.untracked();
   sink_->on_window(report_);
 }
 

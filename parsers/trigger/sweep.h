@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "parsers/trigger/alert_states.h"
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/program.h"
@@ -15,6 +16,8 @@ struct SweepOptions {
   uint32_t max_events = 1000;
   // Maximum windows without packets that are tested one by one after a jump of packet time.
   uint32_t max_empty_windows = 1000;
+  // Maximum groups of a channel whose alerts depend on earlier windows (AlertStates).
+  uint32_t max_alert_states = 1 << 16;
 };
 
 // Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
@@ -22,7 +25,7 @@ struct SweepOptions {
 //
 //   wait ──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is tested
 //    ▲                                                                                              │
-//    └──────────────────────────── clear: touched memory is zeroed ◀────────────────────────────────┘
+//    └── forget: alerts that have ended ◀── clear: touched memory is zeroed ◀───────────────────────┘
 //
 // The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
 // Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
@@ -42,7 +45,7 @@ class Sweep {
   uint64_t unwatched_windows() const { return unwatched_windows_; }
 
  private:
-  enum class Phase : uint8_t { kWait, kCells, kGroups, kTriggers, kClear };
+  enum class Phase : uint8_t { kWait, kCells, kGroups, kTriggers, kClear, kForget };
   // A lane's share of the window. Null if it had no packets in it.
   struct Part {
     const MatchSets* sets;
@@ -75,6 +78,8 @@ class Sweep {
   bool clear(uint32_t* work);
   void finish();
   void judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key);
+  bool is_alert(uint32_t bit, const Counts& counts, Event* event);
+  void report(uint32_t bit, Event* event);
 
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
@@ -103,6 +108,8 @@ class Sweep {
   std::vector<Counted> counted_;    // the current group's counters
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
+  AlertStates alerts_;
+  uint64_t untracked_ = 0;  // of alerts_, at the end of the last window
   uint64_t unwatched_windows_ = 0;
 };
 

@@ -95,6 +95,9 @@ struct Trigger {
   Expression when;
   int64_t every_ns = 10'000'000;  // window length; windows are aligned to the epoch
   int64_t burst_ns = 0;           // the span of kBurst
+  Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`
+  uint32_t after = 1;             // windows in a row that meet `when` before an alert begins
+  int64_t cooldown_ns = 0;        // between the beginnings of two alerts of a group
 };
 
 }  // namespace tapline::trigger

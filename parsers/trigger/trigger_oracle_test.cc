@@ -119,6 +119,19 @@ TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
   EXPECT_GT(events, 100u) << "the test tests little";
 }
 
+TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
+  size_t events = 0;
+  for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 1 + seed % 60, .alerts = true});
+    const Recorder recorder = record(input, small_options(), seed);
+    expect_equal(input, recorder);
+    events += recorder.events.size();
+    for (const WindowReport& report : recorder.reports) EXPECT_EQ(report.untracked_alerts, 0u);
+  }
+  EXPECT_GT(events, 100u) << "the test tests little";
+}
+
 // Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
 // must be reported within its bounds.
 TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {

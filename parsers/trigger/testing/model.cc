@@ -140,6 +140,28 @@ bool is_rising(const Expression& expression) {
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
 }
 
+// The alert of a group. Windows of the group come in order; those without packets may be left out.
+struct Alert {
+  bool is_in_force(const Trigger& trigger, const Counted& counted, int64_t start_ns, bool partial, double* value) {
+    const bool follows = last_met_ns == start_ns - trigger.every_ns;
+    const bool lasts = in_force && follows;
+    const Expression& condition = lasts && !trigger.clear.empty() ? trigger.clear : trigger.when;
+    const bool met = (!partial || is_rising(condition)) && holds(condition, counted, trigger.burst_ns, value);
+    in_a_row = !met ? 0 : follows ? in_a_row + 1 : 1;
+    if (met) last_met_ns = start_ns;
+    const bool cooling = began_ns && start_ns - *began_ns < trigger.cooldown_ns;
+    const bool begins = met && !lasts && in_a_row >= trigger.after && !cooling;
+    if (begins) began_ns = start_ns;
+    in_force = met && (lasts || begins);
+    return in_force;
+  }
+
+  int64_t last_met_ns = -1;
+  std::optional<int64_t> began_ns;
+  uint32_t in_a_row = 0;
+  bool in_force = false;
+};
+
 }  // namespace
 
 ModelKey key_of(const GroupKey& key) {
@@ -163,12 +185,14 @@ std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, st
       add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns,
           &windows[now_ns / every_ns * every_ns][group_of(trigger.group, samples[i])]);
     }
+    std::map<ModelKey, Alert> alerts;
     for (const auto& [start, groups] : windows) {
-      const bool partial = samples[0].time_ns > start;
-      if (start + every_ns > until_ns || (partial && !is_rising(trigger.when))) continue;
+      if (start + every_ns > until_ns) continue;
       for (const auto& [key, counted] : groups) {
         double value = 0;
-        if (holds(trigger.when, counted, trigger.burst_ns, &value)) events[{trigger.id, start, key}] = value;
+        if (alerts[key].is_in_force(trigger, counted, start, samples[0].time_ns > start, &value)) {
+          events[{trigger.id, start, key}] = value;
+        }
       }
     }
   }

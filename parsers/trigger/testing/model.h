@@ -22,8 +22,9 @@ ModelKey key_of(const GroupKey& key);
 // Trigger ID, start of the window, group.
 using Occasion = std::tuple<uint64_t, int64_t, ModelKey>;
 
-// The value of each condition that was true. Windows are those of the samples, and all between them; the first one is
-// partial unless the first sample is at its start. The last one counts only if it ends by `until_ns`.
+// The value of each condition that was true, in windows in which its alert was in force. Windows are those of the
+// samples, and all between them; the first one is partial unless the first sample is at its start. The last one counts
+// only if it ends by `until_ns`.
 std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
                                            std::span<const TcpFacts> tcp, int64_t until_ns);
 

@@ -120,6 +120,11 @@ std::vector<Trigger> RandomTraffic::triggers() {
     trigger.every_ns = every_ns_[below(2)];
     trigger.burst_ns = options_.bursts ? 400'000 : 0;
     trigger.when = condition(trigger.group == GroupBy{});
+    if (options_.alerts) {
+      if (one_in(2)) trigger.clear = condition(trigger.group == GroupBy{});
+      if (one_in(2)) trigger.after = 1 + below(4);
+      if (one_in(3)) trigger.cooldown_ns = below(8) * kMs;
+    }
     result.push_back(std::move(trigger));
   }
   return result;

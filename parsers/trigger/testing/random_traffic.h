@@ -15,6 +15,7 @@ struct RandomOptions {
   size_t samples = 400;
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
+  bool alerts = false;  // with `clear`, `after` and `cooldown`
 };
 
 class RandomTraffic {

@@ -1,0 +1,52 @@
+#include "parsers/trigger/alert_states.h"
+
+namespace tapline::trigger {
+namespace {
+
+bool is_cooling(int64_t began_ns, int64_t end_ns, int64_t cooldown_ns) {
+  return began_ns != INT64_MIN && end_ns - began_ns < cooldown_ns;
+}
+
+}  // namespace
+
+bool AlertStates::was_in_force(const Key& key, int64_t end_ns) const {
+  if (states_.empty()) return false;
+  const auto found = states_.find(key);
+  return found != states_.end() && found->second.in_force && found->second.met_until_ns == end_ns;
+}
+
+bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t start_ns, int64_t end_ns) {
+  auto found = states_.find(key);
+  if (found == states_.end()) {
+    if (states_.size() == most_) {
+      ++untracked_;
+      return trigger.after <= 1;
+    }
+    found = states_.emplace(key, State{}).first;
+  }
+  State& state = found->second;
+  if (state.met_until_ns != start_ns) {
+    state.in_a_row = 0;
+    state.in_force = false;
+  }
+  state.met_until_ns = end_ns;
+  if (state.in_force) return true;
+  if (state.in_a_row < UINT32_MAX) ++state.in_a_row;
+  if (state.in_a_row < trigger.after || is_cooling(state.began_ns, end_ns, trigger.cooldown_ns)) return false;
+  state.in_force = true;
+  state.began_ns = end_ns;
+  return true;
+}
+
+bool AlertStates::forget(uint32_t* work, const Program& program, int64_t end_ns) {
+  for (; next_ != states_.end(); --*work) {
+    if (*work == 0) return false;
+    const auto& [key, state] = *next_;
+    const bool matters =
+        state.met_until_ns == end_ns || is_cooling(state.began_ns, end_ns, program.compiled(key.bit).cooldown_ns);
+    next_ = matters ? std::next(next_) : states_.erase(next_);
+  }
+  return true;
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+
+#include "parsers/trigger/event.h"
+#include "parsers/trigger/group_table.h"
+#include "parsers/trigger/program.h"
+
+namespace tapline::trigger {
+
+// The alerts of a channel's triggers that last for several windows: `after`, `clear` and `cooldown`.
+//
+//   quiet ── met ──▶ meeting ── `after` windows in a row, cooldown over ──▶ in force ── not met, no packets ──▶ quiet
+//
+// Only groups that met a condition in the last window, or whose cooldown is not over, take memory. Their number is
+// bounded. Not thread-safe.
+class AlertStates {
+ public:
+  struct Key {
+    uint32_t bit = 0;
+    EventScope scope = EventScope::kAll;
+    GroupKey group;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  // REQUIRES: the hasher outlives it.
+  AlertStates(const GroupHasher& hasher, size_t most) : most_(most), states_(0, Hash{&hasher}) {
+    next_ = states_.end();
+  }
+
+  // True if the alert was in force in the window that ended at this time.
+  bool was_in_force(const Key& key, int64_t end_ns) const;
+  // The condition is met in this window: `when`, or `clear` for an alert that was in force in the window before.
+  // Returns true if the alert is in force in it. REQUIRES: windows come in order, each at most once.
+  bool meet(const Key& key, const Program::Compiled& trigger, int64_t start_ns, int64_t end_ns);
+
+  // Forgets states that no longer matter after the window that ended at this time. begin_forgetting() once, then
+  // forget() with up to `work` steps until it returns true.
+  void begin_forgetting() { next_ = states_.begin(); }
+  bool forget(uint32_t* work, const Program& program, int64_t end_ns);
+
+  size_t size() const { return states_.size(); }
+  // Windows in which a group met a condition and had no state, as memory was full: its alert began at once if it needs
+  // one window only, and not at all otherwise.
+  uint64_t untracked() const { return untracked_; }
+
+ private:
+  struct State {
+    int64_t met_until_ns = INT64_MIN;  // end of the last window that met the condition
+    int64_t began_ns = INT64_MIN;      // end of the first window of the last alert
+    uint32_t in_a_row = 0;
+    bool in_force = false;
+  };
+  struct Hash {
+    const GroupHasher* hasher;
+    size_t operator()(const Key& key) const {
+      GroupKey mixed = key.group;
+      mixed.words[0] ^= uint64_t{key.bit} << 32 | static_cast<uint64_t>(key.scope);
+      return (*hasher)(mixed);
+    }
+  };
+  using States = std::unordered_map<Key, State, Hash>;
+
+  size_t most_;
+  States states_;
+  States::iterator next_;  // to be looked at by forget()
+  uint64_t untracked_ = 0;
+};
+
+}  // namespace tapline::trigger
