@@ -17,6 +17,7 @@
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
+  PARSER(packets)               \
   PARSER(postgres_query)        \
   PARSER(queue_burst)           \
   PARSER(queue_depth)           \
@@ -109,6 +110,7 @@ Json json_of(const Schema& schema) {
           {"events", schema.events},
           {"all_traffic", schema.all_traffic},
           {"queues", schema.queues},
+          {"counted", schema.counted},
           {"example", schema.example},
           {"arguments", std::move(arguments)},
           {"fields", std::move(fields)}};

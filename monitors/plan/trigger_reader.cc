@@ -1,6 +1,7 @@
 #include "monitors/plan/trigger_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,30 +68,58 @@ Status read_filter(const v1::PacketTrigger& given, Filter* filter) {
     filter->protocol = protocol::kTcp;
   } else if (given.parser() == "udp_flow") {
     filter->protocol = protocol::kUdp;
-  } else {
+  } else if (given.parser() != "packets") {
     return Status::invalid("the packets of '" + given.parser() + "' can't be counted");
   }
   return {};
 }
 
-Status read_when(const v1::PacketTrigger& given, trigger::Expression* when) {
-  if (!v1::PacketTrigger::Measure_IsValid(given.measure())) return Status::invalid("its measure is not known");
-  const Measure measure = given.measure() == v1::PacketTrigger::PACKETS ? Measure::kPackets : Measure::kBytes;
-  const auto comparison = given.condition().comparison();
-  if (comparison != v1::Condition::ABOVE && comparison != v1::Condition::AT_LEAST) {
-    return Status::invalid("its condition must be > or >=: groups without packets can't be listed");
+// By the number of v1::PacketStep::Measure.
+constexpr Measure kMeasures[] = {
+    Measure::kPackets,         Measure::kBytes,         Measure::kPayloadBytes, Measure::kSyn,
+    Measure::kSynAck,          Measure::kFin,           Measure::kRst,          Measure::kRetransmittedBytes,
+    Measure::kRetransmissions, Measure::kOutOfOrder,    Measure::kMissingBytes, Measure::kRttSumNs,
+    Measure::kRttCount,        Measure::kInFlightBytes, Measure::kUnackedBytes, Measure::kMaxBytes,
+    Measure::kMaxPayloadBytes, Measure::kMaxRttNs,      Measure::kMinRttNs,     Measure::kBurst};
+// By the number of v1::PacketStep::Operator.
+constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtract,  trigger::Op::kMultiply,
+                                      trigger::Op::kDivide, trigger::Op::kGreater,   trigger::Op::kGreaterEqual,
+                                      trigger::Op::kLess,   trigger::Op::kLessEqual, trigger::Op::kAnd,
+                                      trigger::Op::kOr};
+
+using Steps = google::protobuf::RepeatedPtrField<v1::PacketStep>;
+
+Status read_steps(const Steps& steps, trigger::Expression* expression) {
+  for (const v1::PacketStep& step : steps) {
+    trigger::Instruction& read = expression->emplace_back();
+    if (step.has_measure()) {
+      if (!v1::PacketStep::Measure_IsValid(step.measure())) return Status::invalid("a measure is not known");
+      read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
+    } else if (step.has_constant()) {
+      if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
+      read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};
+    } else if (step.has_operator_()) {
+      if (!v1::PacketStep::Operator_IsValid(step.operator_())) return Status::invalid("an operator is not known");
+      read.op = kOperators[step.operator_()];
+    } else {
+      return Status::invalid("a step of its condition is empty");
+    }
   }
-  const double threshold = given.condition().threshold();
-  if (!(threshold >= 0) || (threshold == 0 && comparison == v1::Condition::AT_LEAST)) {
-    return Status::invalid("its condition is true without packets");
-  }
-  const trigger::Op op = comparison == v1::Condition::ABOVE ? trigger::Op::kGreater : trigger::Op::kGreaterEqual;
-  *when = trigger::apply(op, trigger::value_of(measure), trigger::number(threshold));
   return {};
 }
 
+Status read_when(const v1::PacketTrigger& given, trigger::Trigger* read) {
+  if (given.when().empty()) return Status::invalid("it has no condition");
+  if (Status status = read_steps(given.when(), &read->when); !status.ok()) return status;
+  return read_steps(given.clear(), &read->clear);
+}
+
+int64_t ns_of(const google::protobuf::Duration& duration) {
+  return duration.seconds() * kNsPerSecond + duration.nanos();
+}
+
 Status read_every(const v1::PacketTrigger& given, int64_t* every_ns) {
-  *every_ns = given.every().seconds() * kNsPerSecond + given.every().nanos();
+  *every_ns = ns_of(given.every());
   if (*every_ns <= 0 || *every_ns % kNsPerMs != 0) return Status::invalid("its windows must be whole milliseconds");
   return {};
 }
@@ -100,7 +129,10 @@ Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
   if (Status status = read_group(given, &read->group); !status.ok()) return status;
   if (Status status = read_networks(given, &read->group); !status.ok()) return status;
   if (Status status = read_filter(given, &read->filter); !status.ok()) return status;
-  if (Status status = read_when(given, &read->when); !status.ok()) return status;
+  if (Status status = read_when(given, read); !status.ok()) return status;
+  read->after = std::max(given.after(), 1u);
+  read->cooldown_ns = ns_of(given.cooldown());
+  read->burst_ns = ns_of(given.burst());
   return read_every(given, &read->every_ns);
 }
 

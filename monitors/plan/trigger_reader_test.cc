@@ -9,7 +9,8 @@ namespace tapline {
 namespace {
 
 constexpr const char* kTrigger =
-    R"({"processor":3,"parser":"tcp_pkt_size","group":["src_ip"],"condition":{"threshold":50000},"every":"0.010s"})";
+    R"({"processor":3,"parser":"tcp_pkt_size","group":["src_ip"],"every":"0.010s",
+        "when":[{"measure":"BYTES"},{"constant":50000},{"operator":"GREATER"}]})";
 
 std::string plan_with(const std::string& trigger, const std::string& parsers = R"(["tcp_pkt_size","trigger"])",
                       const std::string& more = "") {
@@ -47,7 +48,7 @@ TEST(TriggerReader, MakesAProgram) {
 TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
   QuerySpec spec;
   const std::string trigger =
-      with(R"("condition")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"condition")");
+      with(R"("when")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"when")");
   const Status status = read(plan_with(trigger), &spec);
   ASSERT_TRUE(status.ok()) << status.sentence();
   EXPECT_EQ(spec.triggers->channels()[0].by, trigger::GroupBy::source(24, 64));
@@ -55,7 +56,7 @@ TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
 
 TEST(TriggerReader, WrongNetworksAreNamed) {
   const auto error_with = [](const std::string& networks) {
-    return error_of(plan_with(with(R"("condition")", R"("networks":[)" + networks + R"(],"condition")")));
+    return error_of(plan_with(with(R"("when")", R"("networks":[)" + networks + R"(],"when")")));
   };
   const auto names = [&](const std::string& networks, const std::string& what) {
     const std::string error = error_with(networks);
@@ -70,6 +71,42 @@ TEST(TriggerReader, WrongNetworksAreNamed) {
                            R"("ipv4":4294967295,"ipv6":4294967295)"}) {
     names(std::string(R"({"field":"src_ip",)") + bits + "}", "1 to 32 bits of IPv4 and 1 to 128 of IPv6");
   }
+}
+
+constexpr const char* kExpression =
+    R"({"processor":1,"parser":"packets","when":[{"measure":"RETRANSMITTED_BYTES"},{"measure":"PAYLOAD_BYTES"},
+        {"operator":"DIVIDE"},{"constant":0.1},{"operator":"GREATER"}],
+        "clear":[{"measure":"BURST"},{"constant":5},{"operator":"GREATER"}],"after":3,"cooldown":"2s","burst":"0.0001s",
+        "every":"0.010s"})";
+
+TEST(TriggerReader, AnExpressionIsRead) {
+  QuerySpec spec;
+  const Status status = read(plan_with(kExpression, R"(["packets","trigger"])"), &spec);
+  ASSERT_TRUE(status.ok()) << status.sentence();
+  const trigger::Program::Compiled& compiled = spec.triggers->compiled(0);
+  EXPECT_TRUE(compiled.condition.uses(trigger::Measure::kRetransmittedBytes));
+  EXPECT_TRUE(compiled.condition.uses(trigger::Measure::kPayloadBytes));
+  ASSERT_TRUE(compiled.clear.has_value());
+  EXPECT_TRUE(compiled.clear->uses(trigger::Measure::kBurst));
+  EXPECT_EQ(compiled.after, 3u);
+  EXPECT_EQ(compiled.cooldown_ns, 2'000'000'000);
+  EXPECT_EQ(spec.triggers->channels()[0].burst_bin_ns, 12'500);
+  EXPECT_TRUE(spec.triggers->needs_tcp());
+}
+
+TEST(TriggerReader, WrongStepsAreNamed) {
+  const auto error_with = [](const std::string& steps) {
+    return error_of(plan_with(R"({"processor":1,"parser":"packets","every":"0.010s","when":[)" + steps + "]}",
+                              R"(["packets","trigger"])"));
+  };
+  const std::string sum = R"({"measure":"BYTES"},{"constant":5},{"operator":"GREATER"})";
+  EXPECT_EQ(error_with(sum), "ok");
+  EXPECT_NE(error_with("{}").find("a step of its condition is empty"), std::string::npos);
+  EXPECT_NE(error_with(R"({"measure":77})").find("a measure is not known"), std::string::npos);
+  EXPECT_NE(error_with(R"({"operator":77})").find("an operator is not known"), std::string::npos);
+  EXPECT_NE(error_with(R"({"constant":"Infinity"})").find("not a finite number"), std::string::npos);
+  EXPECT_NE(error_with(R"({"measure":"BYTES"})").find("must be a comparison"), std::string::npos);
+  EXPECT_NE(error_with(sum + "," + sum).find("must be a comparison"), std::string::npos);
 }
 
 TEST(TriggerReader, APlanWithoutTriggersHasNoProgram) {
@@ -87,8 +124,8 @@ TEST(TriggerReader, WhatIsWrongIsNamed) {
   names(plan_with(with("tcp_pkt_size", "http_get")), "trigger 3: the packets of 'http_get' can't be counted");
   names(plan_with(with("src_ip", "url")), "no groups by 'url'");
   names(plan_with(with("0.010s", "0.0105s")), "whole milliseconds");
-  names(plan_with(with(R"("threshold")", R"("comparison":"BELOW","threshold")")), "must be > or >=");
-  names(plan_with(with(R"({"threshold":50000})", R"({"comparison":"AT_LEAST"})")), "is true without packets");
+  names(plan_with(with("GREATER", "LESS")), "is true for groups without packets");
+  names(plan_with(with(R"({"operator":"GREATER"})", "")), "must be a comparison");
   names(plan_with(with(R"("every")", R"("filter":{"nodes":[{"present":{"name":"url"}}]},"every")")), "url");
   names(plan_with(kTrigger, R"(["tcp_pkt_size","trigger"])", R"(,"sampling":{"mode":"FIXED","rate":0.5})"), "sampled");
 }

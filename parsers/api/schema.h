@@ -78,6 +78,8 @@ struct Schema {
   // no two threads may share them.
   bool all_traffic = false;
   bool queues = false;  // measures queues, so needs taps on both sides of one
+  // Emits no tuples: its fields are those of packets, and only triggers in the monitor count them.
+  bool counted = false;
   std::vector<Argument> arguments = {};
   std::vector<std::string> example = {};  // the values of `fields` in an example tuple, as text; plug-ins have none
 };

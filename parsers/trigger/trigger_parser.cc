@@ -1,35 +1,32 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "parsers/api/bits.h"
 #include "parsers/api/parser.h"
+#include "parsers/trigger/client_samples.h"
 #include "parsers/trigger/trigger_engine.h"
 
 namespace tapline {
 namespace {
 
+using trigger::ClientSamples;
 using trigger::Event;
 using trigger::EventScope;
 using trigger::GroupBy;
 using trigger::Program;
 using trigger::TriggerEngine;
 
+// An infinite bound is none.
+Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
+
 std::string_view name_of(EventScope scope) {
   constexpr std::string_view kNames[] = {"all", "group", "rest"};
   return kNames[static_cast<size_t>(scope)];
-}
-
-// Source and destination become client and server: a trigger counts both directions of a connection for its client, as
-// parsers' tuples do.
-Sample seen_from_client(const Packet& packet) {
-  Sample sample = sample_of(packet);
-  if (packet.direction == Direction::kFromServer) {
-    std::swap(sample.src_ip, sample.dst_ip);
-    std::swap(sample.src_port, sample.dst_port);
-  }
-  return sample;
 }
 
 // The names and values of a group's fields: "src_ip=10.0.0.1 dst_port=80", "src_ip=10.0.0.0/24".
@@ -66,8 +63,11 @@ class QueryTriggers final : public trigger::EventSink {
   QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program)
       : query_(uint64_t{1} << query), engine_(program, {}, this) {}
 
-  void add(const Sample& sample, Emitter& out) {
-    samples_[count_++] = sample;
+  const Program& program() const { return engine_.program(); }
+
+  void add(const Sample& sample, const TcpFacts& tcp, Emitter& out) {
+    samples_[count_] = sample;
+    tcp_[count_++] = tcp;
     if (count_ == samples_.size()) flush(out);
   }
 
@@ -90,18 +90,22 @@ class QueryTriggers final : public trigger::EventSink {
   int64_t due_ns() const {
     int64_t due_ns = INT64_MAX;
     if (latest_ns_ == INT64_MIN) return due_ns;
-    for (const trigger::Channel& channel : engine_.program().channels()) {
+    for (const trigger::Channel& channel : program().channels()) {
       const int64_t end_ns = (latest_ns_ / channel.window_ns + 1) * channel.window_ns;
       if (end_ns > passed_ns_) due_ns = std::min(due_ns, end_ns);
     }
     return due_ns;
   }
 
+  void on_window(const trigger::WindowReport& report) override {
+    out_->lose(LossReason::kParserMemoryFull, report.suppressed_events + report.untracked_alerts, query_);
+  }
+
   void on_event(const Event& event) override {
-    const GroupBy& by = engine_.program().channels()[event.channel].by;
+    const GroupBy& by = program().channels()[event.channel].by;
     const GroupText group(by, event.group);
     const bool told_apart = event.scope == EventScope::kGroup;
-    const auto low = static_cast<uint64_t>(event.value.low), high = static_cast<uint64_t>(event.value.high);
+    const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
     TupleHeader header;
     header.time_ns = out_->now_ns();
     header.src_ip = event.group.src_ip();
@@ -111,9 +115,9 @@ class QueryTriggers final : public trigger::EventSink {
     header.queries = query_;
     out_->emit_event(header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
                               told_apart ? Value::string(group.view()) : Value::absent(FieldType::kString),
-                              low == high ? Value::u64(low) : Value::absent(FieldType::kU64), Value::u64(low),
-                              Value::u64(high), Value::i64(event.window_start_ns), Value::i64(event.window_end_ns),
-                              Value::boolean(event.verdict == trigger::Verdict::kTrue),
+                              known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
+                              bound(event.value.low), bound(event.value.high), Value::i64(event.window_start_ns),
+                              Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
                               Value::boolean(event.partial || event.window_end_ns > ended_ns_)});
   }
 
@@ -121,7 +125,7 @@ class QueryTriggers final : public trigger::EventSink {
   void flush(Emitter& out) {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
-    engine_.process({samples_.data(), count_}, {});
+    engine_.process({samples_.data(), count_}, {tcp_.data(), program().needs_tcp() ? count_ : 0});
     count_ = 0;
   }
 
@@ -129,6 +133,7 @@ class QueryTriggers final : public trigger::EventSink {
   TriggerEngine engine_;
   Emitter* out_ = nullptr;  // of the current call
   std::array<Sample, trigger::Gather::kBurst> samples_;
+  std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
   size_t count_ = 0;
   int64_t latest_ns_ = INT64_MIN;  // of the packets
   int64_t passed_ns_ = INT64_MIN;
@@ -148,16 +153,31 @@ class TriggerParser final : public Parser {
     const uint64_t bit = uint64_t{1} << query;
     queries_ &= ~bit;
     of_query_[query] = nullptr;
+    for (auto& tcp : tcp_) tcp.queries &= ~bit;
+    std::erase_if(tcp_, [](const Tcp& tcp) { return tcp.queries == 0; });
     if (program == nullptr) return;
     queries_ |= bit;
     of_query_[query] = std::make_unique<QueryTriggers>(query, program);
+    if (program->needs_tcp()) tcp_of(program->in_flight_window_ns())->queries |= bit;
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
+    uint64_t with_tcp = 0;
+    for (Tcp& tcp : tcp_) {
+      with_tcp |= tcp.queries;
+      for (auto left = burst; !left.empty();) {
+        const auto part = left.first(std::min(left.size(), ClientSamples::kBurst));
+        left = left.subspan(part.size());
+        add(tcp.samples->observe(part), tcp.queries, out);
+      }
+      const uint64_t evicted = tcp.samples->flows().evicted_flows();
+      out.lose(LossReason::kParserMemoryFull, evicted - std::exchange(tcp.evicted_flows, evicted), tcp.queries);
+    }
+    const uint64_t without_tcp = queries_ & ~with_tcp;
     for (const Packet& packet : burst) {
-      if ((packet.queries & queries_) == 0 || packet.connection == nullptr) continue;
-      const Sample sample = seen_from_client(packet);
-      for (const uint32_t query : SetBits(packet.queries & queries_)) of_query_[query]->add(sample, out);
+      if ((packet.queries & without_tcp) == 0 || packet.connection == nullptr) continue;
+      const Sample sample = trigger::sample_from_client(packet);
+      for (const uint32_t query : SetBits(packet.queries & without_tcp)) of_query_[query]->add(sample, {}, out);
     }
   }
 
@@ -180,7 +200,31 @@ class TriggerParser final : public Parser {
   }
 
  private:
+  // Facts about TCP connections, for the queries whose triggers need them with windows of this length.
+  struct Tcp {
+    int64_t window_ns;
+    std::unique_ptr<ClientSamples> samples;
+    uint64_t queries = 0;
+    uint64_t evicted_flows = 0;  // already reported
+  };
+
+  Tcp* tcp_of(int64_t window_ns) {
+    for (Tcp& tcp : tcp_) {
+      if (tcp.window_ns == window_ns) return &tcp;
+    }
+    return &tcp_.emplace_back(Tcp{window_ns, std::make_unique<ClientSamples>(window_ns)});
+  }
+
+  void add(const ClientSamples::Batch& batch, uint64_t queries, Emitter& out) {
+    for (size_t i = 0; i < batch.tcp.size; ++i) {
+      for (const uint32_t query : SetBits(batch.queries[i] & queries)) {
+        of_query_[query]->add(batch.tcp.samples[i], batch.tcp.facts[i], out);
+      }
+    }
+  }
+
   uint64_t queries_ = 0;  // those with triggers
+  std::vector<Tcp> tcp_;
   std::array<std::unique_ptr<QueryTriggers>, 64> of_query_;
 };
 
@@ -193,9 +237,9 @@ const Schema& TriggerParser::schema() const {
                  {"scope", FieldType::kString, "",
                   "all: it has no groups; group; rest: groups that were counted together"},
                  optional({"group", FieldType::kString, "", "Names and values of its fields"}),
-                 optional({"value", FieldType::kU64, "", "What was compared; absent if only its bounds are known"}),
-                 {"low", FieldType::kU64, "", "The value is at least this"},
-                 {"high", FieldType::kU64, "", "The value is at most this"},
+                 optional({"value", FieldType::kF64, "", "What was compared; absent if only its bounds are known"}),
+                 optional({"low", FieldType::kF64, "", "The value is at least this"}),
+                 optional({"high", FieldType::kF64, "", "The value is at most this"}),
                  {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},
                  {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
                  {"certain", FieldType::kBool, "",

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
@@ -34,12 +36,17 @@ void set(Harness* harness, std::vector<Trigger> triggers, uint32_t query = 0) {
   harness->engine().set_triggers(0, query, std::move(program));
 }
 
+// The value, without decimals.
+std::string value_of(const tapline::testing::Tuple& tuple) {
+  return std::to_string(std::llround(std::stod(tuple["value"])));
+}
+
 // Milliseconds since kStart.
 Lines windows(const Harness& harness) {
   Lines lines;
   for (const auto& tuple : harness.tuples()) {
     const auto ms = [&](const char* field) { return std::to_string((std::stoll(tuple[field]) - kStart) / kMs); };
-    lines.push_back(tuple["group"] + " " + tuple["value"] + " " + ms("window_start_ns") + "-" + ms("window_end_ns"));
+    lines.push_back(tuple["group"] + " " + value_of(tuple) + " " + ms("window_start_ns") + "-" + ms("window_end_ns"));
   }
   return lines;
 }
@@ -104,6 +111,60 @@ TEST(TriggerParser, BothDirectionsCountForTheClient) {
   set(&harness, {bytes_above(2'000, group, 1'000 * kMs)});
   harness.all(conversation.frames());
   EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 dst_port=80 " + std::to_string(2'000 + 5 * 54) + " 0-1000"}));
+}
+
+// The server sends a segment twice and the client acknowledges late: both facts count for the client.
+TEST(TriggerParser, FactsAboutConnectionsCountForTheClient) {
+  Conversation conversation;
+  conversation.handshake().client("GET /").wait_ns(5 * kMs).server(std::string(1000, 'y'));
+  std::vector<Frame> frames = conversation.frames();
+  frames.push_back(frames.back());
+  frames.back().time_ns += 5 * kMs;
+  Trigger retransmitted = bytes_above(0, GroupBy::source(32, 128), 1'000 * kMs);
+  retransmitted.id = 1;
+  retransmitted.when = above(value_of(Measure::kRetransmittedBytes), number(999));
+  Trigger round_trip = retransmitted;
+  round_trip.id = 2;
+  round_trip.when = above(value_of(Measure::kMaxRttNs), number(4.0 * kMs));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(0), retransmitted, round_trip});
+  harness.all(frames);
+  std::map<std::string, std::string> values;
+  for (const auto& tuple : harness.tuples()) values[tuple["trigger"] + " " + tuple["group"]] = value_of(tuple);
+  EXPECT_EQ(values.at("1 src_ip=10.0.0.1"), "1000");
+  EXPECT_GE(std::stoll(values.at("2 src_ip=10.0.0.1")), 5 * kMs);
+}
+
+TEST(TriggerParser, ARatioIsAFraction) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  Trigger trigger = bytes_above(0, {}, 1'000 * kMs);
+  trigger.when = above(apply(Op::kDivide, value_of(Measure::kSyn), value_of(Measure::kPackets)), number(0.2));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {trigger});
+  harness.all(conversation.frames());
+  ASSERT_EQ(harness.tuples().size(), 1u);
+  EXPECT_EQ(std::stod(harness.tuples()[0]["value"]), 0.25);
+}
+
+TEST(TriggerParser, AnAlertLastsUntilItsSecondThreshold) {
+  Conversation conversation;
+  conversation.handshake();
+  for (const size_t bytes : {500, 900, 700, 700, 300, 900}) {
+    conversation.wait_ns((conversation.now_ns() / (10 * kMs) + 1) * 10 * kMs - conversation.now_ns());
+    conversation.client(std::string(bytes, 'x'));
+  }
+  Trigger trigger = bytes_above(800);
+  trigger.clear = above(value_of(Measure::kBytes), number(600));
+  Trigger patient = trigger;
+  patient.id = 1;
+  patient.after = 2;
+  Harness harness(Lines{"trigger"});
+  set(&harness, {trigger, patient});
+  harness.all(conversation.frames());
+  Lines lines;
+  for (const auto& tuple : harness.tuples()) lines.push_back(tuple["trigger"] + " " + value_of(tuple));
+  EXPECT_EQ(lines, (Lines{"0 954", "0 754", "0 754", "0 954"}));
 }
 
 TEST(TriggerParser, ANetworksPacketsCountTogether) {

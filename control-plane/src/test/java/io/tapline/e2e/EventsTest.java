@@ -1,9 +1,12 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.StandardSocketOptions;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -72,6 +75,37 @@ class EventsTest {
         assertThat(windowNs).isEqualTo(10_000_000);
       }
       assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+    }
+  }
+
+  @Test
+  void attemptsToConnectAreAnAlertForAsLongAsTheyLast() throws Exception {
+    try (WebLink link = WebLink.open();
+        Server server = Server.start("--interface", link.networkInterface())) {
+      String id =
+          server.submit(
+              "PARSE packets FROM * TO %s LIMIT 1h SAMPLE * ".formatted(link.address())
+                  + "PROCESS (trigger: when=\"count(syn) > 20 and count(rst) / count(syn) > 0.9\","
+                  + " after=2, group=dst_port, every=100ms)");
+      server.awaitState(id, "running");
+      List<JsonNode> events = events(server, id, () -> connect(link.address()), 1);
+      assertThat(events).isNotEmpty();
+      for (JsonNode event : events) {
+        assertThat(event.get("fields").get("group").asText()).isEqualTo("dst_port=" + OTHER);
+        assertThat(event.get("fields").get("value").asLong()).isGreaterThan(20);
+        assertThat(event.get("fields").get("certain").asBoolean()).isTrue();
+      }
+      assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+    }
+  }
+
+  /** Tries to connect to a closed port, for a second. */
+  private static void connect(String address) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+    while (System.nanoTime() < end) {
+      assertThatThrownBy(() -> new Socket(address, OTHER).close())
+          .isInstanceOf(ConnectException.class);
+      Thread.sleep(1);
     }
   }
 

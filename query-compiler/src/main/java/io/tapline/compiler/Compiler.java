@@ -151,7 +151,7 @@ public final class Compiler {
     // Monitors are given both sides of a queue as taps, so switches mirror nothing for it.
     Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
-    PacketTriggers.Split split = packets.split(processors, parsers);
+    PacketTriggers.Split split = packets.split(processors);
     if (!split.triggers().isEmpty() && placed.monitors().size() > 1) {
       refuseSeveralMonitors(query, split, placed.monitors().size());
       return CompileResult.wrong(errors.notes(), errors.sorted());
@@ -236,7 +236,7 @@ public final class Compiler {
     for (Ast.Processor processor : query.processors()) {
       if (allParsersKnown) {
         new ProcessorCompiler(parsers, catalogue, inventory, options, packets, errors)
-            .compile(processor)
+            .compile(processor, compiled.size())
             .ifPresent(compiled::add);
       } else {
         ProcessorCompiler.checkWithoutFields(processor, named, errors);

@@ -58,7 +58,8 @@ final class GroupConditions {
                     .map(result -> result.setCondition(read.condition())));
   }
 
-  private static Ast.Word when(Arguments arguments) {
+  /** Returns the condition of a filter or trigger, or the default. */
+  static Ast.Word when(Arguments arguments) {
     Span processor = arguments.processor().span();
     return arguments
         .word("when")

@@ -9,6 +9,7 @@ import io.tapline.compiler.text.Literals;
 import io.tapline.conditions.Trees;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
@@ -21,24 +22,33 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Decides which triggers the monitor tests on packets: those whose windows are shorter than the
- * interval of their parser's tuples, if the monitor can compute the compared value. The stream job
- * then reads the monitor's tuples of the parser {@code trigger} instead of the parser's own.
+ * Decides which triggers the monitor tests on packets: those of the parser {@code packets}, and
+ * those whose windows are shorter than the interval of their parser's tuples, if the monitor can
+ * compute the compared value. The stream job then reads the monitor's tuples of the parser {@code
+ * trigger} instead of the parser's own.
  */
 final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */
   static final String PARSER = "trigger";
 
   /** Fields whose sums are sums over packets. */
-  private static final Map<String, Map<String, PacketTrigger.Measure>> MEASURES =
+  private static final Map<String, Map<String, PacketStep.Measure>> MEASURES =
       Map.of(
           "tcp_pkt_size",
-          Map.of("bytes", PacketTrigger.Measure.BYTES, "packets", PacketTrigger.Measure.PACKETS),
+          Map.of("bytes", PacketStep.Measure.BYTES, "packets", PacketStep.Measure.PACKETS),
           "udp_flow",
-          Map.of("bytes", PacketTrigger.Measure.BYTES));
+          Map.of("bytes", PacketStep.Measure.BYTES));
+
+  /** Every value meets it. */
+  private static final Condition ANY =
+      Condition.newBuilder()
+          .setComparison(Condition.Comparison.AT_LEAST)
+          .setThreshold(-Double.MAX_VALUE)
+          .build();
 
   /** Fields of a tuple that packets also have. */
   private static final Set<String> FIELDS = Set.of("src_ip", "src_port", "dst_ip", "dst_port");
@@ -47,6 +57,8 @@ final class PacketTriggers {
 
   private final Sampling sampling;
   private final List<TupleFilter> filters;
+  // By number of the processor.
+  private final Map<Integer, PacketCondition> conditions = new TreeMap<>();
 
   PacketTriggers(Sampling sampling, List<TupleFilter> filters) {
     this.sampling = sampling;
@@ -62,16 +74,30 @@ final class PacketTriggers {
         && Durations.toNanos(processor.getWindow().getSlide()) < parser.intervalNs();
   }
 
+  /** The monitor tests a processor on packets with this condition. */
+  void add(int processor, PacketCondition condition) {
+    conditions.put(processor, condition);
+  }
+
+  /** As above for a processor that compares a sum. REQUIRES: it has no {@link #obstacle}. */
+  void addSum(int number, Processor trigger) {
+    add(number, PacketCondition.ofSum(measure(trigger), trigger));
+  }
+
+  private static PacketStep.Measure measure(Processor trigger) {
+    return MEASURES.get(trigger.getParser()).get(trigger.getValue().getField());
+  }
+
   /**
-   * Returns the reason why the monitor can't test a trigger on packets, as the end of a sentence;
-   * empty if it can.
+   * Returns the reason why the monitor can't test a trigger on the packets of its parser, as the
+   * end of a sentence; empty if it can.
    */
   Optional<String> obstacle(Processor trigger) {
-    Map<String, PacketTrigger.Measure> measures =
-        MEASURES.getOrDefault(trigger.getParser(), Map.of());
+    Map<String, PacketStep.Measure> measures = MEASURES.getOrDefault(trigger.getParser(), Map.of());
     Condition condition = trigger.getCondition();
     Condition.Comparison comparison = condition.getComparison();
     boolean atLeast = comparison == Condition.Comparison.AT_LEAST;
+    double least = Math.min(condition.getThreshold(), trigger.getTrigger().getClear());
     if (measures.isEmpty()) {
       return Optional.of("%s does not count packets".formatted(trigger.getParser()));
     } else if (!trigger.getAggregate().equals("SUM")
@@ -81,12 +107,15 @@ final class PacketTriggers {
               .formatted(String.join(" or ", measures.keySet().stream().sorted().toList())));
     } else if (!atLeast && comparison != Condition.Comparison.ABOVE) {
       return Optional.of("groups without packets are not known");
-    } else if (condition.getThreshold() < 0 || atLeast && condition.getThreshold() == 0) {
+    } else if (least < 0 || atLeast && least == 0) {
       return Optional.of("it is true without packets");
-    } else if (condition.getThreshold() != trigger.getTrigger().getClear()) {
-      return Optional.of(
-          "clear= is another threshold, and only windows that meet when= are reported");
-    } else if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
+    }
+    return obstacleToCounting(trigger);
+  }
+
+  /** As {@link #obstacle}, regardless of the compared value. */
+  Optional<String> obstacleToCounting(Processor trigger) {
+    if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
       return Optional.of("packets are grouped by addresses and ports only");
     } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {
       return Optional.of("w= is longer than every=");
@@ -100,36 +129,35 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
-  /**
-   * Splits each trigger that {@link #needsPackets needs packets} into a monitor's and a job's part.
-   */
-  Split split(List<Processor> processors, List<ParserInfo> parsers) {
+  /** Splits each trigger that was added into a monitor's and a job's part. */
+  Split split(List<Processor> processors) {
     List<PacketTrigger> triggers = new ArrayList<>();
-    List<Processor> left = new ArrayList<>();
-    for (int i = 0; i < processors.size(); i++) {
-      Processor processor = processors.get(i);
-      boolean needsPackets =
-          parsers.stream()
-              .filter(parser -> parser.name().equals(processor.getParser()))
-              .anyMatch(parser -> needsPackets(processor, parser));
-      if (needsPackets) {
-        triggers.add(inMonitor(i, processor));
-      }
-      left.add(needsPackets ? inJob(i, processor) : processor);
-    }
+    List<Processor> left = new ArrayList<>(processors);
+    conditions.forEach(
+        (number, condition) -> {
+          triggers.add(inMonitor(number, processors.get(number), condition));
+          left.set(number, inJob(number, processors.get(number)));
+        });
     return new Split(triggers, left);
   }
 
-  private PacketTrigger inMonitor(int index, Processor trigger) {
+  private PacketTrigger inMonitor(int number, Processor trigger, PacketCondition condition) {
     PacketTrigger.Builder packets =
         PacketTrigger.newBuilder()
-            .setProcessor(index)
+            .setProcessor(number)
             .setParser(trigger.getParser())
             .addAllGroup(trigger.getKeyList())
-            .setMeasure(MEASURES.get(trigger.getParser()).get(trigger.getValue().getField()))
-            .setCondition(trigger.getCondition())
+            .addAllWhen(condition.when())
+            .addAllClear(condition.clear())
+            .setAfter(trigger.getTrigger().getAfter())
             .setEvery(trigger.getWindow().getSlide())
             .addAllNetworks(trigger.getNetworksList());
+    if (trigger.getTrigger().hasCooldown()) {
+      packets.setCooldown(trigger.getTrigger().getCooldown());
+    }
+    if (condition.burstNs() > 0) {
+      packets.setBurst(Durations.fromNanos(condition.burstNs()));
+    }
     ConditionTree filter = filter(trigger);
     if (filter.getNodesCount() > 0) {
       packets.setFilter(filter);
@@ -137,18 +165,27 @@ final class PacketTriggers {
     return packets.build();
   }
 
-  /** Within a window, the job shows the greatest value that met the condition. */
-  private static Processor inJob(int index, Processor trigger) {
+  /**
+   * The monitor reports each window in which an alert is in force. The job raises an alert with the
+   * first one and clears it with the first window without a report, and shows the greatest value.
+   */
+  private static Processor inJob(int number, Processor trigger) {
     Value value =
         Value.newBuilder()
             .setField("value")
             .setUnit(trigger.getValue().getUnit())
-            .setOnly(Trees.isOneOf("trigger", List.of(Trees.word(Integer.toString(index)))))
+            .setOnly(Trees.isOneOf("trigger", List.of(Trees.word(Integer.toString(number)))))
             .build();
     return trigger.toBuilder()
         .setParser(PARSER)
         .setValue(value)
         .setAggregate("MAX")
+        .setCondition(ANY)
+        .setTrigger(
+            trigger.getTrigger().toBuilder()
+                .setClear(ANY.getThreshold())
+                .setAfter(1)
+                .clearCooldown())
         .setWindow(inJob(trigger.getWindow()))
         .build();
   }
@@ -254,9 +291,11 @@ final class PacketTriggers {
   private String place(Plan plan, int index, Processor processor) {
     for (PacketTrigger trigger : plan.getTriggersList()) {
       if (trigger.getProcessor() == index) {
-        return "in the monitor, on packets%s, since windows of %s are shorter than the interval of %s"
-            .formatted(
-                narrowed(trigger), Literals.durationText(trigger.getEvery()), trigger.getParser());
+        String window = Literals.durationText(trigger.getEvery());
+        return MEASURES.containsKey(trigger.getParser())
+            ? "in the monitor, on packets%s, since windows of %s are shorter than the interval of %s"
+                .formatted(narrowed(trigger), window, trigger.getParser())
+            : "in the monitor, on packets%s, in windows of %s".formatted(narrowed(trigger), window);
       }
     }
     String why = obstacle(processor).orElse("its windows are no shorter than the tuples' interval");

@@ -35,6 +35,7 @@ final class ProcessorCompiler {
   private final OnlyReader only;
   private final TriggerReader triggers;
   private final PacketTriggers packets;
+  private final PacketTriggerReader packetTriggers;
   private final Errors errors;
 
   /** REQUIRES: at least one parser. */
@@ -52,6 +53,7 @@ final class ProcessorCompiler {
     this.only = new OnlyReader(fields, inventory, errors);
     this.triggers = new TriggerReader(inventory, options, errors);
     this.packets = packets;
+    this.packetTriggers = new PacketTriggerReader(fields, packets);
     this.errors = errors;
   }
 
@@ -95,7 +97,10 @@ final class ProcessorCompiler {
       case FILTER ->
           GroupConditions.check(arguments, WindowReader.wholeQueryOr(arguments, errors), errors);
       case TRIGGER -> {
-        GroupConditions.check(arguments, WindowReader.every(arguments, errors), errors);
+        Window window = WindowReader.every(arguments, errors);
+        if (!PacketTriggerReader.isPossible(arguments)) {
+          GroupConditions.check(arguments, window, errors);
+        }
         OnlyReader.check(arguments, errors);
         TriggerReader.checkForms(arguments, errors);
       }
@@ -130,8 +135,12 @@ final class ProcessorCompiler {
     return arguments.integer("k", 1, ProcessorCatalogue.MOST_K, ProcessorCatalogue.DEFAULT_K);
   }
 
-  /** Reports errors and returns nothing if the processor is unknown or incomplete. */
-  Optional<Processor> compile(Ast.Processor processor) {
+  /**
+   * Reports errors and returns nothing if the processor is unknown or incomplete.
+   *
+   * @param number number of the processor in the plan, from 0
+   */
+  Optional<Processor> compile(Ast.Processor processor, int number) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
     if (definition.isEmpty()) {
       return Optional.empty();
@@ -149,18 +158,25 @@ final class ProcessorCompiler {
               conditions.compile(arguments, WindowReader.wholeQueryOr(arguments, errors));
           case TRIGGER -> trigger(arguments);
         };
-    compiled.ifPresent(builder -> complete(builder, arguments));
+    compiled.ifPresent(builder -> complete(builder, arguments, number));
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
   }
 
   /** Adds the parts that depend on the chosen parser. */
-  private void complete(Processor.Builder result, Arguments arguments) {
+  private void complete(Processor.Builder result, Arguments arguments, int number) {
     ParserInfo parser =
         parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
     Processor compiled = result.build();
+    if (parser.counted()) {
+      packetTriggers.complete(result, arguments, number);
+      return;
+    }
     if (arguments.has("every") && PacketTriggers.needsPackets(compiled, parser)) {
-      Optional<String> obstacle = packets.obstacle(compiled);
-      obstacle.ifPresent(why -> IntervalReader.refuse(parser, arguments, why, errors));
+      packets
+          .obstacle(compiled)
+          .ifPresentOrElse(
+              why -> IntervalReader.refuse(parser, arguments, why, errors),
+              () -> packets.addSum(number, compiled));
       return;
     }
     isLongEnough(compiled, arguments);
@@ -244,8 +260,12 @@ final class ProcessorCompiler {
   }
 
   private Optional<Processor.Builder> trigger(Arguments arguments) {
+    Window window = WindowReader.every(arguments, errors);
     Optional<Processor.Builder> watched =
-        conditions.compile(arguments, WindowReader.every(arguments, errors));
+        packetTriggers
+            .parser(arguments)
+            .map(parser -> packetTriggers.compile(parser, arguments, window))
+            .or(() -> conditions.compile(arguments, window));
     watched.ifPresent(result -> only.narrow(result, arguments));
     return watched.map(
         result ->

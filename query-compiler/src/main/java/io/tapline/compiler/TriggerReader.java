@@ -53,7 +53,10 @@ final class TriggerReader {
             .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MOST_AFTER, 1))
             .setSeverity(
                 arguments.choice("severity", ProcessorCatalogue.SEVERITIES).orElse("warning"));
-    arguments.windowNs("cooldown").map(Durations::fromNanos).ifPresent(trigger::setCooldown);
+    arguments
+        .windowNs("cooldown", ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS)
+        .map(Durations::fromNanos)
+        .ifPresent(trigger::setCooldown);
     arguments
         .word("clear")
         .ifPresent(

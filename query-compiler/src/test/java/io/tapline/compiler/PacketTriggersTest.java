@@ -6,11 +6,13 @@ import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.NetworkLength;
+import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,11 +36,42 @@ class PacketTriggersTest {
     assertThat(trigger.getProcessor()).isEqualTo(1);
     assertThat(trigger.getParser()).isEqualTo("tcp_pkt_size");
     assertThat(trigger.getGroupList()).containsExactly("src_ip");
-    assertThat(trigger.getMeasure()).isEqualTo(PacketTrigger.Measure.BYTES);
-    assertThat(trigger.getCondition().getComparison()).isEqualTo(Condition.Comparison.ABOVE);
-    assertThat(trigger.getCondition().getThreshold()).isEqualTo(50_000);
+    assertThat(text(trigger.getWhenList())).isEqualTo("BYTES 50000.0 GREATER");
+    assertThat(trigger.getClearList()).isEmpty();
+    assertThat(trigger.getAfter()).isEqualTo(1);
     assertThat(Durations.toMillis(trigger.getEvery())).isEqualTo(10);
     assertThat(trigger.hasFilter()).isFalse();
+  }
+
+  /** Returns the steps of a condition, separated by spaces. */
+  static String text(List<PacketStep> steps) {
+    return steps.stream()
+        .map(
+            step ->
+                step.hasMeasure()
+                    ? step.getMeasure().name()
+                    : step.hasConstant()
+                        ? Double.toString(step.getConstant())
+                        : step.getOperator().name())
+        .collect(Collectors.joining(" "));
+  }
+
+  @Test
+  void alertsBeginAndEndInTheMonitor() {
+    Plan plan =
+        plan(
+            "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (trigger: when=\"sum(bytes) >= 50KB\","
+                + " clear=20KB, after=3, cooldown=2ms, group=src_ip, every=10ms)");
+    PacketTrigger trigger = plan.getTriggers(0);
+    assertThat(text(trigger.getClearList())).isEqualTo("BYTES 20000.0 GREATER_EQUAL");
+    assertThat(trigger.getAfter()).isEqualTo(3);
+    assertThat(Durations.toMillis(trigger.getCooldown())).isEqualTo(2);
+    Processor shown = plan.getProcessors(0);
+    assertThat(shown.getTrigger().getAfter()).isEqualTo(1);
+    assertThat(shown.getTrigger().hasCooldown()).isFalse();
+    assertThat(shown.getCondition().getComparison()).isEqualTo(Condition.Comparison.AT_LEAST);
+    assertThat(shown.getCondition().getThreshold()).isEqualTo(-Double.MAX_VALUE);
+    assertThat(shown.getTrigger().getClear()).isEqualTo(-Double.MAX_VALUE);
   }
 
   @Test
@@ -93,7 +126,7 @@ class PacketTriggersTest {
         "tcp_pkt_size | SAMPLE * | when=\"max(bytes) > 3\", every=10ms | no sum of bytes or packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) < 3\", every=10ms | groups without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | is true without packets",
-        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=2, every=10ms | another threshold",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=-1, every=10ms | is true without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", group=flow_hash, every=10ms | addresses and ports",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=20ms | w= is longer",
         "tcp_pkt_size | SAMPLE 0.5 | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",

@@ -67,6 +67,7 @@ final class CatalogueReader {
                 .map(JsonNode::asText),
             node.path("all_traffic").asBoolean(false),
             node.path("queues").asBoolean(false),
+            node.path("counted").asBoolean(false),
             inside.arguments(node.path("arguments")),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);

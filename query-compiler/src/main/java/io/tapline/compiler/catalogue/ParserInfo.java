@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param intervalArgument the argument that sets the interval, if queries can choose it
  * @param allTraffic whether its tuples are only correct if it sees all packets
  * @param queues whether it measures queues between taps
+ * @param counted whether it emits no tuples, and only triggers in the monitor count its packets
  * @param arguments arguments that it takes in PARSE
  * @param fields columns in order, the common ones first
  */
@@ -28,6 +29,7 @@ public record ParserInfo(
     Optional<String> intervalArgument,
     boolean allTraffic,
     boolean queues,
+    boolean counted,
     List<ParserArgumentInfo> arguments,
     List<FieldInfo> fields) {
 
@@ -79,6 +81,7 @@ public record ParserInfo(
         intervalArgument,
         allTraffic,
         queues,
+        counted,
         arguments,
         fields);
   }

@@ -260,7 +260,7 @@ public final class ProcessorCatalogue {
   }
 
   private static ProcessorInfo filter() {
-    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), when()));
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), when(CONDITIONS)));
     arguments.addAll(queryWindow());
     return new ProcessorInfo("filter", "the groups that meet a condition", arguments);
   }
@@ -276,7 +276,7 @@ public final class ProcessorCatalogue {
                 "none: one group",
                 "fields; in the monitor also networks such as src_ip/24; flow: addresses and ports",
                 "fields or networks that form the groups"),
-            when(),
+            when(CONDITIONS + "; of packets, expressions of them"),
             new ArgumentInfo(
                 "only",
                 ArgumentType.CONDITION,
@@ -307,7 +307,7 @@ public final class ProcessorCatalogue {
                 "cooldown",
                 ArgumentType.DURATION,
                 "none",
-                "10ms to 24h",
+                "1ms to 24h",
                 "min time between two alerts of a group"),
             new ArgumentInfo(
                 "severity",
@@ -329,12 +329,12 @@ public final class ProcessorCatalogue {
                 "topic to which each alert is sent")));
   }
 
-  private static ArgumentInfo when() {
+  private static ArgumentInfo when(String values) {
     return new ArgumentInfo(
         "when",
         ArgumentType.CONDITION,
         DEFAULT_CONDITION,
-        CONDITIONS,
+        values,
         "condition that a group must meet");
   }
 

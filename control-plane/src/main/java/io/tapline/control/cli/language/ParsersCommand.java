@@ -127,6 +127,9 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   private static String traffic(ParserInfo parser) {
+    if (parser.counted()) {
+      return "It emits no tuples: triggers in the monitor count its packets (SAMPLE *).\n";
+    }
     if (parser.queues()) {
       return "It measures all packets of the queues that AT names, or that have taps: SAMPLE *.\n";
     }

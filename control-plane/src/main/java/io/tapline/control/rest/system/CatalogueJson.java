@@ -31,7 +31,8 @@ final class CatalogueJson {
         "duration", parser.duration().map(CatalogueJson::duration).orElse(NullNode.getInstance()));
     json.put("interval_ns", parser.intervalNs())
         .put("interval_argument", parser.intervalArgument().orElse(null))
-        .put("all_traffic", parser.allTraffic());
+        .put("all_traffic", parser.allTraffic())
+        .put("counted", parser.counted());
     ArrayNode arguments = json.putArray("arguments");
     parser.arguments().forEach(argument -> arguments.add(argument(argument)));
     ArrayNode fields = json.putArray("fields");

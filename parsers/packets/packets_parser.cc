@@ -1,0 +1,46 @@
+#include "parsers/api/parser.h"
+
+namespace tapline {
+namespace {
+
+// Names the fields of packets for triggers, which the parser `trigger` counts.
+class PacketsParser final : public Parser {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override { return {.packets = false}; }
+  void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) override {}
+};
+
+const Schema& PacketsParser::schema() const {
+  static const Schema schema = {
+      .name = "packets",
+      .description = "Single packets, which only triggers count: it emits no tuples",
+      .layer = Layer::kTransport,
+      .fields = {{"bytes", FieldType::kU64, "bytes", "On the wire, link header included", true},
+                 {"payload_bytes", FieldType::kU64, "bytes", "Payload of TCP or UDP, or of IP", true},
+                 {"syn", FieldType::kBool, "", "TCP with SYN and without ACK"},
+                 {"syn_ack", FieldType::kBool, "", "TCP with SYN and ACK"},
+                 {"fin", FieldType::kBool, "", "TCP with FIN"},
+                 {"rst", FieldType::kBool, "", "TCP with RST"},
+                 {"retransmitted", FieldType::kBool, "", "It repeats payload of TCP"},
+                 {"out_of_order", FieldType::kBool, "", "Its payload fills a hole that is at most 3 ms old"},
+                 {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload of TCP that was sent before", true},
+                 {"missing_bytes", FieldType::kU64, "bytes", "Payload of TCP before it that was not captured", true},
+                 optional({"rtt_ns", FieldType::kU64, "ns", "From a TCP segment, here, to the ACK that covers it"}),
+                 {"in_flight_bytes", FieldType::kU64, "bytes", "Payload of TCP in flight at the end of the last window",
+                  true},
+                 {"unacked_bytes", FieldType::kU64, "bytes",
+                  "Of in_flight_bytes, those that were not acknowledged in this window", true}},
+      .main_fields = {"src_ip"},
+      .value_field = "bytes",
+      .counted = true,
+      .example = {"1514", "1448", "false", "false", "false", "false", "false", "false", "0", "0", "", "0", "0"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_packets() { return std::make_unique<PacketsParser>(); }
+
+}  // namespace tapline

@@ -1,0 +1,96 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.PacketStep;
+import io.tapline.schema.proto.PacketStep.Measure;
+import io.tapline.schema.proto.PacketStep.Operator;
+import io.tapline.schema.proto.Processor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The condition of a trigger that the monitor tests on packets, in postfix order.
+ *
+ * @param clear condition that an alert in force must meet; empty: {@code when}
+ * @param burstNs length of the spans that bursts are counted in; 0 without bursts
+ * @param unit unit of the compared value
+ */
+record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burstNs, String unit) {
+  private static final Map<Condition.Comparison, Operator> OPERATORS =
+      Map.of(
+          Condition.Comparison.ABOVE, Operator.GREATER,
+          Condition.Comparison.AT_LEAST, Operator.GREATER_EQUAL,
+          Condition.Comparison.BELOW, Operator.LESS,
+          Condition.Comparison.AT_MOST, Operator.LESS_EQUAL);
+
+  /** Returns the condition of a trigger that compares a sum of bytes or packets. */
+  static PacketCondition ofSum(Measure measure, Processor trigger) {
+    Operator operator = OPERATORS.get(trigger.getCondition().getComparison());
+    double threshold = trigger.getCondition().getThreshold();
+    double clear = trigger.getTrigger().getClear();
+    return new PacketCondition(
+        compared(measure, threshold, operator),
+        clear == threshold ? List.of() : compared(measure, clear, operator),
+        0,
+        trigger.getValue().getUnit());
+  }
+
+  private static List<PacketStep> compared(Measure measure, double number, Operator operator) {
+    return List.of(step(measure), step(number), step(operator));
+  }
+
+  /**
+   * Parses the arguments {@code when} and {@code clear}.
+   *
+   * @param windowNs length of the windows
+   */
+  static Optional<PacketCondition> read(
+      Ast.Word when, Optional<Ast.Word> clear, long windowNs, Errors errors) {
+    PacketExpression read;
+    try {
+      read = PacketExpression.parse(when.text(), windowNs);
+    } catch (PacketExpression.Fault fault) {
+      errors.add(
+          when.span(), QueryError.Code.TYPE, "when: " + fault.getMessage(), fault.expected(), "");
+      return Optional.empty();
+    }
+    List<PacketStep> steps = read.steps();
+    if (clear.isEmpty()) {
+      return Optional.of(new PacketCondition(steps, List.of(), read.burstNs(), read.unit()));
+    }
+    Optional<Double> threshold = ConditionReader.threshold(clear.get().text());
+    if (threshold.isEmpty() || !read.comparesOneNumber()) {
+      errors.type(
+          clear.get().span(),
+          "clear replaces the number of a when= with one comparison",
+          "a number, size or duration, and when= such as \"sum(bytes) > 10MB\"");
+      return Optional.empty();
+    }
+    List<PacketStep> clearing = new ArrayList<>(steps);
+    clearing.set(steps.size() - 2, step(threshold.get()));
+    return Optional.of(new PacketCondition(steps, clearing, read.burstNs(), read.unit()));
+  }
+
+  /** Returns true if a group without packets meets it. */
+  boolean isTrueWithoutPackets() {
+    return PacketExpression.isTrueWithoutPackets(when)
+        || !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
+  }
+
+  static PacketStep step(Measure measure) {
+    return PacketStep.newBuilder().setMeasure(measure).build();
+  }
+
+  static PacketStep step(double constant) {
+    return PacketStep.newBuilder().setConstant(constant).build();
+  }
+
+  static PacketStep step(Operator operator) {
+    return PacketStep.newBuilder().setOperator(operator).build();
+  }
+}

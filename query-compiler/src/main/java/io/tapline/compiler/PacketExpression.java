@@ -1,0 +1,276 @@
+package io.tapline.compiler;
+
+import static io.tapline.compiler.PacketCondition.step;
+
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.Names;
+import io.tapline.schema.proto.PacketStep;
+import io.tapline.schema.proto.PacketStep.Operator;
+import java.math.BigDecimal;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Parses conditions on the packets of a window: {@code sum(retransmitted_bytes) / sum(bytes) > 0.1
+ * and count > 100}. Recursive descent, from the operator that binds least to the one that binds
+ * most: or, and, comparison, + and -, * and /.
+ */
+final class PacketExpression {
+  /** Bounds of the monitor's conditions. */
+  private static final int MOST_STEPS = 64;
+
+  private static final int MOST_DEPTH = 8;
+  private static final Pattern TOKEN =
+      Pattern.compile(
+          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>,]))\\s*");
+  private static final String EXAMPLE =
+      "for example \"sum(retransmitted_bytes) / sum(bytes) > 0.1 and count > 100\"";
+  private static final List<Map<String, Operator>> LEVELS =
+      List.of(
+          Map.of("or", Operator.OR, "||", Operator.OR),
+          Map.of("and", Operator.AND, "&&", Operator.AND),
+          Map.of(
+              ">", Operator.GREATER,
+              ">=", Operator.GREATER_EQUAL,
+              "<", Operator.LESS,
+              "<=", Operator.LESS_EQUAL),
+          Map.of("+", Operator.ADD, "-", Operator.SUBTRACT),
+          Map.of("*", Operator.MULTIPLY, "/", Operator.DIVIDE));
+  private static final int COMPARISONS = 2;
+
+  /** A text that is not a condition on packets. */
+  static final class Fault extends Exception {
+    private static final long serialVersionUID = 1L;
+    private final String expected;
+
+    Fault(String message, String expected) {
+      super(message);
+      this.expected = expected;
+    }
+
+    String expected() {
+      return expected;
+    }
+  }
+
+  /** An operand: its steps, and the unit of a value. */
+  private record Part(List<PacketStep> steps, String unit, boolean isTruth) {}
+
+  private final List<String> tokens;
+  private final PacketMeasures measures;
+  private List<PacketStep> steps = List.of();
+  private int at;
+  private int nesting;
+  private String comparedUnit;
+
+  private PacketExpression(List<String> tokens, long windowNs) {
+    this.tokens = tokens;
+    this.measures = new PacketMeasures(windowNs);
+  }
+
+  /**
+   * @param windowNs length of the windows, for rates
+   */
+  static PacketExpression parse(String text, long windowNs) throws Fault {
+    PacketExpression expression = new PacketExpression(tokens(text), windowNs);
+    Part all = expression.level(0);
+    if (expression.at < expression.tokens.size()) {
+      throw new Fault(
+          "%s is unexpected".formatted(Names.quoted(expression.tokens.get(expression.at))),
+          "an operator or the end");
+    } else if (!all.isTruth()) {
+      throw new Fault("it compares nothing", "a comparison, " + EXAMPLE);
+    } else if (all.steps().size() > MOST_STEPS || depth(all.steps()) > MOST_DEPTH) {
+      throw new Fault(
+          "it has %d terms and operators, %d deep"
+              .formatted(all.steps().size(), depth(all.steps())),
+          "at most %d, and %d deep".formatted(MOST_STEPS, MOST_DEPTH));
+    }
+    expression.steps = all.steps();
+    return expression;
+  }
+
+  List<PacketStep> steps() {
+    return steps;
+  }
+
+  /** Returns the length of the spans of bursts in nanoseconds, or 0. */
+  long burstNs() {
+    return measures.burstNs();
+  }
+
+  /** Returns the unit of the left side of the first comparison. */
+  String unit() {
+    return comparedUnit;
+  }
+
+  /** Returns true if it is one comparison of a value with a number. */
+  boolean comparesOneNumber() {
+    long comparisons =
+        steps.stream()
+            .filter(PacketStep::hasOperator)
+            .filter(step -> LEVELS.get(COMPARISONS).containsValue(step.getOperator()))
+            .count();
+    return comparisons == 1
+        && steps.size() >= COMPARISONS
+        && steps.get(steps.size() - 2).hasConstant();
+  }
+
+  private static List<String> tokens(String text) throws Fault {
+    List<String> tokens = new ArrayList<>();
+    Matcher matcher = TOKEN.matcher(text);
+    int end = 0;
+    while (end < text.length()) {
+      if (!matcher.find(end) || matcher.start() != end) {
+        throw new Fault("%s is not a condition".formatted(Names.quoted(text)), EXAMPLE);
+      }
+      tokens.add(matcher.group().strip());
+      end = matcher.end();
+    }
+    return tokens;
+  }
+
+  private static int depth(List<PacketStep> steps) {
+    int depth = 0;
+    int most = 0;
+    for (PacketStep step : steps) {
+      depth += step.hasOperator() ? -1 : 1;
+      most = Math.max(most, depth);
+    }
+    return most;
+  }
+
+  private Part level(int level) throws Fault {
+    if (level == LEVELS.size()) {
+      return operand();
+    }
+    Part left = level(level + 1);
+    while (at < tokens.size() && LEVELS.get(level).containsKey(Names.lower(tokens.get(at)))) {
+      String token = tokens.get(at++);
+      left =
+          combined(level, LEVELS.get(level).get(Names.lower(token)), token, left, level(level + 1));
+    }
+    return left;
+  }
+
+  private Part combined(int level, Operator operator, String token, Part left, Part right)
+      throws Fault {
+    boolean logic = level < COMPARISONS;
+    if (left.isTruth() != logic || right.isTruth() != logic) {
+      throw new Fault(
+          "%s joins %s".formatted(token, logic ? "comparisons" : "values"),
+          logic ? "a comparison on both sides" : "a value on both sides");
+    }
+    List<PacketStep> joined = new ArrayList<>(left.steps());
+    joined.addAll(right.steps());
+    joined.add(step(operator));
+    if (level == COMPARISONS && comparedUnit == null) {
+      comparedUnit = left.unit();
+    }
+    return new Part(joined, unit(operator, left.unit(), right.unit()), level <= COMPARISONS);
+  }
+
+  private static String unit(Operator operator, String left, String right) {
+    return switch (operator) {
+      case DIVIDE -> right.isEmpty() ? left : "";
+      case MULTIPLY -> left.isEmpty() ? right : right.isEmpty() ? left : "";
+      default -> left.equals(right) ? left : "";
+    };
+  }
+
+  private Part operand() throws Fault {
+    if (at == tokens.size()) {
+      throw new Fault("it ends too early", "a value, " + EXAMPLE);
+    }
+    String token = tokens.get(at++);
+    if (token.equals("(")) {
+      if (++nesting > MOST_STEPS) {
+        throw new Fault("it is nested too deeply", "at most %d levels".formatted(MOST_STEPS));
+      }
+      Part inside = level(0);
+      nesting--;
+      expect(")");
+      return inside;
+    }
+    if (Character.isDigit(token.charAt(0))) {
+      Optional<Double> number = ConditionReader.threshold(token);
+      if (number.isEmpty()) {
+        throw new Fault(
+            "%s is not a number".formatted(Names.quoted(token)), "a number, size or duration");
+      }
+      return new Part(List.of(step(number.get())), "", false);
+    }
+    if (!Character.isLetter(token.charAt(0))) {
+      throw new Fault("%s is unexpected".formatted(Names.quoted(token)), "a value, " + EXAMPLE);
+    }
+    return call(token);
+  }
+
+  private Part call(String function) throws Fault {
+    String field = "";
+    Optional<Long> span = Optional.empty();
+    if (at < tokens.size() && tokens.get(at).equals("(")) {
+      at++;
+      field = at < tokens.size() ? tokens.get(at++) : "";
+      if (at < tokens.size() && tokens.get(at).equals(",")) {
+        at++;
+        String text = at < tokens.size() ? tokens.get(at++) : "";
+        span = Literals.durationNs(text).map(BigDecimal::longValue);
+        if (span.isEmpty()) {
+          throw new Fault("%s is not a duration".formatted(Names.quoted(text)), "such as 100us");
+        }
+      }
+      expect(")");
+    }
+    PacketMeasures.Value value = measures.value(Names.lower(function), Names.normal(field), span);
+    return new Part(value.steps(), value.unit(), false);
+  }
+
+  private void expect(String token) throws Fault {
+    if (at == tokens.size() || !tokens.get(at).equals(token)) {
+      throw new Fault("a %s is missing".formatted(token), EXAMPLE);
+    }
+    at++;
+  }
+
+  /**
+   * Returns true if windows without packets meet a condition: sums are 0, extremes are absent, and
+   * comparisons with absent values are false.
+   */
+  static boolean isTrueWithoutPackets(List<PacketStep> steps) {
+    Deque<Double> stack = new ArrayDeque<>();
+    for (PacketStep step : steps) {
+      if (step.hasMeasure()) {
+        stack.push(PacketMeasures.isExtreme(step.getMeasure()) ? Double.NaN : 0.0);
+      } else if (step.hasConstant()) {
+        stack.push(step.getConstant());
+      } else {
+        double right = stack.pop();
+        stack.push(result(step.getOperator(), stack.pop(), right));
+      }
+    }
+    return stack.pop() == 1;
+  }
+
+  private static double result(Operator operator, double left, double right) {
+    return switch (operator) {
+      case ADD -> left + right;
+      case SUBTRACT -> left - right;
+      case MULTIPLY -> left * right;
+      case DIVIDE -> right == 0 ? Double.NaN : left / right;
+      case GREATER -> left > right ? 1 : 0;
+      case GREATER_EQUAL -> left >= right ? 1 : 0;
+      case LESS -> left < right ? 1 : 0;
+      case LESS_EQUAL -> left <= right ? 1 : 0;
+      case AND -> Math.min(left, right);
+      case OR -> Math.max(left, right);
+      case UNRECOGNIZED -> throw new IllegalArgumentException("unknown operator");
+    };
+  }
+}
