@@ -1,0 +1,55 @@
+"""Results of tapline-mirroring, rows of tables that compare them with the paper, and the charts of testbed/plot.py."""
+import os
+import sys
+from dataclasses import dataclass
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testbed"))
+from plot import Chart
+
+__all__ = ["Chart", "Row", "Runs", "SCHEDULES", "SMALL", "percent", "steps"]
+
+SCHEDULES = {"round_robin": "round robin", "fifo": "FIFO"}  # of the mirror port
+SMALL = "queue=32768"  # bytes, of the mirror port
+
+@dataclass
+class Row:
+  """A figure beside the paper's. met: whether it reaches the bar, None without one."""
+  name: str
+  paper: str
+  here: str
+  bar: str = ""
+  met: bool = None
+
+  def cells(self):
+    verdict = {None: "", True: "met", False: "**missed**"}[self.met]
+    return [self.name, self.paper, self.here, self.bar, verdict]
+
+
+class Runs:
+  """Results by command: series of points (x, y)."""
+
+  def __init__(self, results):
+    self._results = results
+
+  def value(self, command, series, x=0):
+    """Returns the figure of a run, or that point of a curve. 0 if the run has none."""
+    return next((y for at, y in self._results[command].get(series, []) if abs(at - x) < 1e-9), 0)
+
+  def mean(self, commands, series, x=0):
+    """Returns the mean over runs that have the figure."""
+    having = [command for command in commands if series in self._results[command]]
+    return sum(self.value(command, series, x) for command in having) / max(1, len(having))
+
+  def curve(self, command, series, scale=1, most=None):
+    """Returns a curve, without its points beyond `most`."""
+    points = [(x * scale, y) for x, y in self._results[command].get(series, [])]
+    return [point for point in points if most is None or point[0] <= most]
+
+
+def percent(share, digits=1):
+  return f"{100 * share:.{digits}f} %"
+
+
+def steps(points):
+  """Returns the points of a cumulative distribution with vertical steps."""
+  return [corner for (_, low), (x, y) in zip([(0, 0), *points], points) for corner in ((x, low), (x, y))]

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parsers/rates/burst_windows.h"
+#include "parsers/rates/flow_rate_estimate.h"
+#include "sim/mirroring/observation.h"
+
+namespace tapline::mirroring {
+
+struct EstimateOptions {
+  rates::MirrorPort mirror;
+  rates::BurstLimits bursts;
+  uint64_t link_bits_per_second = 10'000'000'000;
+  int64_t every_ns = 1'000'000;  // intervals of interval_estimates()
+  // Delay of a copy through idle links and an empty queue, from the first bit on the sender's link.
+  int64_t path_ns = 0;
+};
+
+// A rate of one direction of a flow, and the truth.
+struct Estimate {
+  uint32_t flow = 0;
+  bool udp = false;
+  int64_t ready_ns = 0;             // when the collector had it
+  int64_t from_ns = 0, to_ns = 0;   // on the sender's clock
+  rates::Bounded bits_per_second;   // the value is NaN if nothing is known
+  double true_bits_per_second = 0;  // what the sender put on its link between from_ns and to_ns
+  rates::Method method = rates::Method::kUnknown;
+  // The mirror had dropped a copy before, or never drops one: it was not filling.
+  bool steady = false;
+
+  bool within() const {
+    return bits_per_second.low <= true_bits_per_second * (1 + 1e-9) &&
+           true_bits_per_second <= bits_per_second.high * (1 + 1e-9);
+  }
+  // Relative; NaN without a value.
+  double error() const { return (bits_per_second.value - true_bits_per_second) / true_bits_per_second; }
+};
+
+// A sample with payload, and the estimate of its burst.
+struct Wait {
+  int64_t sent_ns, ready_ns;
+};
+
+struct Estimates {
+  std::vector<Estimate> bursts;     // one per window of a TCP flow, Planck section 3.2.2
+  std::vector<Estimate> intervals;  // one per interval and flow, as the parser flow_rate emits them
+  std::vector<Wait> waits;
+};
+
+// Sends the copies through the estimators that the parsers flow_rate and link_load run (parsers/rates). Reports the
+// directions with payload.
+Estimates estimate(const Observation& seen, const EstimateOptions& options);
+
+// The estimate that the paper warns of (Figure 10a): the bytes captured of a flow in the last `window_ns`, ten times
+// per window. Without bounds.
+std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
+                                       const EstimateOptions& options);
+
+// Microseconds from a sample's first bit to the estimate of its burst, of samples sent from `from_ns` on.
+std::vector<double> waits_us(const Estimates& estimates, int64_t from_ns);
+
+}  // namespace tapline::mirroring

@@ -1,0 +1,45 @@
+// The experiments of Planck's section 5 that need one switch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/mirroring/senders.h"
+
+namespace tapline::mirroring {
+
+struct Settings {
+  uint32_t flows = 3;
+  uint32_t udp = 0;              // of the flows
+  double gigabits = 10;          // of all ports
+  double factor = 0;             // rate of all flows over the mirror port's; 0: as fast as TCP permits
+  double ms = 30, from_ms = 10;  // simulated; measured from
+  uint64_t queue_bytes = PortQueue<int>::kNoLimit;  // of the mirror port
+  double buffer_bytes = 9e6, alpha = 0.8;           // of the switch
+  uint32_t window_bytes = 1 << 20;
+  uint32_t congested = 1;  // ports that two hosts send to
+  Schedule schedule = Schedule::kRoundRobin;
+  bool mirrored = true;
+  bool hystart = true;
+  uint32_t seed = 1;
+};
+
+// "flows=13", "schedule=fifo", "mirrored=no". Returns false if there is no such setting.
+bool change(const std::string& setting, Settings* settings);
+
+// One point of a curve, or with x = 0 a figure.
+struct Row {
+  std::string series;
+  double x = 0, y = 0;
+};
+using Rows = std::vector<Row>;
+
+struct Experiment {
+  const char *name, *about;
+  Rows (*run)(const Settings& settings);
+};
+
+const std::vector<Experiment>& experiments();
+
+}  // namespace tapline::mirroring

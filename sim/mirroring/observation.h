@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tapline::mirroring {
+
+// A packet that a host put on its link.
+struct SentPacket {
+  int64_t sent_ns = 0;       // first bit
+  int64_t received_ns = -1;  // last bit at the other host; < 0: never
+  uint64_t sent_before = 0;  // bytes on the wire that its flow and direction had sent before it
+  uint32_t flow = 0;         // number of the connection
+  bool from_server = false;  // the direction that acknowledges
+  bool udp = false, syn = false, fin = false, has_ack = false;
+  uint32_t seq = 0, ack = 0;
+  uint32_t payload_bytes = 0;
+  uint32_t wire_bytes = 0;  // Ethernet frame without check sequence, as captures count
+};
+
+// A copy that the collector received from the mirror port.
+struct Copy {
+  int64_t time_ns = 0;  // last bit at the collector
+  uint32_t packet = 0;  // index in Observation::sent
+};
+
+// All that an experiment saw. The senders' part is the truth that estimates, which have only the copies, are compared
+// with.
+struct Observation {
+  std::vector<SentPacket> sent;  // in order of sent_ns
+  std::vector<Copy> copies;      // in order of time_ns
+  uint32_t flows = 0;
+  int64_t first_drop_ns = -1;  // of a copy
+  uint64_t mirrored = 0, mirrored_dropped = 0;
+  uint64_t forwarded = 0, forwarded_dropped = 0;  // originals
+};
+
+}  // namespace tapline::mirroring

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ns3/packet.h>
+#include <ns3/queue.h>
+
+#include <memory>
+
+#include "sim/mirroring/port_queue.h"
+
+namespace tapline::mirroring {
+
+// A PortQueue as the queue of an ns-3 device.
+class SwitchQueue final : public ns3::Queue<ns3::Packet> {
+ public:
+  using Ports = PortQueue<ns3::Ptr<ns3::Packet>>;
+
+  static ns3::TypeId GetTypeId() {
+    static const ns3::TypeId id = ns3::TypeId("tapline::SwitchQueue").SetParent<ns3::Queue<ns3::Packet>>();
+    return id;
+  }
+
+  void set_queue(Ports queue) { queue_ = std::make_unique<Ports>(std::move(queue)); }
+  // The port at which the next packet to be queued came in.
+  void set_input(size_t input) { input_ = input; }
+  const PortAccount& account() const { return queue_->account(); }
+  // Negative without drops.
+  int64_t first_drop_ns() const { return first_drop_ns_; }
+
+  bool Enqueue(ns3::Ptr<ns3::Packet> packet) override;
+  ns3::Ptr<ns3::Packet> Dequeue() override;
+  // The devices of this simulation never call them.
+  ns3::Ptr<ns3::Packet> Remove() override { return Dequeue(); }
+  ns3::Ptr<const ns3::Packet> Peek() const override { return nullptr; }
+
+ private:
+  std::unique_ptr<Ports> queue_;
+  size_t input_ = 0;
+  int64_t first_drop_ns_ = -1;
+};
+
+}  // namespace tapline::mirroring
