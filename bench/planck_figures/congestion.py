@@ -8,10 +8,10 @@ class Congestion:
   """Two hosts send to each congested port, with windows of 4 MB."""
   title = "Figures 2 to 4: effect of mirroring on the packets that are mirrored"
 
-  def __init__(self, quick):
+  def __init__(self, quick, seeds):
     self._ports = (3,) if quick else (1, 3, 5, 7, 9)
-    self._seeds = (1,) if quick else (1, 2, 3)
-    self._times = "ms=40 from=20" if quick else "ms=90 from=40"
+    self._seeds = range(1, seeds + 1)
+    self._times = "ms=40 from=20" if quick else "ms=60 from=30"
 
   def _runs(self, mirror, ports):
     return [f"congestion congested={ports} window=4000000 seed={seed} {self._times} {MIRRORS[mirror]}".strip() for seed in self._seeds]

@@ -6,7 +6,7 @@ class SlowStart:
   """Figure 10. CUBIC's HyStart, which ends slow start early, is off."""
   title = "Figure 10: a flow in slow start"
 
-  def __init__(self, quick):
+  def __init__(self, quick, seeds):
     self._run = f"slow-start flows=1 hystart=no ms={4 if quick else 8}"
 
   def commands(self):
@@ -41,9 +41,9 @@ class Errors:
   """Figure 11, and bounds of all estimates: while the queue fills, and of UDP."""
   title = "Figure 11: errors of rates, relative to the bytes that the sender put on its link in the same time"
 
-  def __init__(self, quick):
+  def __init__(self, quick, seeds):
     self._factors = (1.5, 2.5) if quick else (1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5)
-    self._seeds = (1,) if quick else (1, 2, 3)
+    self._seeds = range(1, seeds + 1)
     self._queues = {}
     for schedule, name in SCHEDULES.items():
       self._queues[f"32 kB, {name}"] = f"schedule={schedule} {SMALL} " + ("ms=15 from=8" if quick else "ms=40 from=10")
@@ -84,36 +84,47 @@ class Errors:
 
 class Readiness:
   """Figure 12 and the measurement delay of Table 1."""
-  title = "Figure 12, Table 1: from a packet's first bit to the estimate of its burst, mirror queue of 32 kB"
-  HELIOS_MS = 77.4
+  title = "Figure 12, Table 1: from a packet's first bit to the estimate that includes it, mirror queue of 32 kB"
+  HELIOS_US = 77_400
 
-  def __init__(self, quick):
-    short, long = ("ms=20 from=15", "ms=80 from=50") if quick else ("ms=30 from=15", "ms=200 from=50")
-    self._runs = {f"{rate} Gb/s, {name}": f"readiness flows=3 schedule={schedule} {SMALL} gigabits={rate} {short if rate == 10 else long}"
-                  for rate in (10, 1) for schedule, name in SCHEDULES.items()}
+  def __init__(self, quick, seeds):
+    rates, loads = {10: "ms=30 from=15", 1: "ms=200 from=50"}, {10: "every=100 ms=30", 1: "every=500 ms=200"}
+    if quick:
+      rates, loads = {10: "ms=20 from=15", 1: "ms=80 from=50"}, {10: "every=100 ms=20", 1: "every=500 ms=50"}
+    self._rates = {(speed, name): f"readiness flows=3 schedule={schedule} {SMALL} gigabits={speed} {rates[speed]}"
+                   for speed in (10, 1) for schedule, name in SCHEDULES.items()}
+    self._loads = {(speed, name): f"loads flows=3 schedule={schedule} {SMALL} gigabits={speed} {loads[speed]}"
+                   for speed in (10, 1) for schedule, name in SCHEDULES.items()}
 
   def commands(self):
-    return list(self._runs.values())
+    return [*self._rates.values(), *self._loads.values()]
 
   def rows(self, runs):
     rows = []
-    for name, command in self._runs.items():
-      fast = name.startswith("10 ")
-      low, median, most = (runs.value(command, "ready_quantile", share) for share in (0, 0.5, 1))
-      slow_start = runs.value(command, "ready_quantile_with_slow_start", 1)
-      bar = 850 if fast else 1150
-      met = most <= bar and (median <= 550 or not fast)
-      rows += [Row(f"Least, median, most: {name}", "275 to 850 us" if fast else "280 to 1,150 us", f"{low:.0f}, {median:.0f}, {most:.0f} us",
-                   ("median <= 550, " if fast else "") + f"all <= {bar:,} us", met),
-               Row(f"Most, with slow start: {name}", "", f"{slow_start:,.0f} us"),
-               Row(f"Median delay of samples in it: {name}", "75 to 150 us" if fast else "80 to 450 us",
-                   f"{runs.value(command, 'delay_quantile', 0.5):.0f} us")]
-    most = runs.value(self._runs["10 Gb/s, round robin"], "ready_quantile", 1)
-    rows.append(Row("Helios' 77.4 ms over the most at 10 Gb/s", "291 times (least)", f"{self.HELIOS_MS * 1000 / most:.0f} times"))
-    return rows
+    for (speed, name), command in self._loads.items():
+      kind = f"loads of links every {'100' if speed == 10 else '500'} us, {speed} Gb/s, {name}"
+      error, within, width = (percent(runs.value(command, f"load_{figure}")) for figure in ("error", "within", "width"))
+      rows += [self._times(runs, kind, speed, command, "load_ready_quantile"),
+               Row(f"Mean error and width of bounds as a share of the link; true loads within: {kind}", "", f"{error}, {width}; {within}",
+                   ">= 95 % within", runs.value(command, "load_within") >= 0.95)]
+    for (speed, name), command in self._rates.items():
+      slow_start, delay = runs.value(command, "ready_quantile_with_slow_start", 1), runs.value(command, "delay_quantile", 0.5)
+      rows += [self._times(runs, f"rates by bursts, {speed} Gb/s, {name}", speed, command, "ready_quantile"),
+               Row(f"Most, with slow start: rates by bursts, {speed} Gb/s, {name}", "", f"{slow_start:,.0f} us"),
+               Row(f"Median delay of samples: {speed} Gb/s, {name}", "75 to 150 us" if speed == 10 else "80 to 450 us", f"{delay:.0f} us")]
+    most = runs.value(self._loads[10, "round robin"], "load_ready_quantile", 1)
+    return [*rows, Row("Helios' 77.4 ms over the most at 10 Gb/s, loads of links", "291 times (least)", f"{self.HELIOS_US / most:.0f} times")]
+
+  def _times(self, runs, kind, speed, command, series):
+    low, median, most = (runs.value(command, series, share) for share in (0, 0.5, 1))
+    shown = f"{low:.0f}, {median:.0f}, {most:,.0f} us"
+    if speed == 10:
+      return Row(f"Least, median, most: {kind}", "275 to 850 us", shown, "median <= 550, all <= 850 us", median <= 550 and most <= 850)
+    return Row(f"Least, median, most: {kind}", "280 to 1,150 us", shown, "all <= 1,150 us", most <= 1150)
 
   def charts(self, runs):
-    chart = Chart("From a packet's first bit until its burst's rate is known, 32 kB", "us", "share", (0, 1200), 1)
-    for name, command in self._runs.items():
-      chart.line(name, steps(runs.curve(command, "ready")))
+    chart = Chart("From a packet's first bit to its estimate, queue of 32 kB, round robin", "us", "share", (0, 1200), 1)
+    for title, commands, series in (("load", self._loads, "load_ready"), ("rate", self._rates, "ready")):
+      for speed in (10, 1):
+        chart.line(f"{title}, {speed} Gb/s", steps(runs.curve(commands[speed, "round robin"], series)))
     return {"figure12.svg": chart}

@@ -11,7 +11,7 @@ class Sampling:
   """Figures 5 to 7. A window of about one bandwidth-delay product lets senders' links fall idle at times, as the paper's do."""
   title = "Figures 5 to 7: one packet of each flow at a time"
 
-  def __init__(self, quick):
+  def __init__(self, quick, seeds):
     self._counts = (5, 13) if quick else range(1, 14)
     self._times = "ms=5 from=3" if quick else "ms=16 from=8"
 
@@ -55,7 +55,7 @@ class Latency:
   """Figures 8 and 9."""
   title = "Figures 8 and 9, section 5.2: delay of samples, from the first bit on the sender's link"
 
-  def __init__(self, quick):
+  def __init__(self, quick, seeds):
     self._factors = (1.5, 2.5) if quick else (1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5)
     deep = "ms=34 from=28" if quick else "ms=50 from=35"
     short = "ms=10 from=7" if quick else "ms=30 from=15"

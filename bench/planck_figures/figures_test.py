@@ -14,10 +14,11 @@ from tables import replace_block, table
 
 def made_up_results():
   """Returns every series of tapline-mirroring, with a few points each."""
-  curves = ("burst", "gap", "sender_gap", "delay", "ready", "rolling", "estimate", "low", "high", "truth")
+  curves = ("burst", "gap", "sender_gap", "delay", "ready", "load_ready", "rolling", "estimate", "low", "high", "truth")
   figures = ("bursts_of_one", "gaps_within_13", "gap_mean", "gap_deviation", "unfairness", "lost", "throughput_mean", "bursts_within",
-             "bursts_error", "all_within", "tcp_steady_error", "tcp_steady_width", "tcp_filling_bias", "udp_error")
-  quantiles = ("delay_quantile", "ready_quantile", "ready_quantile_with_slow_start")
+             "bursts_error", "all_within", "tcp_steady_error", "tcp_steady_width", "tcp_filling_bias", "udp_error",
+             "load_error", "load_within", "load_width")
+  quantiles = ("delay_quantile", "ready_quantile", "ready_quantile_with_slow_start", "load_ready_quantile")
   return {**{name: [(1, 0.5), (2, 1)] for name in curves}, **{name: [(0, 0.25)] for name in figures},
           **{name: [(share, 90) for share in (0, 0.5, 0.99, 0.999, 1)] for name in quantiles}}
 
@@ -26,7 +27,7 @@ class FiguresTest(unittest.TestCase):
   def test_every_part_has_rows_and_plots(self):
     for name, part in PARTS.items():
       for quick in (True, False):
-        figures = part(quick)
+        figures = part(quick, 2)
         self.assertEqual(len(figures.commands()), len(set(figures.commands())), name)
         runs = Runs({command: made_up_results() for command in figures.commands()})
         self.assertTrue(figures.rows(runs), name)

@@ -8,17 +8,6 @@
 namespace tapline::mirroring {
 namespace {
 
-rates::TcpSample sample_of(const SentPacket& packet, int64_t time_ns) {
-  rates::TcpSample sample;
-  sample.time_ns = time_ns;
-  sample.seq = packet.seq;
-  sample.payload_bytes = packet.payload_bytes;
-  sample.wire_bytes = packet.wire_bytes;
-  sample.syn = packet.syn;
-  sample.fin = packet.fin;
-  return sample;
-}
-
 // The times at which estimates are made.
 enum class Report : uint8_t { kBursts, kIntervals };
 
@@ -39,7 +28,7 @@ class Collector {
       : seen_(seen),
         options_(options),
         report_(report),
-        truth_(seen),
+        truth_(seen, options.link_bits_per_second),
         queue_(options.mirror),
         directions_(seen.flows * 2) {}
 
@@ -163,7 +152,7 @@ class Collector {
     first.udp = direction.anchor == nullptr;
     first.sent_ns = end_ns - options_.every_ns - options_.path_ns;
     const int64_t to_ns = end_ns - options_.path_ns;
-    add(rate, end_ns, first, to_ns, static_cast<double>(truth_.between(side, first.sent_ns, to_ns)));
+    add(rate, end_ns, first, to_ns, truth_.between(side, first.sent_ns, to_ns));
   }
 
   const Observation& seen_;
@@ -179,6 +168,17 @@ class Collector {
 
 }  // namespace
 
+rates::TcpSample sample_of(const SentPacket& packet, int64_t time_ns) {
+  rates::TcpSample sample;
+  sample.time_ns = time_ns;
+  sample.seq = packet.seq;
+  sample.payload_bytes = packet.payload_bytes;
+  sample.wire_bytes = packet.wire_bytes;
+  sample.syn = packet.syn;
+  sample.fin = packet.fin;
+  return sample;
+}
+
 Estimates estimate(const Observation& seen, const EstimateOptions& options) {
   Estimates estimates;
   std::vector<Wait> unused;
@@ -187,17 +187,17 @@ Estimates estimate(const Observation& seen, const EstimateOptions& options) {
   return estimates;
 }
 
-std::vector<double> waits_us(const Estimates& estimates, int64_t from_ns) {
-  std::vector<double> waits;
-  for (const Wait& wait : estimates.waits) {
-    if (wait.sent_ns >= from_ns) waits.push_back(static_cast<double>(wait.ready_ns - wait.sent_ns) / 1e3);
+std::vector<double> waits_us(const std::vector<Wait>& waits, int64_t from_ns) {
+  std::vector<double> times;
+  for (const Wait& wait : waits) {
+    if (wait.sent_ns >= from_ns) times.push_back(static_cast<double>(wait.ready_ns - wait.sent_ns) / 1e3);
   }
-  return waits;
+  return times;
 }
 
 std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
                                        const EstimateOptions& options) {
-  const TrueBytes truth(seen);
+  const TrueBytes truth(seen, options.link_bits_per_second);
   std::vector<Estimate> averages;
   std::deque<const Copy*> window;
   uint64_t bytes = 0;
@@ -210,10 +210,8 @@ std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, i
     average.ready_ns = time_ns;
     average.to_ns = time_ns - options.path_ns;
     average.from_ns = average.to_ns - window_ns;
-    const auto per_second = [&](uint64_t amount) {
-      return static_cast<double>(amount) * 8e9 / static_cast<double>(window_ns);
-    };
-    average.bits_per_second.value = per_second(bytes);
+    const auto per_second = [&](double amount) { return amount * 8e9 / static_cast<double>(window_ns); };
+    average.bits_per_second.value = per_second(static_cast<double>(bytes));
     average.true_bits_per_second = per_second(truth.between(flow * 2, average.from_ns, average.to_ns));
     averages.push_back(average);
   };

@@ -38,7 +38,7 @@ struct Estimate {
   double error() const { return (bits_per_second.value - true_bits_per_second) / true_bits_per_second; }
 };
 
-// A sample with payload, and the estimate of its burst.
+// A sample with payload, and when the estimate that includes it was made.
 struct Wait {
   int64_t sent_ns, ready_ns;
 };
@@ -58,7 +58,10 @@ Estimates estimate(const Observation& seen, const EstimateOptions& options);
 std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
                                        const EstimateOptions& options);
 
-// Microseconds from a sample's first bit to the estimate of its burst, of samples sent from `from_ns` on.
-std::vector<double> waits_us(const Estimates& estimates, int64_t from_ns);
+// Microseconds from a sample's first bit to its estimate, of samples sent from `from_ns` on.
+std::vector<double> waits_us(const std::vector<Wait>& waits, int64_t from_ns);
+
+// The collector's view of a copy of a TCP segment.
+rates::TcpSample sample_of(const SentPacket& packet, int64_t time_ns);
 
 }  // namespace tapline::mirroring

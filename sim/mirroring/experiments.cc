@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/mirroring/estimates.h"
+#include "sim/mirroring/link_loads.h"
 #include "sim/mirroring/originals.h"
 #include "sim/mirroring/sampling.h"
 
@@ -165,7 +166,8 @@ Rows readiness(const Settings& settings) {
   options.bursts = rates::BurstLimits();
   const std::vector<double> delays = sample_delays_us(seen, ns_of(settings.from_ms));
   const Estimates estimates = estimate(seen, options);
-  const std::vector<double> all = waits_us(estimates, 0), later = waits_us(estimates, ns_of(settings.from_ms));
+  const std::vector<double> all = waits_us(estimates.waits, 0);
+  const std::vector<double> later = waits_us(estimates.waits, ns_of(settings.from_ms));
   Rows rows;
   for (const double share : {0.0, 0.5, 0.99, 1.0}) {
     rows.push_back({"delay_quantile", share, quantile(delays, share)});
@@ -174,6 +176,28 @@ Rows readiness(const Settings& settings) {
   }
   add_curve("delay", delays, &rows);
   add_curve("ready", later, &rows);
+  return rows;
+}
+
+// The loads of the senders' links, which congestion events stem from. Errors are shares of the link's speed.
+Rows loads(const Settings& settings) {
+  const Observation seen = run_pairs(settings);
+  EstimateOptions options = estimating(settings);
+  options.every_ns = static_cast<int64_t>(std::max(1.0, settings.every_us) * 1e3);
+  const LinkLoads found = link_loads(seen, options);
+  std::vector<double> errors, widths, within;
+  for (const Estimate& each : found.loads) {
+    const auto link = static_cast<double>(options.link_bits_per_second);
+    within.push_back(each.within());
+    if (std::isnan(each.bits_per_second.value)) continue;
+    errors.push_back(std::abs(each.bits_per_second.value - each.true_bits_per_second) / link);
+    widths.push_back((each.bits_per_second.high - each.bits_per_second.low) / link);
+  }
+  Rows rows = {{"load_within", 0, mean(within)}, {"load_error", 0, mean(errors)}, {"load_width", 0, mean(widths)}};
+  const std::vector<double> waits = waits_us(found.waits, 0);
+  for (const double share : {0.0, 0.5, 0.99, 1.0})
+    rows.push_back({"load_ready_quantile", share, quantile(waits, share)});
+  add_curve("load_ready", waits, &rows);
   return rows;
 }
 
@@ -241,7 +265,8 @@ bool change_word(const std::string& name, const std::string& text, Settings* set
 bool change_number(const std::string& name, double number, Settings* settings) {
   const std::map<std::string, double*> numbers = {
       {"gigabits", &settings->gigabits}, {"factor", &settings->factor},       {"ms", &settings->ms},
-      {"from", &settings->from_ms},      {"buffer", &settings->buffer_bytes}, {"alpha", &settings->alpha}};
+      {"from", &settings->from_ms},      {"buffer", &settings->buffer_bytes}, {"alpha", &settings->alpha},
+      {"every", &settings->every_us}};
   const std::map<std::string, uint32_t*> counts = {{"flows", &settings->flows},
                                                    {"udp", &settings->udp},
                                                    {"window", &settings->window_bytes},
@@ -280,6 +305,7 @@ const std::vector<Experiment>& experiments() {
       {"latency", "Figures 8 and 9: delay of samples", latency},
       {"slow-start", "Figure 10: a flow's first milliseconds, estimated in two ways", slow_start},
       {"errors", "Figure 11: errors and bounds of rates", errors},
+      {"loads", "Figure 12 and section 3.3: loads of links, and when they are known", loads},
       {"readiness", "Figure 12: time from a packet to the estimate that includes it", readiness},
   };
   return all;

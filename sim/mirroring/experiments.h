@@ -14,6 +14,7 @@ struct Settings {
   uint32_t udp = 0;              // of the flows
   double gigabits = 10;          // of all ports
   double factor = 0;             // rate of all flows over the mirror port's; 0: as fast as TCP permits
+  double every_us = 100;         // interval of loads
   double ms = 30, from_ms = 10;  // simulated; measured from
   uint64_t queue_bytes = PortQueue<int>::kNoLimit;  // of the mirror port
   double buffer_bytes = 9e6, alpha = 0.8;           // of the switch

@@ -8,10 +8,11 @@ namespace tapline::mirroring {
 namespace {
 
 int usage() {
-  std::fprintf(stderr,
-               "Usage: tapline-mirroring EXPERIMENT [flows=N] [udp=N] [gigabits=G] [factor=F] [ms=T] [from=T] "
-               "[schedule=fifo|round_robin] [queue=BYTES] [buffer=BYTES] [alpha=A] [window=BYTES] [congested=N] "
-               "[mirrored=yes|no] [hystart=yes|no] [seed=N]\n\nExperiments:\n");
+  std::fprintf(
+      stderr,
+      "Usage: tapline-mirroring EXPERIMENT [flows=N] [udp=N] [gigabits=G] [factor=F] [ms=T] [from=T] [every=US] "
+      "[schedule=fifo|round_robin] [queue=BYTES] [buffer=BYTES] [alpha=A] [window=BYTES] [congested=N] "
+      "[mirrored=yes|no] [hystart=yes|no] [seed=N]\n\nExperiments:\n");
   for (const Experiment& each : experiments()) std::fprintf(stderr, "  %-12s%s\n", each.name, each.about);
   return 2;
 }

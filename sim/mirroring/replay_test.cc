@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/mirroring/estimates.h"
+#include "sim/mirroring/link_loads.h"
 #include "sim/mirroring/sampling.h"
 
 namespace tapline::mirroring {
@@ -131,12 +132,36 @@ TEST(Replay, ErrorsAreSmallAndBoundsHold) {
   }
 }
 
+// The parser link_load's estimates, which congestion events stem from.
+TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsHold) {
+  for (const double factor : {0.8, 2.0}) {
+    ReplayOptions replayed;
+    replayed.schedule = Schedule::kFifo;
+    replayed.limit_bytes = kSmallQueue;
+    const Observation seen = replay(flows_of(4, factor, 30 * kMs), replayed, 1);
+    EstimateOptions options = estimating(replayed);
+    options.every_ns = 100'000;
+    const LinkLoads found = link_loads(seen, options);
+    EXPECT_GT(found.loads.size(), 1000u);
+    double errors = 0, within = 0, valued = 0;
+    for (const Estimate& each : found.loads) {
+      within += each.within();
+      if (std::isnan(each.bits_per_second.value)) continue;
+      errors += std::abs(each.bits_per_second.value - each.true_bits_per_second) / kLink;
+      ++valued;
+    }
+    EXPECT_GE(within / static_cast<double>(found.loads.size()), 0.95) << factor;
+    EXPECT_LE(errors / valued, 0.02) << factor;
+    EXPECT_LE(quantile(waits_us(found.waits, kMs), 1), 200) << factor;
+  }
+}
+
 // Figure 12: the delay of the sample, and the time until its burst ends.
 TEST(Replay, EstimatesAreReadyWithinTheLongestBurst) {
   ReplayOptions options;
   options.limit_bytes = kSmallQueue;
   const Estimates estimates = estimate(replay(flows_of(4, 2, 10 * kMs), options, 1), estimating(options));
-  const std::vector<double> waits = waits_us(estimates, 0);
+  const std::vector<double> waits = waits_us(estimates.waits, 0);
   EXPECT_GT(waits.size(), 1000u);
   EXPECT_LE(quantile(waits, 0.5), 550);
   EXPECT_LE(quantile(waits, 1), 850);

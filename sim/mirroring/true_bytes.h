@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,29 +9,34 @@
 
 namespace tapline::mirroring {
 
-// Bytes that a direction of a flow put on its sender's link, by time.
+// Bytes that a direction of a flow put on its sender's link, by time. A packet's bytes are spread over the time that it
+// takes: whole packets would exceed the link's speed in short intervals.
 class TrueBytes {
  public:
-  explicit TrueBytes(const Observation& seen) : sent_(seen.flows * 2) {
+  TrueBytes(const Observation& seen, uint64_t link_bits_per_second)
+      : ns_per_byte_(8e9 / static_cast<double>(link_bits_per_second)), sent_(seen.flows * 2) {
     for (const SentPacket& packet : seen.sent) sent_[side_of(packet)].push_back(&packet);
   }
 
   static size_t side_of(const SentPacket& packet) { return packet.flow * 2 + packet.from_server; }
 
-  // Of packets whose first bit was sent in [from_ns, to_ns).
-  uint64_t between(size_t side, int64_t from_ns, int64_t to_ns) const {
+  // In [from_ns, to_ns).
+  double between(size_t side, int64_t from_ns, int64_t to_ns) const {
     return before(side, to_ns) - before(side, from_ns);
   }
 
  private:
-  uint64_t before(size_t side, int64_t time_ns) const {
+  double before(size_t side, int64_t time_ns) const {
     const auto& sent = sent_[side];
     const auto next = std::lower_bound(sent.begin(), sent.end(), time_ns,
                                        [](const SentPacket* packet, int64_t at_ns) { return packet->sent_ns < at_ns; });
-    if (next != sent.end()) return (*next)->sent_before;
-    return sent.empty() ? 0 : sent.back()->sent_before + sent.back()->wire_bytes;
+    if (next == sent.begin()) return 0;
+    const SentPacket& last = **(next - 1);
+    const double bytes = static_cast<double>(time_ns - last.sent_ns) / ns_per_byte_;
+    return static_cast<double>(last.sent_before) + std::min(bytes, static_cast<double>(last.wire_bytes));
   }
 
+  double ns_per_byte_;
   std::vector<std::vector<const SentPacket*>> sent_;
 };
 
