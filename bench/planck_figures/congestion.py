@@ -9,7 +9,7 @@ class Congestion:
   title = "Figures 2 to 4: effect of mirroring on the packets that are mirrored"
 
   def __init__(self, quick, seeds):
-    self._ports = (3,) if quick else (1, 3, 5, 7, 9)
+    self._ports = (3,) if quick else (1, 5, 9)
     self._seeds = range(1, seeds + 1)
     self._times = "ms=40 from=20" if quick else "ms=60 from=30"
 
