@@ -48,7 +48,7 @@ class Congestion:
     return rows
 
   def charts(self, runs):
-    loss = Chart("Loss of packets that are mirrored", "congested ports", "%", (1, 9), 0.15)
+    loss = Chart("Loss of packets that are mirrored", "congested ports", "%", (1, 9), 0.3)
     delay = Chart("Median delay of packets that are mirrored", "congested ports", "ms", (1, 9), 4)
     tail = Chart("99.9th percentile of the delay", "congested ports", "ms", (1, 9), 8)
     flows = Chart("Mean throughput of flows", "congested ports", "Gb/s", (1, 9), 6)
