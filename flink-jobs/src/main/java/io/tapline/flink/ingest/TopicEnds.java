@@ -30,6 +30,7 @@ class TopicEnds implements AutoCloseable {
   private final Duration period;
   private final Semaphore wanted = new Semaphore(1);
   private volatile CompletableFuture<Answer> answer = new CompletableFuture<>();
+  private volatile Throwable failure;
   private Thread thread;
 
   /**
@@ -53,7 +54,20 @@ class TopicEnds implements AutoCloseable {
     thread.start();
   }
 
+  /** Asks until it is interrupted; a failure of the client itself makes {@link #poll} throw. */
   private void run(Collection<Integer> partitions) {
+    try {
+      askForever(partitions);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException | Error e) {
+      failure = e;
+      // Wakes the reader. A future that ends exceptionally would not.
+      answer.complete(new Answer(null));
+    }
+  }
+
+  private void askForever(Collection<Integer> partitions) throws InterruptedException {
     Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
     settings.put("client.id", "tapline-ends-" + topic);
     settings.put("request.timeout.ms", ANSWER_MS);
@@ -64,8 +78,6 @@ class TopicEnds implements AutoCloseable {
         TimeUnit.NANOSECONDS.sleep(period.toNanos());
         answer.complete(ask(admin, partitions));
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 
@@ -100,13 +112,33 @@ class TopicEnds implements AutoCloseable {
     return answer;
   }
 
-  /** Takes the answer; null if there is none. */
+  /**
+   * Takes the answer; null if there is none.
+   *
+   * @throws IllegalStateException if the broker can't be asked any more: silent monitors would go
+   *     unnoticed, and their windows would wait forever
+   */
   Answer poll() {
+    if (failure != null) {
+      throw new IllegalStateException(
+          "the broker at %s can't be asked for the ends of topic %s: %s"
+              .formatted(endpoints.kafka().brokers(), topic, reason(failure)),
+          failure);
+    }
     Answer taken = answer.getNow(null);
     if (taken != null) {
       answer = new CompletableFuture<>();
     }
     return taken;
+  }
+
+  /** Returns the message of the innermost cause: a client's own says only that it was not made. */
+  private static String reason(Throwable failure) {
+    Throwable innermost = failure;
+    while (innermost.getCause() != null) {
+      innermost = innermost.getCause();
+    }
+    return innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
   }
 
   /** Marks the last answer as processed: the broker may be asked again one period from now. */

@@ -1,0 +1,52 @@
+package io.tapline.flink.ingest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.flink.Endpoints;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Tests brokers that can't be asked; those that answer are tested with windows and monitors. */
+class TopicEndsTest {
+  private static TopicEnds of(String brokers) {
+    return new TopicEnds(Endpoints.open(brokers, "nowhere:1"), "tuples", Duration.ofMillis(1));
+  }
+
+  @Test
+  void addressesThatNoHostHasFailTheReader() throws Exception {
+    try (TopicEnds ends = of("broker.invalid:9092")) {
+      ends.start(List.of(0));
+      // The reader sleeps until this completes, so it must, and without an exception.
+      ends.news().get(60, TimeUnit.SECONDS);
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(ends::poll)
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContainingAll("broker.invalid:9092", "tuples", "bootstrap");
+      }
+    }
+  }
+
+  @Test
+  void aFaultWhileAskingFailsTheReader() throws Exception {
+    try (TopicEnds ends = of("127.0.0.1:1")) {
+      ends.start(Collections.singletonList(null));
+      ends.news().get(60, TimeUnit.SECONDS);
+      assertThatThrownBy(ends::poll).hasRootCauseInstanceOf(NullPointerException.class);
+    }
+  }
+
+  /** Windows wait for a broker that is down; only a client that can't be made is a failure. */
+  @Test
+  void aBrokerThatIsDownIsNoFailure() throws Exception {
+    try (TopicEnds ends = of("127.0.0.1:1")) {
+      ends.start(List.of(0));
+      ends.news().get(60, TimeUnit.SECONDS);
+      assertThat(ends.poll().ends()).isNull();
+      assertThat(ends.poll()).isNull();
+    }
+  }
+}
