@@ -267,10 +267,22 @@ export interface Watch {
   every_ns: number;
   severity: string;
   nodes: string[];
+  /** Present once the server has ended the watch. */
+  reason?: string;
+  /** By node, while the watch is active. */
+  evaluation?: WatchEvaluation[];
+}
+
+export interface WatchEvaluation {
+  node: string;
+  evaluates: boolean;
+  unknown_since_ns?: number;
+  not_evaluated_ns?: number;
 }
 
 export interface Alert {
   number: number;
+  id: string;
   watch: string;
   node: string;
   severity: string;

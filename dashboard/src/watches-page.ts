@@ -25,6 +25,7 @@ export class WatchesPage implements Page {
   };
   private readonly stop: () => void;
   private known: Alert[] = [];
+  private last = 0;
   private shown = "";
 
   constructor(private readonly api: Api) {
@@ -37,24 +38,26 @@ export class WatchesPage implements Page {
     this.element = h(
       "div",
       { class: "page" },
-      h("section", { class: "card", "aria-label": "Watches" }, h("h1", {}, "Watches"), form, this.said, this.noWatches, listing("List of watches", ["Filter", "Aggregate", "By", "When", "Every", "Hosts", "Action"], this.watches)),
+      h("section", { class: "card", "aria-label": "Watches" }, h("h1", {}, "Watches"), form, this.said, this.noWatches, listing("List of watches", ["Filter", "Aggregate", "By", "When", "Every", "Hosts", "State", "Action"], this.watches)),
       h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), this.noAlerts, listing("List of alerts", ["Found (UTC)", "Severity", "Host", "Group", "Value", "Watch"], this.alerts)),
     );
     this.stop = every(REFRESH_MS, () => this.refresh());
   }
 
   private async refresh(): Promise<void> {
-    const after = this.known.at(-1)?.number ?? 0;
     const [{ watches }, { alerts }] = await Promise.all([
       this.api.get<{ watches: Watch[] }>("/api/v1/watches"),
-      this.api.get<{ alerts: Alert[] }>(`/api/v1/alerts?after=${after}`),
+      this.api.get<{ alerts: Alert[] }>(`/api/v1/alerts?after=${this.last}`),
     ]);
     const shown = JSON.stringify(watches);
     if (shown !== this.shown) fill(this.watches, ...watches.map((watch) => this.watchRow(watch)));
     this.shown = shown;
     this.noWatches.hidden = watches.length > 0;
     if (alerts.length > 0) {
-      this.known = [...this.known, ...alerts].slice(-MOST_ALERTS);
+      // A restarted server reports the alerts that nodes keep again, with the same IDs.
+      const ids = new Set(this.known.map((alert) => alert.id));
+      this.known = [...this.known, ...alerts.filter((alert) => !ids.has(alert.id))].slice(-MOST_ALERTS);
+      this.last = alerts.at(-1)!.number;
       fill(this.alerts, ...[...this.known].reverse().map(alertRow));
     }
     this.noAlerts.hidden = this.known.length > 0;
@@ -62,7 +65,7 @@ export class WatchesPage implements Page {
 
   private watchRow(watch: Watch): HTMLElement {
     const remove = h("button", { type: "button", "aria-label": `Remove ${watch.id}`, onclick: () => void this.act(() => this.api.delete(`/api/v1/watches/${encodeURIComponent(watch.id)}`)) }, "Remove");
-    const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "-", watch.when || "-", duration(watch.every_ns), watch.nodes.join(", ") || "all"];
+    const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "-", watch.when || "-", duration(watch.every_ns), watch.nodes.join(", ") || "all", watchState(watch)];
     return h("tr", {}, ...cells.map((cell, at) => h("td", { class: at > 3 ? "wide" : undefined }, cell)), h("td", {}, remove));
   }
 
@@ -86,6 +89,7 @@ export class WatchesPage implements Page {
 
   recovered(): void {
     this.known = [];
+    this.last = 0;
     void this.refresh().catch(() => undefined);
   }
 
@@ -100,11 +104,22 @@ function field(name: string, value: string, hint: string): { label: HTMLElement;
 }
 
 /** Styles of columns that differ from most. */
-const STYLES: Record<string, string> = { Value: "number", Every: "wide", Hosts: "wide", Watch: "wide" };
+const STYLES: Record<string, string> = { Value: "number", Every: "wide", Hosts: "wide", State: "wide", Watch: "wide" };
 
 function listing(label: string, names: string[], body: HTMLElement): HTMLElement {
   const head = h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col", class: STYLES[name] }, name))));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, head, body));
+}
+
+/** Says in words whether the hosts evaluate a watch, and how long they did not. */
+export function watchState(watch: Watch): string {
+  if (watch.reason !== undefined) return `ended: ${watch.reason}`;
+  const parts: string[] = [];
+  for (const { node, evaluates, unknown_since_ns = 0, not_evaluated_ns = 0 } of watch.evaluation ?? []) {
+    if (!evaluates) parts.push(`unknown on ${node} since ${clock(unknown_since_ns)}`);
+    if (not_evaluated_ns > 0) parts.push(`${duration(not_evaluated_ns)} not evaluated on ${node}`);
+  }
+  return parts.join("; ") || "active";
 }
 
 function alertRow(alert: Alert): HTMLElement {

@@ -81,6 +81,7 @@ grpc::Status NodeService::remove(const v1::RemoveRequest& request, v1::RemoveRep
   if (!status.ok()) return to_grpc(status);
   const std::lock_guard lock(mutex_);
   std::erase_if(definitions_, is_it);
+  if (request.kind_case() == v1::RemoveRequest::kTrigger) alerts_.forget(request.trigger());
   return grpc::Status::OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "multilog/node/node_messages.h"
 #include "packet_io/base/clock.h"
@@ -11,12 +12,13 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr size_t kMostAlertsWaiting = 1024;
+constexpr size_t kMostAlertsPerTrigger = 512;
 constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
 
 }  // namespace
 
-NodeService::NodeService(HostNode* node) : node_(node), definitions_(definitions_of(node->log().definitions())) {
+NodeService::NodeService(HostNode* node)
+    : node_(node), alerts_(kMostAlertsPerTrigger), definitions_(definitions_of(node->log().definitions())) {
   node->log().on_alert([this](const multilog::Alert& alert) { on_alert(alert); });
 }
 
@@ -40,13 +42,7 @@ void NodeService::on_alert(const multilog::Alert& alert) {
   out.set_found_ns(static_cast<uint64_t>(wall_ns()));
   const std::lock_guard lock(mutex_);
   name_group(alert, &out);
-  for (Listener& listener : listeners_) {
-    if (listener.alerts.size() == kMostAlertsWaiting) {
-      listener.alerts.pop_front();
-      ++lost_alerts_;
-    }
-    listener.alerts.push_back(out);
-  }
+  alerts_.add(std::move(out));
   changed_.notify_all();
 }
 
@@ -80,7 +76,7 @@ void NodeService::fill_counters(v1::NodeCounters* counters) {
   counters->set_freezes(log.freezes);
   counters->set_frozen_ns(log.frozen_ns);
   const std::lock_guard lock(mutex_);
-  counters->set_lost_alerts(lost_alerts_);
+  counters->set_lost_alerts(alerts_.lost());
 }
 
 void NodeService::fill_description(v1::NodeDescription* description) {
@@ -91,6 +87,7 @@ void NodeService::fill_description(v1::NodeDescription* description) {
   description->set_incarnation(node_->incarnation());
   fill_counters(description->mutable_counters());
   const std::lock_guard lock(mutex_);
+  description->set_last_alert(alerts_.last());
   for (const v1::Definition& definition : definitions_) *description->add_definitions() = definition;
 }
 
@@ -98,27 +95,26 @@ grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1
   if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms is 10 to 60000"};
   std::unique_lock lock(mutex_);
-  const auto me = listeners_.emplace(listeners_.end());
+  uint64_t after = alerts_.last();
+  if (request.has_after_alert()) after = request.incarnation() == node_->incarnation() ? request.after_alert() : 0;
   lock.unlock();
-  const grpc::Status ended = heed(me, std::chrono::milliseconds(request.heartbeat_ms()), stream);
-  lock.lock();
-  listeners_.erase(me);
-  return ended;
+  return send(after, std::chrono::milliseconds(request.heartbeat_ms()), stream);
 }
 
-// Sends alerts to a listener as they come, and in between the counters.
-grpc::Status NodeService::heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
+// Sends the description, then alerts as they come, and in between the counters.
+grpc::Status NodeService::send(uint64_t after_alert, std::chrono::milliseconds beat,
                                NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;
   fill_description(event.mutable_description());
   while (stream->write(event) && !stream->is_cancelled()) {
     event.Clear();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, beat, [&] { return stopped_ || !me->alerts.empty(); });
+    alerts_.taken(after_alert);
+    changed_.wait_for(lock, beat, [&] { return stopped_ || alerts_.next(after_alert) != nullptr; });
     if (stopped_) return {grpc::StatusCode::UNAVAILABLE, "the node ends"};
-    if (!me->alerts.empty()) {
-      *event.mutable_alert() = std::move(me->alerts.front());
-      me->alerts.pop_front();
+    if (const v1::NodeAlert* alert = alerts_.next(after_alert); alert != nullptr) {
+      *event.mutable_alert() = *alert;
+      after_alert = alert->number();
       continue;
     }
     lock.unlock();

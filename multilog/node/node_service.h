@@ -4,13 +4,11 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "multilog/node/kept_alerts.h"
 #include "multilog/node/node.h"
 #include "multilog/node/node_stream.h"
 #include "schema/multilog.grpc.pb.h"
@@ -41,17 +39,11 @@ class NodeService final {
   grpc::Status unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 
  private:
-  // Alerts on their way to an attached client. Bounded: the oldest are dropped and counted.
-  struct Listener {
-    std::deque<v1::NodeAlert> alerts;
-  };
-
   void on_alert(const multilog::Alert& alert);
   void name_group(const multilog::Alert& alert, v1::NodeAlert* named) const;
   void fill_counters(v1::NodeCounters* counters);
   void fill_description(v1::NodeDescription* description);
-  grpc::Status heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
-                    NodeStream<v1::NodeEvent>* stream);
+  grpc::Status send(uint64_t after_alert, std::chrono::milliseconds beat, NodeStream<v1::NodeEvent>* stream);
   Status define_in(const v1::Definition& definition);
   Status add_filter(const v1::Definition::Filter& filter);
   Result<Snapshot> snapshot_for(const v1::QueryRequest& request);
@@ -66,8 +58,8 @@ class NodeService final {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  std::list<Listener> listeners_;
-  uint64_t lost_alerts_ = 0;
+  // Each attached client sends from here at its own pace.
+  KeptAlerts alerts_;
   // The definitions, in order and as given; those of a loaded log come first.
   std::vector<v1::Definition> definitions_;
   // Being added to the log: its trigger may alert before it is known that it fits.

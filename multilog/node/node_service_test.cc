@@ -201,39 +201,6 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);
 }
 
-TEST_F(NodeServiceTest, AlertsComeToWhoIsAttached) {
-  grpc::ClientContext context;
-  v1::AttachRequest request;
-  request.set_heartbeat_ms(20);
-  const auto reader = stub_->Attach(&context, request);
-  v1::NodeEvent event;
-  ASSERT_TRUE(reader->Read(&event));
-  EXPECT_EQ(event.description().node(), "h1");
-  ASSERT_TRUE(reader->Read(&event));
-  EXPECT_TRUE(event.has_heartbeat());
-  v1::Definition definition;
-  auto* aggregate = definition.mutable_aggregate();
-  aggregate->set_name("packets");
-  aggregate->mutable_function()->set_function("COUNT");
-  aggregate->mutable_function()->add_group_by("dst_port");
-  aggregate->set_bucket_ns(1'000'000'000);
-  ASSERT_EQ(define(definition).error_message(), "");
-  auto* trigger = definition.mutable_trigger();
-  trigger->set_name("many");
-  trigger->set_aggregate("packets");
-  trigger->set_condition("COUNT > 3");
-  trigger->set_severity("critical");
-  ASSERT_EQ(define(definition).error_message(), "");
-  capture();
-  while (reader->Read(&event) && !event.has_alert()) {
-  }
-  EXPECT_EQ(event.alert().trigger(), "many");
-  EXPECT_EQ(event.alert().severity(), "critical");
-  ASSERT_EQ(event.alert().group_size(), 1);
-  EXPECT_FALSE(event.alert().group(0).empty());
-  context.TryCancel();
-}
-
 TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   capture();
   grpc::ClientContext context;

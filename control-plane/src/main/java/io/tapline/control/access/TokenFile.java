@@ -67,6 +67,12 @@ public final class TokenFile {
     return tokens.find(secret, Instant.now());
   }
 
+  /** Returns the token with this hash according to the current file, unless it has expired. */
+  public synchronized Optional<Token> withHash(String sha256) {
+    refresh();
+    return tokens.withHash(sha256, Instant.now());
+  }
+
   /** Returns true if the file contains exactly this token now, and it has not expired. */
   public synchronized boolean holds(Token token) {
     refresh();

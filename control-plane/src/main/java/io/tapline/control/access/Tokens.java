@@ -177,8 +177,12 @@ public final class Tokens {
 
   /** Returns the token of a secret, unless it has expired. */
   public Optional<Token> find(String secret, Instant now) {
-    return Optional.ofNullable(byHash.get(Token.hash(secret)))
-        .filter(token -> !token.isExpired(now));
+    return withHash(Token.hash(secret), now);
+  }
+
+  /** Returns the token with a hash, unless it has expired. */
+  Optional<Token> withHash(String sha256, Instant now) {
+    return Optional.ofNullable(byHash.get(sha256)).filter(token -> !token.isExpired(now));
   }
 
   /** Returns true if it contains exactly this token, and the token has not expired. */

@@ -32,6 +32,8 @@ import org.slf4j.LoggerFactory;
  *   /tapline/term           term of the last leader; its version fences writes
  *   /tapline/queries/ID     record of a query that has not ended
  *   /tapline/agents/NAME    hosts whose agents had a lease
+ *   /tapline/watches/ID     record of a watch
+ *   /tapline/heard          when each MultiLog node was last heard
  *   /tapline/text-key       secret of the hashes of strings, if control planes were not given one
  * </pre>
  */
@@ -180,6 +182,7 @@ public final class Leadership implements AutoCloseable {
       rights.close(client);
       ensure(ZooKeeperStateStore.QUERIES);
       ensure(ZooKeeperStateStore.AGENTS);
+      ensure(ZooKeeperStateStore.WATCHES);
       while (true) {
         Stat stat = new Stat();
         byte[] before = read(stat);

@@ -1,6 +1,7 @@
 package io.tapline.control.coordination;
 
 import io.tapline.control.HashKey;
+import io.tapline.control.drill.WatchStore;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.StateStore;
 import java.io.IOException;
@@ -13,17 +14,19 @@ import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * Stores records of queries in ZooKeeper for the control plane of one term: each write also checks
- * that no later term has begun, which keeps a deposed control plane that does not know it from
- * changing anything. Thread-safe.
+ * Stores records of queries and watches in ZooKeeper for the control plane of one term: each write
+ * also checks that no later term has begun, which keeps a deposed control plane that does not know
+ * it from changing anything. Thread-safe.
  */
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";
   static final String AGENTS = "/agents";
+  static final String WATCHES = "/watches";
+  static final String HEARD = "/heard";
   static final String TEXT_KEY = "/text-key";
 
   /** Limit below ZooKeeper's, which is slightly more than a million. */
-  private static final int MOST_BYTES = 1_000_000;
+  static final int MOST_BYTES = 1_000_000;
 
   private final CuratorFramework client;
   private final long term;
@@ -53,7 +56,7 @@ public final class ZooKeeperStateStore implements StateStore {
     put(QUERIES + "/" + query.id(), bytes);
   }
 
-  private void put(String path, byte[] bytes) throws IOException {
+  void put(String path, byte[] bytes) throws IOException {
     try {
       try {
         fenced(client.transactionOp().setData().forPath(path, bytes));
@@ -87,8 +90,12 @@ public final class ZooKeeperStateStore implements StateStore {
 
   @Override
   public void remove(String query) throws IOException {
+    delete(QUERIES + "/" + query);
+  }
+
+  void delete(String path) throws IOException {
     try {
-      fenced(client.transactionOp().delete().forPath(QUERIES + "/" + query));
+      fenced(client.transactionOp().delete().forPath(path));
     } catch (KeeperException.NoNodeException gone) {
       // That is the desired state.
     } catch (Exception e) {
@@ -100,19 +107,29 @@ public final class ZooKeeperStateStore implements StateStore {
   public List<QueryRecord> queries() throws IOException {
     List<QueryRecord> records = new ArrayList<>();
     for (String id : children(QUERIES)) {
-      try {
-        records.add(QueryRecord.of(client.getData().forPath(QUERIES + "/" + id)));
-      } catch (IOException e) {
-        throw e;
-      } catch (Exception e) {
-        throw fault(e);
-      }
+      records.add(QueryRecord.of(get(QUERIES + "/" + id)));
     }
     records.sort(Comparator.comparingLong(record -> record.info().submittedNs()));
     return records;
   }
 
-  private List<String> children(String path) throws IOException {
+  byte[] get(String path) throws IOException {
+    try {
+      return client.getData().forPath(path);
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  boolean has(String path) throws IOException {
+    try {
+      return client.checkExists().forPath(path) != null;
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  List<String> children(String path) throws IOException {
     try {
       return client.getChildren().forPath(path);
     } catch (KeeperException.NoNodeException none) {
@@ -120,6 +137,11 @@ public final class ZooKeeperStateStore implements StateStore {
     } catch (Exception e) {
       throw fault(e);
     }
+  }
+
+  /** Returns the store of the hosts' watches. */
+  public WatchStore watchStore() {
+    return new ZooKeeperWatchStore(this);
   }
 
   /** Returns the hosts whose agents had a lease and were not forgotten. */

@@ -3,6 +3,7 @@ package io.tapline.control.drill;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import io.tapline.schema.rpc.AggregateFunction;
+import io.tapline.schema.rpc.AttachRequest;
 import io.tapline.schema.rpc.Definition;
 import io.tapline.schema.rpc.NodeEvent;
 import java.io.IOException;
@@ -40,7 +41,7 @@ public final class AlertBenchmark implements AutoCloseable {
   public double[] measure(Duration duration) throws InterruptedException {
     define(node);
     node.attach(
-        1000,
+        AttachRequest.newBuilder().setHeartbeatMs(1000).build(),
         new StreamObserver<>() {
           @Override
           public void onNext(NodeEvent event) {

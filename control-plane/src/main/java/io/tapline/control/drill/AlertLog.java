@@ -1,7 +1,7 @@
 package io.tapline.control.drill;
 
 import io.tapline.control.drill.WatchService.Alert;
-import io.tapline.schema.rpc.NodeAlert;
+import io.tapline.control.drill.WatchService.Finding;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
@@ -21,6 +21,7 @@ final class AlertLog {
 
   private final int most;
   private final Map<String, Owned> owners = new HashMap<>();
+  private long before;
   private long added;
 
   /**
@@ -32,13 +33,24 @@ final class AlertLog {
     this.most = most;
   }
 
+  /** Continues above the numbers of an earlier server. REQUIRES: the log is empty. */
+  void continueAt(long number) {
+    before = number;
+  }
+
   void add(
-      String owner, String node, NodeAlert alert, Map<String, Long> parts, List<String> missing) {
+      String owner, String node, Finding found, Map<String, Long> parts, List<String> missing) {
     Owned owned = owners.computeIfAbsent(owner, name -> new Owned());
-    long now = System.currentTimeMillis() * 1_000_000;
     owned.latest.addLast(
         new Alert(
-            ++added, owner, ++owned.added, alert.getTrigger(), node, alert, now, parts, missing));
+            before + ++added,
+            owner,
+            before + ++owned.added,
+            node,
+            found,
+            WatchService.nowNs(),
+            parts,
+            missing));
     if (owned.latest.size() > most) {
       owned.latest.removeFirst();
     }

@@ -1,6 +1,7 @@
 package io.tapline.control.drill;
 
 import io.grpc.Status;
+import java.io.IOException;
 import java.security.cert.CertificateException;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +23,9 @@ public final class DrillException extends Exception {
     /** The caller should retry later. */
     BUSY,
     /** No node answers. */
-    UNAVAILABLE
+    UNAVAILABLE,
+    /** A watch could not be stored. */
+    NOT_STORED
   }
 
   /** gRPC's message for a connection that the other side closed without sending anything. */
@@ -41,6 +44,12 @@ public final class DrillException extends Exception {
         Kind.UNAVAILABLE,
         "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT,"
             + " or the hosts' agents with --multilog HOST:PORT");
+  }
+
+  /** A watch's record can't be changed. */
+  static DrillException notStored(IOException e) {
+    return new DrillException(
+        Kind.NOT_STORED, "the watch can't be stored, and nothing has changed: " + e.getMessage());
   }
 
   /** The question is invalid. */

@@ -3,6 +3,7 @@ package io.tapline.control.drill;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.util.concurrent.ListenableFuture;
 import io.grpc.StatusRuntimeException;
+import io.tapline.control.access.TokenFile;
 import io.tapline.control.drill.DrillException.Kind;
 import io.tapline.schema.rpc.AggregateFunction;
 import io.tapline.schema.rpc.AggregateReply;
@@ -19,6 +20,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
@@ -63,20 +65,32 @@ public final class DrillService implements AutoCloseable {
    */
   public DrillService(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
-    this(new NodeTable(addresses, access), addressesOf);
-    watches.lead();
+    this(new NodeTable(addresses, access), addressesOf, Optional.empty());
+    try {
+      watches.lead(WatchStore.memory());
+    } catch (IOException e) {
+      throw new IllegalStateException("memory can be read", e);
+    }
   }
 
-  private DrillService(NodeTable nodes, Function<String, List<String>> addressesOf) {
+  private DrillService(
+      NodeTable nodes, Function<String, List<String>> addressesOf, Optional<TokenFile> tokens) {
     this.nodes = nodes;
     reach = new Reach(addressesOf);
-    watches = new WatchService(nodes, reach);
+    watches = new WatchService(nodes, reach, tokens);
   }
 
-  /** Returns a service that leaves the nodes' watches to another until it {@code lead()}s. */
+  /**
+   * Returns a service that leaves the nodes' watches to another until its watches {@code lead}.
+   *
+   * @param tokens tokens of the watches' owners; empty if they need none
+   */
   public static DrillService following(
-      List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
-    return new DrillService(new NodeTable(addresses, access), addressesOf);
+      List<NodeAddress> addresses,
+      Function<String, List<String>> addressesOf,
+      NodeAccess access,
+      Optional<TokenFile> tokens) {
+    return new DrillService(new NodeTable(addresses, access), addressesOf, tokens);
   }
 
   /**

@@ -131,9 +131,8 @@ final class NodeClient implements AutoCloseable {
   }
 
   /** Receives the node's description, then alerts and heartbeats, until the node or this ends. */
-  void attach(int heartbeatMs, StreamObserver<NodeEvent> observer) {
-    MultiLogNodeGrpc.newStub(channel)
-        .attach(AttachRequest.newBuilder().setHeartbeatMs(heartbeatMs).build(), observer);
+  void attach(AttachRequest request, StreamObserver<NodeEvent> observer) {
+    MultiLogNodeGrpc.newStub(channel).attach(request, observer);
   }
 
   /**

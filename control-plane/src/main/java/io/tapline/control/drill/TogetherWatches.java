@@ -37,18 +37,24 @@ final class TogetherWatches {
   private static final long SETTLE_NS = 200_000_000;
 
   /** A window of a group. */
-  private record Window(String watch, List<String> group, long beginNs, long endNs) {}
+  private record Window(String watch, List<String> group, long beginNs, long endNs) {
+    /** Returns an ID that is the same whichever node reports the window. */
+    String id() {
+      return "%s-together-%s-%d"
+          .formatted(watch, Integer.toHexString(String.join(" ", group).hashCode()), endNs);
+    }
+  }
 
   private record Group(String watch, List<String> keys) {}
 
   /** Receives the results. */
   interface Finding {
     /**
-     * @param alert alert with the sum
+     * @param found alert with the sum
      * @param parts each node's share of it
      * @param missing nodes that did not answer
      */
-    void take(NodeAlert alert, Map<String, Long> parts, List<String> missing);
+    void take(WatchService.Finding found, Map<String, Long> parts, List<String> missing);
   }
 
   private final Finding finding;
@@ -69,7 +75,8 @@ final class TogetherWatches {
   }
 
   /** Handles the report of a node that exceeds its share. */
-  void reported(WatchSpec spec, NodeAlert report, Collection<NodeClient> nodes) {
+  void reported(WatchSpec spec, WatchService.Finding found, Collection<NodeClient> nodes) {
+    NodeAlert report = found.alert();
     Window window =
         new Window(
             report.getTrigger(),
@@ -86,17 +93,17 @@ final class TogetherWatches {
       }
       ofWatch.add(window);
     }
-    ask(spec, window, report, nodes);
+    ask(spec, window, found, nodes);
     if (first) {
       Executor later =
           CompletableFuture.delayedExecutor(spec.windowNs() + SETTLE_NS, TimeUnit.NANOSECONDS);
-      later.execute(() -> askLast(spec, window, report, nodes));
+      later.execute(() -> askLast(spec, window, found, nodes));
     }
   }
 
   private void askLast(
-      WatchSpec spec, Window window, NodeAlert report, Collection<NodeClient> nodes) {
-    ask(spec, window, report, nodes)
+      WatchSpec spec, Window window, WatchService.Finding found, Collection<NodeClient> nodes) {
+    ask(spec, window, found, nodes)
         .addListener(() -> forget(window), MoreExecutors.directExecutor());
   }
 
@@ -114,7 +121,7 @@ final class TogetherWatches {
   }
 
   private ListenableFuture<?> ask(
-      WatchSpec spec, Window window, NodeAlert report, Collection<NodeClient> nodes) {
+      WatchSpec spec, Window window, WatchService.Finding found, Collection<NodeClient> nodes) {
     AggregateRequest request =
         AggregateRequest.newBuilder()
             .setStored(window.watch())
@@ -133,7 +140,7 @@ final class TogetherWatches {
     return Futures.transform(
         all,
         answers -> {
-          judge(spec, window, report, names, answers);
+          judge(spec, window, found, names, answers);
           return null;
         },
         MoreExecutors.directExecutor());
@@ -142,7 +149,7 @@ final class TogetherWatches {
   private void judge(
       WatchSpec spec,
       Window window,
-      NodeAlert report,
+      WatchService.Finding found,
       List<String> names,
       List<AggregateReply> answers) {
     Map<String, Long> parts = new TreeMap<>();
@@ -157,8 +164,11 @@ final class TogetherWatches {
     long sum = parts.values().stream().mapToLong(part -> part).sum();
     if (spec.threshold().holds(sum) && isNew(spec, window)) {
       NodeAlert alert =
-          report.toBuilder().clearValues().addValues(NodeNumber.newBuilder().setWhole(sum)).build();
-      finding.take(alert, parts, missing);
+          found.alert().toBuilder()
+              .clearValues()
+              .addValues(NodeNumber.newBuilder().setWhole(sum))
+              .build();
+      finding.take(new WatchService.Finding(window.id(), alert, found.replayed()), parts, missing);
     }
   }
 

@@ -1,39 +1,30 @@
 package io.tapline.control.drill;
 
-import com.google.common.util.concurrent.ListenableFuture;
-import io.grpc.Status;
-import io.grpc.Status.Code;
-import io.grpc.StatusRuntimeException;
-import io.grpc.stub.StreamObserver;
-import io.tapline.control.drill.DrillException.Kind;
-import io.tapline.schema.rpc.DefineReply;
-import io.tapline.schema.rpc.Definition;
+import io.tapline.control.access.TokenChecks;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.WatchInstaller.Installed;
 import io.tapline.schema.rpc.NodeAlert;
 import io.tapline.schema.rpc.NodeDescription;
-import io.tapline.schema.rpc.NodeEvent;
-import io.tapline.schema.rpc.RemoveRequest;
-import java.security.SecureRandom;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Watches on the hosts' nodes: this service keeps the definitions, and installs them on each node
- * when they are added and whenever the node reconnects. Alerts arrive through a stream from each
- * node, which also serves as its keep-alive. Thread-safe.
+ * Watches on the hosts' nodes: this service installs the watches of its table on each node when
+ * they are added and whenever the node reconnects, and keeps the nodes' alerts. Thread-safe.
  *
- * <p>Names on the nodes are watch_N: watches that this service does not know were left by an
- * earlier server, and are removed.
+ * <p>Names on the nodes are watch_N: watches that this service does not know were removed while the
+ * node was away, and are removed there, too.
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
@@ -42,14 +33,17 @@ public final class WatchService implements AutoCloseable {
   /** Maximum number of alerts per owner; the oldest are dropped. */
   static final int MOST_ALERTS = 1_000;
 
-  private static final int MOST_WATCHES = 100;
-  private static final long MOST_NUMBER = 999_999_999_999L;
-  private static final int HEARTBEAT_MS = 1_000;
+  private static final Logger LOG = LoggerFactory.getLogger(WatchService.class);
+
   private static final long RECONNECT_MS = 500;
-  private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
+  private static final long CHECK_MS = 1_000;
+
+  /** Number of checks after which the times at which nodes were heard are stored. */
+  private static final int CHECKS_PER_RECORD = 5;
 
   private final NodeTable nodes;
-  private final Reach reach;
+  private final WatchInstaller installer;
+  private final TokenChecks tokens;
   private final ScheduledExecutorService worker =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -60,29 +54,68 @@ public final class WatchService implements AutoCloseable {
 
   private final TogetherWatches together =
       new TogetherWatches(
-          (alert, parts, missing) -> keep(String.join("+", parts.keySet()), alert, parts, missing));
+          (found, parts, missing) -> keep(String.join("+", parts.keySet()), found, parts, missing));
 
-  private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
-  private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
-  private final Map<String, String> owners = new HashMap<>();
+  private final NodeFeeds feeds =
+      new NodeFeeds(
+          new NodeFeeds.Listener() {
+            @Override
+            public void attached(NodeClient node, NodeDescription description, long heardNs) {
+              later(() -> reconcile(node, description, heardNs), 0);
+            }
+
+            @Override
+            public void alert(NodeClient node, NodeAlert alert, String id, boolean replayed) {
+              take(node, new Finding(id, alert, replayed));
+            }
+          },
+          task -> later(task, RECONNECT_MS));
+
+  private final WatchTable table = new WatchTable();
+  private final MissedAlerts missed = new MissedAlerts();
   private final AlertLog alerts = new AlertLog(MOST_ALERTS);
-  private final SecureRandom numbers = new SecureRandom();
   private volatile boolean leads;
+  private int checks;
 
   /** REQUIRES: {@link #lead} is called before any watch is added. */
-  WatchService(NodeTable nodes, Reach reach) {
+  WatchService(NodeTable nodes, Reach reach, Optional<TokenFile> tokens) {
     this.nodes = nodes;
-    this.reach = reach;
+    this.installer = new WatchInstaller(nodes, reach);
+    this.tokens = new TokenChecks(tokens);
+  }
+
+  static long nowNs() {
+    return ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
   }
 
   /**
-   * Connects to the existing nodes and stays connected; others have to be attached. Afterwards they
-   * have exactly the watches of this service: no other component may add any.
+   * Continues with the watches of a store: connects to the existing nodes and stays connected;
+   * others have to be attached. Afterwards they have exactly the watches of this service: no other
+   * component may add any.
+   *
+   * @throws IOException if the watches can't be read
    */
-  public void lead() {
+  public void lead(WatchStore store) throws IOException {
+    table.load(store);
+    feeds.resume(store.heard());
+    synchronized (this) {
+      alerts.continueAt(store.lastAlert());
+    }
+    // Before any node has them.
+    endRefused();
     leads = true;
-    nodes.all().values().forEach(this::attach);
+    nodes.all().values().forEach(feeds::attach);
+    worker.scheduleWithFixedDelay(this::check, CHECK_MS, CHECK_MS, TimeUnit.MILLISECONDS);
   }
+
+  /**
+   * An alert of a node, or one of several nodes together.
+   *
+   * @param id the same for the same alert, also after a restart of the server
+   * @param replayed true if an earlier server may have reported it, or, for several nodes together,
+   *     another window of the same event
+   */
+  record Finding(String id, NodeAlert alert, boolean replayed) {}
 
   /**
    * An alert of a node.
@@ -99,58 +132,71 @@ public final class WatchService implements AutoCloseable {
       long number,
       String owner,
       long ownNumber,
-      String watch,
       String node,
-      NodeAlert alert,
+      Finding finding,
       long receivedNs,
       Map<String, Long> parts,
-      List<String> missing) {}
+      List<String> missing) {
+    /** Returns an ID that is the same for the same alert, also after a restart of the server. */
+    public String id() {
+      return finding.id();
+    }
+
+    public String watch() {
+      return finding.alert().getTrigger();
+    }
+
+    public NodeAlert alert() {
+      return finding.alert();
+    }
+
+    /** Returns true if an earlier server may have reported the alert, or the same event. */
+    public boolean replayed() {
+      return finding.replayed();
+    }
+  }
 
   /** Adds a watch without an owner. */
   public String add(WatchSpec spec) throws DrillException {
-    return add(spec, NOBODY, Integer.MAX_VALUE);
+    return add(spec, new Holder(NOBODY, "", Integer.MAX_VALUE));
   }
+
+  /**
+   * The holder of a watch.
+   *
+   * @param tenant owner of the watch
+   * @param token hash of the token with which it is added; empty if none is needed
+   * @param most maximum number of the owner's watches
+   */
+  public record Holder(String tenant, String token, int most) {}
 
   /**
    * Installs a watch on the nodes that answer, and on the others when they reconnect.
    *
-   * @param owner owner of the watch
-   * @param most maximum number of the owner's watches
    * @return its name
-   * @throws DrillException if a node rejects it, or there are too many
+   * @throws DrillException if a node rejects it, there are too many, or it can't be stored
    */
-  public String add(WatchSpec spec, String owner, int most) throws DrillException {
+  public String add(WatchSpec spec, Holder holder) throws DrillException {
     spec.check();
-    String name;
-    synchronized (this) {
-      Map<String, NodeClient> known = reach.within(spec.scope(), nodes.all());
-      for (String node : spec.nodes()) {
-        if (!known.containsKey(node)) {
-          throw new DrillException(
-              Kind.NOT_FOUND, "there is no node " + node + "; known: " + known.keySet());
-        }
-      }
-      if (known.isEmpty()) {
-        throw DrillException.noNodes();
-      }
-      if (owners.values().stream().filter(owner::equals).count() >= most) {
-        throw new DrillException(
-            Kind.TOO_MANY, "%d watches of %s are as many as there can be".formatted(most, owner));
-      }
-      if (watches.size() == MOST_WATCHES) {
-        throw new DrillException(
-            Kind.BUSY, MOST_WATCHES + " watches are as many as there can be: remove one");
-      }
-      name = newName();
-      watches.put(name, spec);
-      owners.put(name, owner);
-    }
+    installer.requireNodes(spec);
+    String name = table.add(spec, holder.tenant(), holder.token(), holder.most());
     try {
-      for (NodeClient node : nodes.all().values()) {
-        if (isOn(spec, node)) {
-          define(node, name, spec);
+      List<NodeClient> defined = new ArrayList<>();
+      for (NodeClient node : installer.nodesOf(spec)) {
+        if (installer.install(node, name, spec) != Installed.LATER) {
+          defined.add(node);
         }
       }
+      long now = nowNs();
+      table.update(
+          name,
+          watch -> {
+            WatchRecord covered = watch;
+            for (NodeClient node : defined) {
+              covered = covered.with(node.name(), Coverage.since(feeds.incarnation(node), now));
+            }
+            return covered;
+          });
       return name;
     } catch (DrillException e) {
       remove(name);
@@ -161,13 +207,11 @@ public final class WatchService implements AutoCloseable {
   /**
    * Adds all watches, or none of them: if one is rejected, those before it are removed again.
    *
-   * @param owner owner of the watches
-   * @param most maximum number of the owner's watches
    * @return their names, in the same order
    * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
    *     message has its place in the list
    */
-  public List<String> addAll(List<WatchSpec> specs, String owner, int most) throws DrillException {
+  public List<String> addAll(List<WatchSpec> specs, Holder holder) throws DrillException {
     // Most errors show before any node has one.
     for (int i = 0; i < specs.size(); i++) {
       try {
@@ -179,7 +223,7 @@ public final class WatchService implements AutoCloseable {
     List<String> names = new ArrayList<>();
     for (WatchSpec spec : specs) {
       try {
-        names.add(add(spec, owner, most));
+        names.add(add(spec, holder));
       } catch (DrillException e) {
         for (String name : names) {
           remove(name);
@@ -195,80 +239,41 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Returns a name that was never used: a node may still have the watches of the previous leader,
-   * whose alerts are not meant for this one's clients.
-   */
-  private String newName() {
-    String name;
-    do {
-      name = "watch_" + (1 + numbers.nextLong(MOST_NUMBER));
-    } while (watches.containsKey(name));
-    return name;
-  }
-
-  private List<NodeClient> on(WatchSpec spec) {
-    return nodes.all().values().stream().filter(node -> isOn(spec, node)).toList();
-  }
-
-  private boolean isOn(WatchSpec spec, NodeClient node) {
-    return (spec.nodes().isEmpty() || spec.nodes().contains(node.name()))
-        && !reach.within(spec.scope(), Map.of(node.name(), node)).isEmpty();
-  }
-
-  /** A node that can't be reached now receives the watch when it reconnects. */
-  private void define(NodeClient node, String name, WatchSpec spec) throws DrillException {
-    for (Definition definition : spec.definitions(name, on(spec).size())) {
-      try {
-        ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.PATIENCE);
-        Snapshots.result(reply);
-      } catch (StatusRuntimeException e) {
-        Code code = e.getStatus().getCode();
-        if (code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED) {
-          throw new DrillException(
-              Kind.INVALID, "node " + node.name() + ": " + e.getStatus().getDescription());
-        }
-        if (code != Code.ALREADY_EXISTS) {
-          return;
-        }
-      }
-    }
-  }
-
-  /**
-   * Removes a watch from all nodes that answer, and from the others when they reconnect.
+   * Removes a watch permanently: from all nodes that answer, and from the others when they
+   * reconnect.
    *
    * @throws DrillException if there is none of that name
    */
   public void remove(String name) throws DrillException {
-    synchronized (this) {
-      if (watches.remove(name) == null) {
-        throw new DrillException(Kind.NOT_FOUND, "there is no watch " + name);
-      }
-      owners.remove(name);
-      together.forget(name);
-    }
-    nodes
-        .all()
-        .values()
-        .forEach(node -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
+    table.remove(name);
+    clear(name);
   }
 
-  private static void remove(NodeClient node, RemoveRequest request) {
-    try {
-      Snapshots.result(node.remove(request, Snapshots.PATIENCE));
-    } catch (StatusRuntimeException e) {
-      // The node has no such watch, or will be updated when it reconnects.
-    }
+  /** Removes the remains of a watch that is no longer active. */
+  private void clear(String name) {
+    together.forget(name);
+    missed.forget(name);
+    installer.clear(name);
   }
 
-  /** Returns the watches by name, in the order in which they were added. */
-  public synchronized Map<String, WatchSpec> list() {
-    return new LinkedHashMap<>(watches);
+  /** Returns the active watches by name, in the order in which they were added. */
+  public Map<String, WatchSpec> list() {
+    return table.specs();
+  }
+
+  /** Returns all watches by name, including those that this service has ended. */
+  public Map<String, WatchRecord> records() {
+    return table.all();
   }
 
   /** Returns the owner of a watch; nothing if there is none of that name. */
-  public synchronized Optional<String> ownerOf(String name) {
-    return Optional.ofNullable(owners.get(name));
+  public Optional<String> ownerOf(String name) {
+    return Optional.ofNullable(table.all().get(name)).map(WatchRecord::owner);
+  }
+
+  /** Returns the nodes' evaluations of an active watch, by name. */
+  public List<Evaluation> evaluations(WatchRecord watch) {
+    return Evaluation.of(watch, installer.nodesOf(watch.spec()), feeds, missed);
   }
 
   /** Returns the alerts after this number, oldest first. */
@@ -281,44 +286,10 @@ public final class WatchService implements AutoCloseable {
     return alerts.after(owner, number);
   }
 
-  /** Stays attached until the node is lost. */
-  private void attach(NodeClient node) {
-    if (node.isLost()) {
-      return;
-    }
-    node.attach(
-        HEARTBEAT_MS,
-        new StreamObserver<>() {
-          @Override
-          public void onNext(NodeEvent event) {
-            if (event.hasDescription()) {
-              attached.add(node);
-              later(() -> reconcile(node, event.getDescription()), 0);
-            } else if (event.hasAlert()) {
-              take(node, event.getAlert());
-            }
-          }
-
-          @Override
-          public void onError(Throwable t) {
-            attached.remove(node);
-            if (Status.fromThrowable(t).getCode() != Code.CANCELLED) {
-              later(() -> attach(node), RECONNECT_MS);
-            }
-          }
-
-          @Override
-          public void onCompleted() {
-            attached.remove(node);
-            later(() -> attach(node), RECONNECT_MS);
-          }
-        });
-  }
-
   /** Returns true if this service receives the node's alerts. */
   public boolean hears(String name) {
     NodeClient node = nodes.all().get(name);
-    return node != null && attached.contains(node);
+    return node != null && feeds.isAttached(node);
   }
 
   private void later(Runnable task, long delayMs) {
@@ -329,12 +300,48 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  private void take(NodeClient node, NodeAlert alert) {
-    WatchSpec spec = list().get(alert.getTrigger());
-    if (spec != null && spec.together()) {
-      together.reported(spec, alert, on(spec));
+  private void check() {
+    try {
+      endRefused();
+      checks = (checks + 1) % CHECKS_PER_RECORD;
+      if (checks == 0 && !list().isEmpty()) {
+        table.putHeard(feeds.heard());
+      }
+    } catch (RuntimeException e) {
+      LOG.error("watches can't be checked", e);
+    }
+  }
+
+  /** Ends the watches that their tokens no longer permit. */
+  private void endRefused() {
+    for (String name : list().keySet()) {
+      WatchRecord watch = table.active(name);
+      if (watch != null) {
+        tokens
+            .refusal(watch.token(), watch.owner(), watch.spec().scope())
+            .ifPresent(reason -> end(name, reason));
+      }
+    }
+  }
+
+  private void end(String name, String reason) {
+    LOG.info("watch {} ends: {}", name, reason);
+    table.end(name, reason);
+    if (leads) {
+      clear(name);
+    }
+  }
+
+  private void take(NodeClient node, Finding found) {
+    WatchRecord watch = table.active(found.alert().getTrigger());
+    if (watch == null) {
+      return;
+    }
+    missed.arrived(watch.id(), node.name(), found.alert().getTriggerNumber());
+    if (watch.spec().together()) {
+      together.reported(watch.spec(), found, installer.nodesOf(watch.spec()));
     } else {
-      keep(node.name(), alert, Map.of(), List.of());
+      keep(node.name(), found, Map.of(), List.of());
     }
   }
 
@@ -352,59 +359,48 @@ public final class WatchService implements AutoCloseable {
   }
 
   private synchronized void keep(
-      String node, NodeAlert alert, Map<String, Long> parts, List<String> missing) {
-    String owner = owners.get(alert.getTrigger());
-    if (owner != null) {
-      alerts.add(owner, node, alert, parts, missing);
+      String node, Finding found, Map<String, Long> parts, List<String> missing) {
+    WatchRecord watch = table.active(found.alert().getTrigger());
+    if (watch != null) {
+      alerts.add(watch.owner(), node, found, parts, missing);
     }
   }
 
-  /** A restarted node has no watches; a node that was disconnected may have too many. */
-  private void reconcile(NodeClient node, NodeDescription description) {
-    List<String> present = new ArrayList<>();
-    for (Definition definition : description.getDefinitionsList()) {
-      switch (definition.getKindCase()) {
-        case FILTER -> present.add(definition.getFilter().getName());
-        case AGGREGATE -> present.add(definition.getAggregate().getName());
-        default -> {
-          // Triggers are named like their aggregate.
-        }
-      }
-    }
+  /** A restarted node may have no watches; a node that was disconnected may have too many. */
+  private void reconcile(NodeClient node, NodeDescription description, long heardNs) {
+    NodeWatches present = NodeWatches.of(description);
     Map<String, WatchSpec> wanted = list();
-    present.stream()
-        .filter(name -> OURS.matcher(name).matches())
-        .map(name -> name.replaceFirst("_(filter|seq)$", ""))
-        .distinct()
-        .filter(name -> !wanted.containsKey(name) || !isOn(wanted.get(name), node))
-        .forEach(name -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
+    present.names().stream()
+        .filter(name -> !wanted.containsKey(name) || !installer.isOn(wanted.get(name), node))
+        .forEach(name -> installer.clear(node, name));
     wanted.forEach(
         (name, spec) -> {
-          if (isOn(spec, node) && present.contains(name)) {
-            shareAnew(node, name, spec);
-          } else if (isOn(spec, node)) {
-            defineAgain(node, name, spec);
+          if (!installer.isOn(spec, node)) {
+            return;
+          }
+          if (present.has(name, spec)) {
+            installer.shareAnew(node, name, spec, present);
+            cover(node, name, description, true, heardNs);
+            return;
+          }
+          Installed installed = installer.installAgain(node, name, spec);
+          if (installed != Installed.LATER) {
+            // The description may be older than a watch that was added meanwhile.
+            cover(node, name, description, installed == Installed.BEFORE, heardNs);
           }
         });
   }
 
-  private void defineAgain(NodeClient node, String name, WatchSpec spec) {
-    try {
-      define(node, name, spec);
-    } catch (DrillException e) {
-      // The node has another version; the others have accepted the watch.
-    }
-  }
-
-  /**
-   * Updates the node's share of a threshold, which may date from a smaller number of nodes; its
-   * counts stay.
-   */
-  private void shareAnew(NodeClient node, String name, WatchSpec spec) {
-    if (spec.together()) {
-      remove(node, RemoveRequest.newBuilder().setTrigger(name).build());
-      defineAgain(node, name, spec);
-    }
+  /** Records whether the node has evaluated a watch since it was heard. */
+  private void cover(
+      NodeClient node, String name, NodeDescription now, boolean present, long heardNs) {
+    table.update(
+        name,
+        watch -> {
+          Coverage before = watch.coverage().get(node.name());
+          return watch.with(
+              node.name(), NodeWatches.coverage(watch, before, now, present, heardNs, nowNs()));
+        });
   }
 
   /** A new node makes the other nodes' shares smaller. */
@@ -412,15 +408,16 @@ public final class WatchService implements AutoCloseable {
     if (!leads) {
       return;
     }
-    attach(newcomer);
+    feeds.attach(newcomer);
     later(
         () ->
             list()
                 .forEach(
                     (name, spec) ->
-                        on(spec).stream()
-                            .filter(node -> node != newcomer && isOn(spec, newcomer))
-                            .forEach(node -> shareAnew(node, name, spec))),
+                        installer.nodesOf(spec).stream()
+                            .filter(node -> node != newcomer && installer.isOn(spec, newcomer))
+                            .forEach(
+                                node -> installer.shareAnew(node, name, spec, NodeWatches.NONE))),
         0);
   }
 

@@ -3,9 +3,11 @@ package io.tapline.control.server;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.coordination.FileWatchStore;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
+import io.tapline.control.drill.WatchStore;
 import io.tapline.control.embedded.LocalAgents;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentRegistry;
@@ -34,10 +36,12 @@ public final class ControlPlane {
     HashKeys keys = settings.hashKeys().orElseGet(HashKeys::drawn);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller();
-        DrillService drill = settings.drill(true);
+        FileWatchStore watches = watches();
+        DrillService drill = settings.drill();
         PipelineSession session = session(keys);
         AgentRegistry registry = registry(session, keys, listeners(session, drill))) {
       terminal.onStop(stop::countDown);
+      lead(drill, watches);
       if (registry != null) {
         open(registry);
       }
@@ -60,6 +64,26 @@ public final class ControlPlane {
         // Queries stop before agents lose their leases: their monitors can still send their data.
         session.queries().stopAll();
       }
+    }
+  }
+
+  /** Opens the file of watches; returns null if they end with this process. */
+  private FileWatchStore watches() throws PipelineException {
+    if (settings.nodes().watches().isEmpty()) {
+      return null;
+    }
+    try {
+      return new FileWatchStore(settings.nodes().watches().get());
+    } catch (IOException e) {
+      throw new PipelineException(Kind.USER, "--watches: " + e.getMessage(), e);
+    }
+  }
+
+  private static void lead(DrillService drill, FileWatchStore watches) throws PipelineException {
+    try {
+      drill.watches().lead(watches == null ? WatchStore.memory() : watches);
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
     }
   }
 
@@ -94,7 +118,7 @@ public final class ControlPlane {
     CountDownLatch stop = new CountDownLatch(1);
     CompletableFuture<String> fault = new CompletableFuture<>();
     fault.thenRun(stop::countDown);
-    try (DrillService drill = settings.drill(false);
+    try (DrillService drill = settings.drill();
         // Its monitors belong to agents, which receive their keys once this control plane leads.
         PipelineSession session = session(HashKeys.KNOWN);
         Lead lead =

@@ -83,7 +83,7 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
 
   private synchronized void begin(QueryService queries, AgentRegistry registry) throws IOException {
     store = leadership.claim();
-    watches.lead();
+    watches.lead(store.watchStore());
     registry.lead(store.term(), keys.isPresent() ? keys.get() : keptKeys());
     List<QueryRecord> left = store.queries();
     queries.restorePlaces(left);

@@ -8,6 +8,7 @@ import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.LocalAgents;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.rest.RestOptions;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntFunction;
@@ -41,8 +42,10 @@ public record ServerSettings(
    *
    * @param known nodes that are known without agents
    * @param access options of connections to them
+   * @param watches file that keeps their watches; empty if watches end with the server, or several
+   *     control planes keep them
    */
-  public record Nodes(List<NodeAddress> known, NodeAccess access) {
+  public record Nodes(List<NodeAddress> known, NodeAccess access, Optional<Path> watches) {
     /**
      * Verifies that the nodes may be connected to.
      *
@@ -53,14 +56,9 @@ public record ServerSettings(
     }
   }
 
-  /**
-   * Connects to the nodes.
-   *
-   * @param leads false for one of several control planes, which manages watches only once it leads
-   */
-  DrillService drill(boolean leads) {
-    return leads
-        ? new DrillService(nodes.known(), pipeline.inventory()::addresses, nodes.access())
-        : DrillService.following(nodes.known(), pipeline.inventory()::addresses, nodes.access());
+  /** Connects to the nodes, whose watches are left alone until the service's watches lead. */
+  DrillService drill() {
+    return DrillService.following(
+        nodes.known(), pipeline.inventory()::addresses, nodes.access(), rest.tokens());
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -100,12 +101,13 @@ class WatchServiceTest {
   void whoFollowsLeavesWatchesAloneAndWhoLeadsNextTellsNobodyOfThem() throws Exception {
     String first = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
     try (DrillService next =
-        DrillService.following(List.of(node.address()), name -> List.of(), NodeAccess.LOCAL)) {
+        DrillService.following(
+            List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, Optional.empty())) {
       await(() -> next.states().get(0).description() != null);
       assertThat(next.watches().hears("h1")).as("it follows").isFalse();
       assertThat(defined()).containsExactly(first);
       // Corresponds to the time when it knows the nodes but has not read their watches yet.
-      next.watches().lead();
+      next.watches().lead(WatchStore.memory());
       String second = next.watches().add(watch("dst_port == 9", "COUNT > 5", "src_ip"));
       await(() -> defined().equals(List.of(second)) && next.watches().hears("h1"));
       String third = next.watches().add(watch("dst_port == 80", "COUNT > 5"));

@@ -70,6 +70,11 @@ public record Scope(List<IpPrefix> prefixes) {
     return isEverything() || prefixes.stream().anyMatch(prefix -> prefix.covers(wanted));
   }
 
+  /** Returns true if everything in the other scope is within this one. */
+  public boolean includes(Scope other) {
+    return isEverything() || !other.isEverything() && other.prefixes.stream().allMatch(this::holds);
+  }
+
   /** Returns the scope as text for users if it has limits. */
   public Optional<String> limits() {
     return isEverything() ? Optional.empty() : Optional.of(toString());

@@ -134,13 +134,13 @@ public final class ApiClient {
     try {
       return http.send(request, handler);
     } catch (ConnectException e) {
-      throw new CommandException(
+      throw new Unreachable(
           "no server answers at "
               + base
               + ": start one with tapline server, or name another with --server",
           e);
     } catch (IOException e) {
-      throw new CommandException("no answer from the server at " + base + ": " + e, e);
+      throw new Unreachable("no answer from the server at " + base + ": " + e, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new CommandException("interrupted", e);
@@ -176,6 +176,15 @@ public final class ApiClient {
     }
     throw new CommandException(
         problem.path("detail").asText("the server at " + base + " answered " + status));
+  }
+
+  /** Thrown when the server can't be reached, or the connection breaks. */
+  public static final class Unreachable extends CommandException {
+    private static final long serialVersionUID = 1L;
+
+    Unreachable(String message, Throwable cause) {
+      super(message, cause);
+    }
   }
 
   /** Thrown when the server's compiler rejects the query. */

@@ -6,7 +6,11 @@ import io.tapline.control.cli.client.ServerOption;
 import io.tapline.control.cli.console.Console;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -16,8 +20,25 @@ import picocli.CommandLine.Option;
 @Command(name = "alerts", description = "Prints the latest alerts of watches, the oldest first.")
 final class WatchAlertsCommand implements Callable<Integer> {
   private static final long POLL_MS = 200;
+  private static final long RECONNECT_MS = 500;
+
+  /** Maximum number of alerts that are recognised, more than a server keeps. */
+  private static final int MOST_PRINTED = 100_000;
 
   private final Console console;
+  private final Set<String> printed =
+      Collections.newSetFromMap(
+          new LinkedHashMap<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+              return size() > MOST_PRINTED;
+            }
+          });
+
+  private long last;
+  private boolean reachable = true;
 
   @Option(names = "--follow", description = "Continue to print alerts as they arrive.")
   private boolean follow;
@@ -34,25 +55,49 @@ final class WatchAlertsCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     ApiClient client = server.client();
-    long last = 0;
-    do {
-      for (JsonNode alert : client.get("/api/v1/alerts?after=" + last).path("alerts")) {
-        last = alert.path("number").asLong();
-        if (json) {
-          console.json(alert);
-        } else {
-          console.line(line(alert));
-        }
-      }
-      console.flush();
-      if (follow) {
-        Thread.sleep(POLL_MS);
-      }
-    } while (follow);
+    print(client.get(path()));
+    while (follow) {
+      Thread.sleep(POLL_MS);
+      poll(client);
+    }
     if (last == 0 && !json) {
       console.line("no alerts");
     }
     return 0;
+  }
+
+  private String path() {
+    return "/api/v1/alerts?after=" + last;
+  }
+
+  /** A server that is restarted, or replaced by another, continues with the same watches. */
+  private void poll(ApiClient client) throws InterruptedException {
+    try {
+      print(client.get(path()));
+      reachable = true;
+    } catch (ApiClient.Unreachable e) {
+      if (reachable) {
+        console.hint(e.getMessage() + "; trying again");
+      }
+      reachable = false;
+      Thread.sleep(RECONNECT_MS);
+    }
+  }
+
+  private void print(JsonNode answer) {
+    for (JsonNode alert : answer.path("alerts")) {
+      last = alert.path("number").asLong();
+      // A restarted server receives what nodes keep again, with new numbers.
+      if (!printed.add(alert.path("id").asText())) {
+        continue;
+      }
+      if (json) {
+        console.json(alert);
+      } else {
+        console.line(line(alert));
+      }
+    }
+    console.flush();
   }
 
   private static String line(JsonNode alert) {
@@ -69,7 +114,8 @@ final class WatchAlertsCommand implements Callable<Integer> {
             alert.path("node").asText(),
             key.isEmpty() ? "" : String.join(" ", key) + "  ",
             alert.path("value").asText(),
-            alert.path("late").asBoolean() ? "  (late)" : "");
+            (alert.path("late").asBoolean() ? "  (late)" : "")
+                + (alert.path("replayed").asBoolean() ? "  (replayed)" : ""));
   }
 
   private static String time(long ns) {

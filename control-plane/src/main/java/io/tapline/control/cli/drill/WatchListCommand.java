@@ -36,6 +36,7 @@ final class WatchListCommand implements Callable<Integer> {
       console.line("no watches; add one with tapline watch add");
     } else {
       console.print(table(watches, console.columns()).render(""));
+      watches.forEach(watch -> WatchHistory.lines(watch).forEach(console::line));
     }
     return 0;
   }
@@ -49,7 +50,8 @@ final class WatchListCommand implements Callable<Integer> {
                 new Column("aggregate", Kind.NAME),
                 new Column("by", Kind.TEXT),
                 new Column("when", Kind.TEXT),
-                new Column("hosts", Kind.TEXT)),
+                new Column("hosts", Kind.TEXT),
+                new Column("state", Kind.NAME)),
             columns);
     for (JsonNode watch : watches) {
       table.add(
@@ -59,7 +61,8 @@ final class WatchListCommand implements Callable<Integer> {
               watch.path("aggregate").asText(),
               joined(watch.path("group_by"), "-"),
               watch.path("when").asText(),
-              joined(watch.path("nodes"), "all")));
+              joined(watch.path("nodes"), "all"),
+              watch.has("ended_ns") ? "ended" : "active"));
     }
     return table;
   }

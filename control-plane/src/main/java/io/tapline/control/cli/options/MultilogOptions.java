@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /** Options for the MultiLog nodes of a server. */
@@ -43,15 +44,27 @@ public final class MultilogOptions {
       description = "File whose first line is the token that MultiLog nodes require.")
   private Path tokens;
 
+  @Option(
+      names = "--watches",
+      paramLabel = "FILE",
+      description =
+          "File that keeps the watches (tapline watch) while the server is down; created if there is none. With --zookeeper they are kept there.")
+  private Path watches;
+
   /**
    * Returns the nodes and the options of connections to them.
    *
+   * @param coordinated true for one of several control planes
    * @throws UsageException if the options contradict each other, or a file can't be read
    */
-  public ServerSettings.Nodes nodes() {
+  public ServerSettings.Nodes nodes(boolean coordinated) {
+    if (coordinated && watches != null) {
+      throw new UsageException("--watches excludes --zookeeper, which keeps the watches");
+    }
     NodeAccess access = access();
     try {
-      return new ServerSettings.Nodes(nodes.stream().map(NodeAddress::parse).toList(), access);
+      return new ServerSettings.Nodes(
+          nodes.stream().map(NodeAddress::parse).toList(), access, Optional.ofNullable(watches));
     } catch (IllegalArgumentException e) {
       throw new UsageException("--multilog: " + e.getMessage());
     }

@@ -146,7 +146,7 @@ public final class ServerCommand implements Callable<Integer> {
         hosts,
         localAgents(),
         controlled,
-        multilog.nodes(),
+        multilog.nodes(coordination.isWanted()),
         listening.rest(tls, coordination.advertisedHost()),
         port -> listening.url(port, tls));
   }

@@ -139,6 +139,8 @@ public final class DrillRoutes {
       case TOO_MANY -> Problems.tooMany("watches", e.getMessage() + ": remove one");
       case BUSY, UNAVAILABLE ->
           Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
+      case NOT_STORED ->
+          Problem.of(503, "watch-not-stored", "The watch can't be stored", e.getMessage());
     };
   }
 }

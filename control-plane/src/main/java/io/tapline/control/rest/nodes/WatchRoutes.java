@@ -5,11 +5,15 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.tapline.control.access.Role;
+import io.tapline.control.drill.Coverage;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.Evaluation;
 import io.tapline.control.drill.TapNames;
+import io.tapline.control.drill.WatchRecord;
 import io.tapline.control.drill.WatchService;
 import io.tapline.control.drill.WatchService.Alert;
+import io.tapline.control.drill.WatchService.Holder;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Json;
@@ -58,21 +62,23 @@ public final class WatchRoutes {
         .problem(415, "The body is not JSON.")
         .problem(
             429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
-        .problem(503, "The server knows no node, or there are too many watches.")
+        .problem(
+            503, "The server knows no node, there are too many watches, or it can't be stored.")
         .to(this::add);
   }
 
   private void add(Context ctx) {
     JsonNode body = RequestBody.object(ctx);
-    String tenant = Access.rights(ctx).tenant();
-    int most = Access.quota(ctx).watches();
+    Holder holder =
+        new Holder(
+            Access.rights(ctx).tenant(), Access.known(ctx).sha256(), Access.quota(ctx).watches());
     try {
       if (WatchBody.isList(body)) {
         List<WatchSpec> specs = WatchBody.list(ctx, body, drill);
-        Json.answer(ctx, 201, json(watches.addAll(specs, tenant, most), specs));
+        Json.answer(ctx, 201, json(watches.addAll(specs, holder), specs));
       } else {
         WatchSpec spec = WatchBody.one(ctx, body, drill);
-        Json.answer(ctx, 201, json(watches.add(spec, tenant, most), spec));
+        Json.answer(ctx, 201, json(watches.add(spec, holder), spec));
       }
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
@@ -96,9 +102,9 @@ public final class WatchRoutes {
             ctx -> {
               ObjectNode json = Json.object();
               ArrayNode array = json.putArray("watches");
-              Map<String, WatchSpec> own = new LinkedHashMap<>(watches.list());
+              Map<String, WatchRecord> own = new LinkedHashMap<>(watches.records());
               own.keySet().removeIf(name -> !owns(ctx, name));
-              own.forEach((name, spec) -> array.add(json(name, spec)));
+              own.values().forEach(watch -> array.add(json(watch)));
               json.put("left_out", own.keySet().stream().mapToLong(watches::leftOut).sum());
               Json.answer(ctx, 200, json);
             });
@@ -110,6 +116,7 @@ public final class WatchRoutes {
         .parameter("path", "id", Schemas.string(), "The watch's ID.")
         .answersNothing(204, "It has ended.")
         .problem(404, "There is no such watch.")
+        .problem(503, "The removal can't be stored.")
         .to(
             ctx -> {
               try {
@@ -172,9 +179,43 @@ public final class WatchRoutes {
     return json;
   }
 
+  private ObjectNode json(WatchRecord watch) {
+    ObjectNode json = json(watch.id(), watch.spec());
+    json.put("added_ns", watch.addedNs());
+    if (!watch.isActive()) {
+      json.put("ended_ns", watch.endedNs()).put("reason", watch.reason());
+      return json;
+    }
+    ArrayNode array = json.putArray("evaluation");
+    watches.evaluations(watch).forEach(each -> array.add(json(each)));
+    return json;
+  }
+
+  private static ObjectNode json(Evaluation evaluation) {
+    ObjectNode json = Json.object();
+    json.put("node", evaluation.node()).put("evaluates", evaluation.evaluates());
+    if (!evaluation.evaluates()) {
+      json.put("unknown_since_ns", evaluation.knownToNs());
+    }
+    json.put("missed_alerts", evaluation.missedAlerts());
+    if (evaluation.coverage() == null) {
+      return json;
+    }
+    json.put("since_ns", evaluation.coverage().sinceNs());
+    json.put("not_evaluated_ns", evaluation.coverage().notEvaluatedNs());
+    ArrayNode gaps = json.putArray("gaps");
+    for (Coverage.Gap gap : evaluation.coverage().gaps()) {
+      gaps.addObject()
+          .put("from_ns", gap.fromNs())
+          .put("to_ns", gap.toNs())
+          .put("reason", gap.reason());
+    }
+    return json;
+  }
+
   private ObjectNode json(Alert alert, long number) {
     ObjectNode json = Json.object();
-    json.put("number", number);
+    json.put("number", number).put("id", alert.id()).put("replayed", alert.replayed());
     json.put("watch", alert.watch());
     json.put("node", alert.node());
     json.put("severity", alert.alert().getSeverity());

@@ -1,0 +1,172 @@
+package io.tapline.control.coordination;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.access.ReplacedFile;
+import io.tapline.control.drill.WatchRecord;
+import io.tapline.control.drill.WatchStore;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Keeps watches in a JSON file, which each change replaces atomically. A lock on a second file
+ * keeps out other servers; it ends with the process, however that ends.
+ */
+public final class FileWatchStore implements WatchStore, AutoCloseable {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** More alerts than a server numbers; a million restarts still fit into JSON's exact numbers. */
+  private static final long ALERTS_PER_EPOCH = 1_000_000_000;
+
+  private final Path file;
+  private final FileChannel lock;
+  private final long epoch;
+  private final Map<String, WatchRecord> watches = new LinkedHashMap<>();
+  private Map<String, Long> heard = new LinkedHashMap<>();
+
+  /**
+   * Opens the file, or creates it.
+   *
+   * @throws IOException with a sentence for users if the file can't be read or written, is no file
+   *     of watches, or belongs to another server that runs
+   */
+  public FileWatchStore(Path file) throws IOException {
+    this.file = file;
+    this.lock = lock(file);
+    try {
+      epoch = load() + 1;
+      save();
+    } catch (IOException | RuntimeException e) {
+      lock.close();
+      throw e;
+    }
+  }
+
+  private static FileChannel lock(Path file) throws IOException {
+    Path beside = file.resolveSibling(file.getFileName() + ".lock");
+    FileChannel channel = null;
+    try {
+      channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock held = channel.tryLock();
+      if (held != null) {
+        return channel;
+      }
+    } catch (OverlappingFileLockException e) {
+      // Another store of this process has it.
+    } catch (IOException e) {
+      throw new IOException(
+          "can't write %s: is its folder there, and writable?".formatted(beside), e);
+    }
+    channel.close();
+    throw new IOException(file + ": another server keeps its watches there");
+  }
+
+  /** Returns the epoch of the last server; -1 if there was none. */
+  private long load() throws IOException {
+    JsonNode json;
+    try {
+      json = MAPPER.readTree(Files.readString(file));
+    } catch (NoSuchFileException fresh) {
+      return -1;
+    } catch (JsonProcessingException e) {
+      throw new IOException(file + " is no file of watches: " + e.getOriginalMessage(), e);
+    }
+    if (!json.path("epoch").isIntegralNumber() || !json.path("watches").isArray()) {
+      throw new IOException(file + " is no file of watches: it lacks \"epoch\" or \"watches\"");
+    }
+    for (JsonNode each : json.path("watches")) {
+      try {
+        WatchRecord watch = WatchJson.read(each);
+        watches.put(watch.id(), watch);
+      } catch (IOException e) {
+        throw new IOException(file + ": " + e.getMessage(), e);
+      }
+    }
+    json.path("heard_ns")
+        .properties()
+        .forEach(each -> heard.put(each.getKey(), each.getValue().asLong()));
+    return json.path("epoch").asLong();
+  }
+
+  private void save() throws IOException {
+    ObjectNode json = MAPPER.createObjectNode();
+    json.put("epoch", epoch);
+    json.set("heard_ns", MAPPER.valueToTree(heard));
+    List<ObjectNode> all = new ArrayList<>();
+    watches.values().forEach(watch -> all.add(WatchJson.of(watch)));
+    json.putArray("watches").addAll(all);
+    ReplacedFile.write(file, json.toPrettyString() + "\n");
+  }
+
+  @Override
+  public long lastAlert() {
+    return epoch * ALERTS_PER_EPOCH;
+  }
+
+  @Override
+  public synchronized void put(WatchRecord watch) throws IOException {
+    WatchRecord before = watches.put(watch.id(), watch);
+    try {
+      save();
+    } catch (IOException e) {
+      if (before == null) {
+        watches.remove(watch.id());
+      } else {
+        watches.put(watch.id(), before);
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public synchronized void removeWatch(String id) throws IOException {
+    WatchRecord before = watches.remove(id);
+    if (before == null) {
+      return;
+    }
+    try {
+      save();
+    } catch (IOException e) {
+      watches.put(id, before);
+      throw e;
+    }
+  }
+
+  @Override
+  public synchronized List<WatchRecord> watches() {
+    return List.copyOf(watches.values());
+  }
+
+  @Override
+  public synchronized void putHeard(Map<String, Long> heardNs) throws IOException {
+    heard = new LinkedHashMap<>(heardNs);
+    save();
+  }
+
+  @Override
+  public synchronized Map<String, Long> heard() {
+    return Map.copyOf(heard);
+  }
+
+  /** Leaves the file to another server. */
+  @Override
+  public void close() {
+    try {
+      lock.close();
+    } catch (IOException e) {
+      // The lock ends with this process.
+    }
+  }
+}

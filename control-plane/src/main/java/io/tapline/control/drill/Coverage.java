@@ -1,0 +1,53 @@
+package io.tapline.control.drill;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The times in which a node evaluated a watch. Times are nanoseconds since the epoch, by the
+ * control plane's clock.
+ *
+ * @param incarnation start of the node that evaluates it; 0 if it is not known yet
+ * @param sinceNs begin of the evaluation that has not been interrupted since
+ * @param notEvaluatedNs total length of all gaps, in nanoseconds
+ * @param gaps the latest times without evaluation, oldest first
+ */
+public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List<Gap> gaps) {
+  /** Maximum number of gaps; the total contains older ones. */
+  public static final int MOST_GAPS = 16;
+
+  /**
+   * A time in which the watch was not evaluated, or its alerts are lost.
+   *
+   * @param fromNs latest time at which it is known to have been evaluated
+   * @param toNs time at which the evaluation resumed
+   * @param reason for users
+   */
+  public record Gap(long fromNs, long toNs, String reason) {}
+
+  public Coverage {
+    gaps = List.copyOf(gaps);
+  }
+
+  /** Returns the coverage of a watch that a node begins to evaluate without delay. */
+  public static Coverage since(long incarnation, long nowNs) {
+    return new Coverage(incarnation, nowNs, 0, List.of());
+  }
+
+  /** Returns the same evaluation, by a node whose start is known by now. */
+  public Coverage of(long known) {
+    return new Coverage(known, sinceNs, notEvaluatedNs, gaps);
+  }
+
+  /** Returns the coverage after a gap that ends now. */
+  public Coverage resumed(long known, long fromNs, long nowNs, String reason) {
+    long from = Math.min(fromNs, nowNs);
+    List<Gap> more = new ArrayList<>(gaps);
+    more.add(new Gap(from, nowNs, reason));
+    return new Coverage(
+        known,
+        nowNs,
+        notEvaluatedNs + nowNs - from,
+        more.subList(Math.max(0, more.size() - MOST_GAPS), more.size()));
+  }
+}

@@ -1,0 +1,157 @@
+package io.tapline.control.drill;
+
+import io.grpc.Status;
+import io.grpc.Status.Code;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.AttachRequest;
+import io.tapline.schema.rpc.NodeAlert;
+import io.tapline.schema.rpc.NodeDescription;
+import io.tapline.schema.rpc.NodeEvent;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * The streams of alerts from the nodes. A stream that breaks is opened again and continues behind
+ * the last alert received, so no alert arrives twice, and none is lost that the node still has. The
+ * first stream of a control plane begins with all alerts that the node has. Thread-safe.
+ */
+final class NodeFeeds {
+  private static final int HEARTBEAT_MS = 1_000;
+
+  /**
+   * The last alert received from a node.
+   *
+   * @param replayed number of the last alert that an earlier control plane may have received
+   */
+  private record Cursor(long incarnation, long number, long replayed) {
+    Cursor to(long next) {
+      return new Cursor(incarnation, next, replayed);
+    }
+  }
+
+  /** Receives what nodes send; called from the connections' threads. */
+  interface Listener {
+    /**
+     * A stream has begun.
+     *
+     * @param heardNs time at which the node was heard before, since the epoch; 0 if never
+     */
+    void attached(NodeClient node, NodeDescription description, long heardNs);
+
+    /**
+     * An alert.
+     *
+     * @param id the same for the same alert, also if another control plane receives it
+     * @param replayed true if an earlier control plane may have received it
+     */
+    void alert(NodeClient node, NodeAlert alert, String id, boolean replayed);
+  }
+
+  private final Listener listener;
+  private final Consumer<Runnable> retry;
+  private final Map<String, Cursor> cursors = new ConcurrentHashMap<>();
+  private final Map<String, Long> heardNs = new ConcurrentHashMap<>();
+  private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
+
+  /**
+   * @param retry runs a task after a pause
+   */
+  NodeFeeds(Listener listener, Consumer<Runnable> retry) {
+    this.listener = listener;
+    this.retry = retry;
+  }
+
+  /** Continues with the times of an earlier control plane. */
+  void resume(Map<String, Long> heard) {
+    heardNs.putAll(heard);
+  }
+
+  /** Returns when each node was last heard, in nanoseconds since the epoch. */
+  Map<String, Long> heard() {
+    return Map.copyOf(heardNs);
+  }
+
+  /** Returns true if the node's stream is open. */
+  boolean isAttached(NodeClient node) {
+    return attached.contains(node);
+  }
+
+  /** Returns the start of the node whose stream is open; 0 if it is unknown. */
+  long incarnation(NodeClient node) {
+    Cursor cursor = cursors.get(node.name());
+    return cursor != null && isAttached(node) ? cursor.incarnation() : 0;
+  }
+
+  /** Stays attached until the node is lost. */
+  void attach(NodeClient node) {
+    if (node.isLost()) {
+      return;
+    }
+    Cursor at = cursors.get(node.name());
+    AttachRequest.Builder request = AttachRequest.newBuilder().setHeartbeatMs(HEARTBEAT_MS);
+    request.setIncarnation(at == null ? 0 : at.incarnation());
+    node.attach(request.setAfterAlert(at == null ? 0 : at.number()).build(), new Feed(node));
+  }
+
+  private final class Feed implements StreamObserver<NodeEvent> {
+    private final NodeClient node;
+
+    Feed(NodeClient node) {
+      this.node = node;
+    }
+
+    @Override
+    public void onNext(NodeEvent event) {
+      Long before = heardNs.put(node.name(), WatchService.nowNs());
+      if (event.hasDescription()) {
+        begin(event.getDescription());
+        attached.add(node);
+        listener.attached(node, event.getDescription(), before == null ? 0 : before);
+      } else if (event.hasAlert()) {
+        take(event.getAlert());
+      }
+    }
+
+    private void begin(NodeDescription description) {
+      long incarnation = description.getIncarnation();
+      cursors.compute(
+          node.name(),
+          (name, at) ->
+              at == null
+                  ? new Cursor(incarnation, 0, description.getLastAlert())
+                  : at.incarnation() == incarnation ? at : new Cursor(incarnation, 0, 0));
+    }
+
+    private void take(NodeAlert alert) {
+      Cursor at = cursors.get(node.name());
+      long number = alert.getNumber();
+      // Nodes of an earlier version do not number alerts.
+      if (number > 0 && number <= at.number()) {
+        return;
+      }
+      cursors.put(node.name(), at.to(Math.max(number, at.number())));
+      String unique = number > 0 ? at.incarnation() + "-" + number : "0-" + alert.getFoundNs();
+      listener.alert(
+          node,
+          alert,
+          "%s-%s-%s".formatted(alert.getTrigger(), node.name(), unique),
+          number > 0 && number <= at.replayed());
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      attached.remove(node);
+      if (Status.fromThrowable(t).getCode() != Code.CANCELLED) {
+        retry.accept(() -> attach(node));
+      }
+    }
+
+    @Override
+    public void onCompleted() {
+      attached.remove(node);
+      retry.accept(() -> attach(node));
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package io.tapline.control.drill;
+
+import io.tapline.schema.rpc.Definition;
+import io.tapline.schema.rpc.NodeDescription;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * The watches that a node has when a stream begins.
+ *
+ * @param names names of watches of which the node has at least a part
+ * @param aggregates names of those whose aggregate it has
+ * @param conditions conditions of their triggers, by name
+ */
+record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String> conditions) {
+  /** A node whose watches are unknown. */
+  static final NodeWatches NONE = new NodeWatches(Set.of(), Set.of(), Map.of());
+
+  private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
+
+  /** Returns the watches of a node's definitions. */
+  static NodeWatches of(NodeDescription description) {
+    Set<String> names = new LinkedHashSet<>();
+    Set<String> aggregates = new HashSet<>();
+    Map<String, String> conditions = new HashMap<>();
+    for (Definition definition : description.getDefinitionsList()) {
+      switch (definition.getKindCase()) {
+        case FILTER -> add(definition.getFilter().getName(), names);
+        case AGGREGATE -> {
+          add(definition.getAggregate().getName(), names);
+          aggregates.add(definition.getAggregate().getName());
+        }
+        case TRIGGER ->
+            conditions.put(
+                definition.getTrigger().getName(), definition.getTrigger().getCondition());
+        default -> {
+          // No watch has an index.
+        }
+      }
+    }
+    return new NodeWatches(names, aggregates, conditions);
+  }
+
+  private static void add(String name, Set<String> names) {
+    if (OURS.matcher(name).matches()) {
+      names.add(name.replaceFirst("_(filter|seq)$", ""));
+    }
+  }
+
+  /** Returns true if the node has all of a watch; a server that crashed may have left a part. */
+  boolean has(String name, WatchSpec spec) {
+    return aggregates.contains(name) && (spec.when().isBlank() || conditions.containsKey(name));
+  }
+
+  /** Returns true if the node has the trigger with this condition. */
+  boolean hasTrigger(String name, String condition) {
+    return condition.equals(conditions.get(name));
+  }
+
+  /**
+   * Returns the coverage of a watch that the node has from now on.
+   *
+   * @param before coverage so far; null if the node has never evaluated it
+   * @param description the node now
+   * @param present true if the node had the watch when its stream began
+   * @param heardNs time at which the node was heard before; 0 if never
+   */
+  static Coverage coverage(
+      WatchRecord watch,
+      Coverage before,
+      NodeDescription description,
+      boolean present,
+      long heardNs,
+      long nowNs) {
+    long incarnation = description.getIncarnation();
+    if (before == null && present && incarnation < watch.addedNs()) {
+      // The server crashed after the node had accepted the watch.
+      return Coverage.since(incarnation, watch.addedNs());
+    } else if (before == null) {
+      return Coverage.since(incarnation, nowNs)
+          .resumed(incarnation, watch.addedNs(), nowNs, "the node could not be reached");
+    }
+    long from = Math.max(heardNs, before.sinceNs());
+    boolean same = before.incarnation() == 0 || before.incarnation() == incarnation;
+    if (!same) {
+      return before.resumed(incarnation, from, nowNs, "the node was restarted");
+    }
+    if (!present) {
+      return before.resumed(incarnation, from, nowNs, "the node no longer had the watch");
+    }
+    // A node of an earlier version drops alerts that nothing receives.
+    return description.hasLastAlert() || before.incarnation() == 0
+        ? before.of(incarnation)
+        : before.resumed(incarnation, from, nowNs, "the node kept no alerts");
+  }
+}

@@ -1,0 +1,133 @@
+package io.tapline.control.drill;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.tapline.control.drill.DrillException.Kind;
+import io.tapline.schema.rpc.DefineReply;
+import io.tapline.schema.rpc.Definition;
+import io.tapline.schema.rpc.RemoveRequest;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Installs watches on nodes, and removes them there. Thread-safe. */
+final class WatchInstaller {
+  private static final Logger LOG = LoggerFactory.getLogger(WatchInstaller.class);
+
+  /** The result of installing a watch on a node. */
+  enum Installed {
+    /** The node can't be reached, and receives it when it reconnects. */
+    LATER,
+    /** The node had all of it. */
+    BEFORE,
+    /** The node has it from now on. */
+    NOW
+  }
+
+  private final NodeTable nodes;
+  private final Reach reach;
+
+  WatchInstaller(NodeTable nodes, Reach reach) {
+    this.nodes = nodes;
+    this.reach = reach;
+  }
+
+  /**
+   * Verifies that there are nodes for a watch.
+   *
+   * @throws DrillException if there are none, or it names unknown ones
+   */
+  void requireNodes(WatchSpec spec) throws DrillException {
+    Map<String, NodeClient> known = reach.within(spec.scope(), nodes.all());
+    for (String node : spec.nodes()) {
+      if (!known.containsKey(node)) {
+        throw new DrillException(
+            Kind.NOT_FOUND, "there is no node " + node + "; known: " + known.keySet());
+      }
+    }
+    if (known.isEmpty()) {
+      throw DrillException.noNodes();
+    }
+  }
+
+  /** Returns the nodes that have to evaluate a watch. */
+  List<NodeClient> nodesOf(WatchSpec spec) {
+    return nodes.all().values().stream().filter(node -> isOn(spec, node)).toList();
+  }
+
+  /** Returns true if the node has to evaluate the watch. */
+  boolean isOn(WatchSpec spec, NodeClient node) {
+    return (spec.nodes().isEmpty() || spec.nodes().contains(node.name()))
+        && !reach.within(spec.scope(), Map.of(node.name(), node)).isEmpty();
+  }
+
+  /**
+   * Installs a watch, or the parts of it that the node lacks.
+   *
+   * @throws DrillException if the node rejects it
+   */
+  Installed install(NodeClient node, String name, WatchSpec spec) throws DrillException {
+    Installed installed = Installed.BEFORE;
+    for (Definition definition : spec.definitions(name, nodesOf(spec).size())) {
+      try {
+        ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.PATIENCE);
+        Snapshots.result(reply);
+        installed = Installed.NOW;
+      } catch (StatusRuntimeException e) {
+        Code code = e.getStatus().getCode();
+        if (code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED) {
+          throw new DrillException(
+              Kind.INVALID, "node " + node.name() + ": " + e.getStatus().getDescription());
+        }
+        if (code != Code.ALREADY_EXISTS) {
+          return Installed.LATER;
+        }
+      }
+    }
+    return installed;
+  }
+
+  /** Installs a watch that other nodes have accepted; a node of another version may reject it. */
+  Installed installAgain(NodeClient node, String name, WatchSpec spec) {
+    try {
+      return install(node, name, spec);
+    } catch (DrillException e) {
+      LOG.warn("watch {} is not installed: {}", name, e.getMessage());
+      return Installed.LATER;
+    }
+  }
+
+  /**
+   * Updates the node's share of a threshold, which may date from another number of nodes; its
+   * counts stay.
+   *
+   * @param present the watches that the node has
+   */
+  void shareAnew(NodeClient node, String name, WatchSpec spec, NodeWatches present) {
+    if (spec.together()
+        && !present.hasTrigger(name, spec.threshold().share(nodesOf(spec).size()))) {
+      remove(node, RemoveRequest.newBuilder().setTrigger(name).build());
+      installAgain(node, name, spec);
+    }
+  }
+
+  /** Removes a watch from all nodes that answer. */
+  void clear(String name) {
+    nodes.all().values().forEach(node -> clear(node, name));
+  }
+
+  /** Removes a watch from a node, if the node answers. */
+  void clear(NodeClient node, String name) {
+    WatchSpec.removals(name).forEach(each -> remove(node, each));
+  }
+
+  private static void remove(NodeClient node, RemoveRequest request) {
+    try {
+      Snapshots.result(node.remove(request, Snapshots.PATIENCE));
+    } catch (StatusRuntimeException e) {
+      // The node has no such watch, or will be updated when it reconnects.
+    }
+  }
+}

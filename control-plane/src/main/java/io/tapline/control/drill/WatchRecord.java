@@ -1,0 +1,53 @@
+package io.tapline.control.drill;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * A watch with its history, which outlives the control plane. Times are nanoseconds since the
+ * epoch.
+ *
+ * @param id name of the watch, and of its definitions on nodes
+ * @param owner tenant that added it; empty if no tenant did
+ * @param token hash of the token with which it was added; empty if none was needed
+ * @param addedNs time at which it was added
+ * @param endedNs time at which the control plane ended it; 0 while it is active
+ * @param reason reason of that end, for users; empty while it is active
+ * @param coverage evaluation by each node that has evaluated it, by the node's name
+ */
+public record WatchRecord(
+    String id,
+    WatchSpec spec,
+    String owner,
+    String token,
+    long addedNs,
+    long endedNs,
+    String reason,
+    Map<String, Coverage> coverage) {
+  public WatchRecord {
+    coverage = Map.copyOf(coverage);
+  }
+
+  /** Returns a watch that no node evaluates yet. */
+  public static WatchRecord added(
+      String id, WatchSpec spec, String owner, String token, long addedNs) {
+    return new WatchRecord(id, spec, owner, token, addedNs, 0, "", Map.of());
+  }
+
+  /** Returns true unless the control plane has ended it. */
+  public boolean isActive() {
+    return endedNs == 0;
+  }
+
+  /** Returns the watch as it is after its end. */
+  public WatchRecord ended(long nowNs, String why) {
+    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, why, coverage);
+  }
+
+  /** Returns the watch with another evaluation by a node. */
+  public WatchRecord with(String node, Coverage evaluation) {
+    Map<String, Coverage> all = new LinkedHashMap<>(coverage);
+    all.put(node, evaluation);
+    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, all);
+  }
+}

@@ -1,0 +1,77 @@
+package io.tapline.control.drill;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The persistent state from which a control plane resumes watches. Thread-safe.
+ *
+ * <p>There is one writer at a time: an implementation that outlives its process rejects writes of a
+ * control plane that has been replaced.
+ */
+public interface WatchStore {
+  /** Returns a store whose watches end with this process. */
+  static WatchStore memory() {
+    return new Memory();
+  }
+
+  /** Returns a number above those that earlier control planes of this store gave to alerts. */
+  long lastAlert();
+
+  /**
+   * Stores a record in place of the watch's previous one.
+   *
+   * @throws IOException if it can't be stored, or another control plane leads
+   */
+  void put(WatchRecord watch) throws IOException;
+
+  /** Removes a watch's record, if there is one. */
+  void removeWatch(String id) throws IOException;
+
+  /** Returns all records in the order in which the watches were added. */
+  List<WatchRecord> watches() throws IOException;
+
+  /** Stores when each node was last heard, by name, in nanoseconds since the epoch. */
+  void putHeard(Map<String, Long> heardNs) throws IOException;
+
+  /** Returns what {@link #putHeard} stored last. */
+  Map<String, Long> heard() throws IOException;
+
+  /** Store of a control plane whose watches end with it. */
+  final class Memory implements WatchStore {
+    private final Map<String, WatchRecord> watches = new LinkedHashMap<>();
+    private Map<String, Long> heard = Map.of();
+
+    @Override
+    public long lastAlert() {
+      return 0;
+    }
+
+    @Override
+    public synchronized void put(WatchRecord watch) {
+      watches.put(watch.id(), watch);
+    }
+
+    @Override
+    public synchronized void removeWatch(String id) {
+      watches.remove(id);
+    }
+
+    @Override
+    public synchronized List<WatchRecord> watches() {
+      return List.copyOf(watches.values());
+    }
+
+    @Override
+    public synchronized void putHeard(Map<String, Long> heardNs) {
+      heard = Map.copyOf(heardNs);
+    }
+
+    @Override
+    public synchronized Map<String, Long> heard() {
+      return heard;
+    }
+  }
+}

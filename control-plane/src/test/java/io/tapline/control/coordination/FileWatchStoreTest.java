@@ -1,0 +1,151 @@
+package io.tapline.control.coordination;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.compiler.access.Scope;
+import io.tapline.control.drill.Coverage;
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.HeaderFilter;
+import io.tapline.control.drill.WatchRecord;
+import io.tapline.control.drill.WatchService;
+import io.tapline.control.drill.WatchSpec;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests the file of watches, and that records survive it unchanged. */
+class FileWatchStoreTest {
+  private static final String HASH =
+      "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8";
+
+  @TempDir Path folder;
+  private Path file;
+
+  @BeforeEach
+  void name() {
+    file = folder.resolve("watches.json");
+  }
+
+  private static Scope scope(String... prefixes) {
+    return new Scope(
+        List.of(prefixes).stream().map(each -> Scope.prefix(each).orElseThrow()).toList());
+  }
+
+  /** A watch with every part that a record has. */
+  static WatchRecord scoped() throws Exception {
+    HeaderFilter filter =
+        HeaderFilter.parse(
+            "dst_port in {80, 443} && payload_bytes > 0 && seq < SEQ && flow_label != \"a\\\"<b\"",
+            Set.of("dst_port", "payload_bytes", "seq", "flow_label"),
+            scope("10.0.2.0/24", "fd00::/64"),
+            WatchSpec.PROGRESS_NAMES::contains);
+    WatchSpec spec =
+        new WatchSpec(
+            filter,
+            DrillAggregate.parse("QUANTILE(bytes, 0.99)", List.of("src_ip", "dst_ip")),
+            "QUANTILE > 1000",
+            2_000_000_000,
+            5_000_000,
+            "critical",
+            List.of("h1", "h2"),
+            false);
+    Coverage coverage = Coverage.since(7, 1_000).resumed(8, 2_000, 3_500, "the node was restarted");
+    return WatchRecord.added("watch_12", spec, "web", HASH, 999).with("h1", coverage);
+  }
+
+  private static WatchRecord open(String id) throws DrillException {
+    WatchSpec spec =
+        new WatchSpec(
+            "dst_port == 53",
+            DrillAggregate.parse("SUM(bytes)", List.of()),
+            "SUM > 10MB",
+            1_000_000_000,
+            1_000_000,
+            "warning",
+            List.of(),
+            true);
+    return WatchRecord.added(id, spec, WatchService.NOBODY, "", 1_000);
+  }
+
+  @Test
+  void recordsSurviveUnchanged() throws Exception {
+    WatchRecord ended = open("watch_1").ended(5_000, "its token was revoked, or has expired");
+    try (FileWatchStore store = new FileWatchStore(file)) {
+      assertThat(store.watches()).isEmpty();
+      store.put(scoped());
+      store.put(ended);
+      store.put(open("watch_2"));
+      store.removeWatch("watch_2");
+      store.removeWatch("watch_3");
+      store.putHeard(Map.of("h1", 42L));
+    }
+    try (FileWatchStore store = new FileWatchStore(file)) {
+      assertThat(store.watches()).containsExactly(scoped(), ended);
+      assertThat(store.watches().get(0).spec().filter().scope())
+          .isEqualTo(scope("10.0.2.0/24", "fd00::/64"));
+      assertThat(store.heard()).isEqualTo(Map.of("h1", 42L));
+    }
+  }
+
+  /** Numbers of alerts have to increase over restarts. */
+  @Test
+  void eachServerHasItsOwnEpoch() throws Exception {
+    for (long epoch = 0; epoch < 3; epoch++) {
+      try (FileWatchStore store = new FileWatchStore(file)) {
+        assertThat(store.lastAlert()).isEqualTo(epoch * 1_000_000_000);
+      }
+    }
+  }
+
+  @Test
+  void aFileBelongsToOneServer() throws Exception {
+    try (FileWatchStore store = new FileWatchStore(file)) {
+      store.put(open("watch_1"));
+      assertThatThrownBy(() -> new FileWatchStore(file))
+          .isInstanceOf(IOException.class)
+          .hasMessage(file + ": another server keeps its watches there");
+      store.put(open("watch_2"));
+    }
+    try (FileWatchStore store = new FileWatchStore(file)) {
+      assertThat(store.watches()).hasSize(2);
+    }
+  }
+
+  @Test
+  void aFileThatIsNoneIsLeftAlone() throws Exception {
+    for (String text :
+        List.of(
+            "", "tokens:\n- a", "{}", "[1]", "{\"epoch\": 0, \"watches\": [{\"id\": \"a\"}]}")) {
+      Files.writeString(file, text);
+      assertThatThrownBy(() -> new FileWatchStore(file))
+          .as(text)
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining(file.toString());
+      assertThat(Files.readString(file)).isEqualTo(text);
+    }
+    assertThatThrownBy(() -> new FileWatchStore(folder.resolve("none/watches.json")))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("is its folder there");
+  }
+
+  /** A record without its scope would be a watch on everything. */
+  @Test
+  void aScopeIsNeverLost() throws Exception {
+    for (String member : List.of("scope", "condition")) {
+      ObjectNode json = WatchJson.of(scoped());
+      json.remove(member);
+      assertThatThrownBy(() -> WatchJson.read(json))
+          .isInstanceOf(IOException.class)
+          .hasMessageContainingAll("watch_12", "scope");
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package io.tapline.control.coordination;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAccess;
+import io.tapline.control.drill.NodeProcess;
+import io.tapline.control.drill.WatchSpec;
+import io.tapline.control.drill.WatchStore;
+import io.tapline.control.testing.Await;
+import io.tapline.control.testing.TestZooKeeper;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests a takeover of watches with a real ZooKeeper server and a real node. */
+class ZooKeeperWatchStoreTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir Path folder;
+  private TestZooKeeper server;
+  private NodeProcess node;
+
+  @BeforeEach
+  void start() throws Exception {
+    server = new TestZooKeeper(folder.resolve("zookeeper"));
+    node = NodeProcess.launch(folder, "h1", NodeProcess.capture("http_small.pcap.zst"));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    node.kill();
+    server.close();
+  }
+
+  private Leadership connect() throws PipelineException {
+    return Leadership.connect(server.address(), Duration.ofSeconds(30), TlsFiles.NONE, List.of());
+  }
+
+  private DrillService following() {
+    return DrillService.following(
+        List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, Optional.empty());
+  }
+
+  private static WatchSpec watch() throws DrillException {
+    DrillAggregate count = DrillAggregate.parse("COUNT", List.of("src_ip"));
+    return new WatchSpec(
+        "dst_port == 80", count, "COUNT > 5", 1_000_000_000, 1_000_000, "info", List.of());
+  }
+
+  private static boolean evaluates(DrillService drill, String watch) {
+    return drill.watches().evaluations(drill.watches().records().get(watch)).get(0).evaluates();
+  }
+
+  @Test
+  void theNextLeaderHasTheWatchesAndADeposedOneChangesNone() throws Exception {
+    try (Leadership first = connect();
+        Leadership second = connect();
+        DrillService old = following();
+        DrillService next = following()) {
+      old.watches().lead(first.claim().watchStore());
+      String kept = old.watches().add(watch());
+      String removed = old.watches().add(watch());
+      Await.until("it is evaluated", PATIENCE, () -> evaluates(old, kept));
+      old.watches().remove(removed);
+      next.watches().lead(second.claim().watchStore());
+      assertThat(next.watches().list()).containsOnlyKeys(kept);
+      Await.until("it is evaluated again", PATIENCE, () -> evaluates(next, kept));
+      assertThat(
+              next.watches()
+                  .evaluations(next.watches().records().get(kept))
+                  .get(0)
+                  .coverage()
+                  .gaps())
+          .as("the node never stopped")
+          .isEmpty();
+      assertThatThrownBy(() -> old.watches().add(watch()))
+          .isInstanceOf(DrillException.class)
+          .hasMessageContaining("another control plane leads");
+      assertThatThrownBy(() -> old.watches().remove(kept)).isInstanceOf(DrillException.class);
+      assertThat(next.watches().list()).containsOnlyKeys(kept);
+    }
+  }
+
+  @Test
+  void termsNumberTheLeadersAndFenceTheirWrites() throws Exception {
+    try (Leadership first = connect();
+        Leadership second = connect()) {
+      WatchStore old = first.claim().watchStore();
+      assertThat(old.watches()).isEmpty();
+      assertThat(old.heard()).isEmpty();
+      old.putHeard(Map.of("h1", 7L));
+      WatchStore now = second.claim().watchStore();
+      assertThat(now.lastAlert()).isGreaterThan(old.lastAlert()).isLessThan(1L << 53);
+      assertThat(now.heard()).isEqualTo(Map.of("h1", 7L));
+      assertThatThrownBy(() -> old.putHeard(Map.of()))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("another control plane leads");
+    }
+  }
+}

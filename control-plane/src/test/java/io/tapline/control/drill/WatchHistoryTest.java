@@ -1,0 +1,36 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** Tests the times without evaluation, and the alerts that never arrived. */
+class WatchHistoryTest {
+  @Test
+  void gapsAddUpAndTheLatestAreKept() {
+    Coverage coverage = Coverage.since(1, 0);
+    for (int i = 1; i <= 3 * Coverage.MOST_GAPS; i++) {
+      coverage = coverage.resumed(1, 100L * i, 100L * i + 10, "gap " + i);
+    }
+    assertThat(coverage.notEvaluatedNs()).isEqualTo(30L * Coverage.MOST_GAPS);
+    assertThat(coverage.gaps()).hasSize(Coverage.MOST_GAPS);
+    assertThat(coverage.gaps().get(Coverage.MOST_GAPS - 1).reason())
+        .isEqualTo("gap " + 3 * Coverage.MOST_GAPS);
+    assertThat(coverage.sinceNs()).isEqualTo(300L * Coverage.MOST_GAPS + 10);
+  }
+
+  @Test
+  void gapsInNumbersAreMissedAlerts() {
+    MissedAlerts missed = new MissedAlerts();
+    for (long number : new long[] {3, 4, 7}) {
+      missed.arrived("watch_1", "h1", number);
+    }
+    assertThat(missed.of("watch_1", "h1")).isEqualTo(4);
+    missed.arrived("watch_1", "h1", 2);
+    assertThat(missed.of("watch_1", "h1")).as("a restarted node begins at 1").isEqualTo(5);
+    missed.arrived("watch_1", "h2", 0);
+    assertThat(missed.of("watch_1", "h2")).isZero();
+    missed.forget("watch_1");
+    assertThat(missed.of("watch_1", "h1")).isZero();
+  }
+}

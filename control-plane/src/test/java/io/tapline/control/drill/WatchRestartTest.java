@@ -1,0 +1,274 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.access.Scope;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.coordination.FileWatchStore;
+import io.tapline.control.drill.WatchService.Alert;
+import io.tapline.control.drill.WatchService.Holder;
+import io.tapline.control.testing.Await;
+import io.tapline.schema.rpc.RemoveRequest;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Watches of services that follow each other with the same file, on a real node whose packets the
+ * test sends through a pipe.
+ */
+class WatchRestartTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Holder HOLDER = new Holder("web", "", 10);
+
+  @TempDir Path folder;
+  private Path pipe;
+  private NodeProcess node;
+  private FileWatchStore store;
+  private DrillService drill;
+
+  @BeforeEach
+  void start() throws Exception {
+    pipe = folder.resolve("packets");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    node = NodeProcess.launch(folder, "h1", pipe);
+    lead(Optional.empty());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    end();
+    // A node that still waits for its pipe needs a writer before it can be closed.
+    node.kill();
+  }
+
+  private void lead(Optional<TokenFile> tokens) throws Exception {
+    store = new FileWatchStore(folder.resolve("watches.json"));
+    drill =
+        DrillService.following(
+            List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, tokens);
+    drill.watches().lead(store);
+    Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
+  }
+
+  private void end() {
+    drill.close();
+    store.close();
+  }
+
+  private void feed() throws Exception {
+    try (OutputStream packets = Files.newOutputStream(pipe)) {
+      packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
+    }
+  }
+
+  private static WatchSpec watch(String filter, String when) throws DrillException {
+    return new WatchSpec(
+        filter,
+        DrillAggregate.parse("COUNT", List.of("src_ip")),
+        when,
+        1_000_000_000,
+        1_000_000,
+        "critical",
+        List.of());
+  }
+
+  private List<String> defined() {
+    return drill.states().get(0).description().getDefinitionsList().stream()
+        .filter(each -> each.hasAggregate())
+        .map(each -> each.getAggregate().getName())
+        .toList();
+  }
+
+  private List<Alert> alerts() {
+    return drill.watches().alertsAfter(0);
+  }
+
+  /** Waits until no further alert has arrived for a second. */
+  private List<Alert> settled() throws Exception {
+    Await.until("an alert", PATIENCE, () -> !alerts().isEmpty());
+    int before;
+    do {
+      before = alerts().size();
+      Thread.sleep(1_000);
+    } while (alerts().size() != before);
+    return alerts();
+  }
+
+  private Evaluation evaluation(String watch) {
+    return drill.watches().evaluations(drill.watches().records().get(watch)).get(0);
+  }
+
+  private static List<String> ids(Stream<Alert> alerts) {
+    return alerts.map(Alert::id).toList();
+  }
+
+  @Test
+  void aWatchGoesOnWithoutAServerAndItsAlertsHaveTheSameIds() throws Exception {
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    end();
+    feed();
+    lead(Optional.empty());
+    assertThat(drill.watches().list()).containsOnlyKeys(name);
+    assertThat(drill.watches().ownerOf(name)).contains("web");
+    List<Alert> whileAway = settled();
+    end();
+    lead(Optional.empty());
+    List<Alert> again = settled();
+    assertThat(ids(again.stream())).isEqualTo(ids(whileAway.stream())).doesNotHaveDuplicates();
+    assertThat(again).allMatch(Alert::replayed);
+    assertThat(again.get(0).number()).isGreaterThan(whileAway.get(whileAway.size() - 1).number());
+    assertThat(evaluation(name).evaluates()).isTrue();
+    assertThat(evaluation(name).coverage().gaps()).as("the node never stopped").isEmpty();
+    assertThat(evaluation(name).missedAlerts()).isZero();
+  }
+
+  @Test
+  void aRemovedWatchIsGoneForEver() throws Exception {
+    String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    String removed = drill.watches().add(watch("", ""), HOLDER);
+    drill.watches().remove(removed);
+    end();
+    lead(Optional.empty());
+    assertThat(drill.watches().list()).containsOnlyKeys(kept);
+    assertThat(defined()).containsExactly(kept);
+  }
+
+  @Test
+  void aRestartedNodeHasTheWatchAgainAndAGap() throws Exception {
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    Await.until("the node evaluates it", PATIENCE, () -> evaluation(name).evaluates());
+    long begin = evaluation(name).coverage().sinceNs();
+    end();
+    node.kill();
+    lead();
+    assertThat(evaluation(name).evaluates()).isFalse();
+    assertThat(evaluation(name).knownToNs()).isGreaterThanOrEqualTo(begin);
+    node = NodeProcess.launch(folder, "h1", pipe);
+    Await.until("the node evaluates it again", PATIENCE, () -> evaluation(name).evaluates());
+    assertThat(defined()).containsExactly(name);
+    Coverage coverage = evaluation(name).coverage();
+    assertThat(coverage.gaps()).hasSize(1);
+    assertThat(coverage.gaps().get(0).reason()).isEqualTo("the node was restarted");
+    assertThat(coverage.gaps().get(0).fromNs()).isGreaterThanOrEqualTo(begin);
+    assertThat(coverage.gaps().get(0).toNs()).isEqualTo(coverage.sinceNs());
+    assertThat(coverage.notEvaluatedNs())
+        .isPositive()
+        .isEqualTo(coverage.sinceNs() - coverage.gaps().get(0).fromNs());
+    end();
+    lead(Optional.empty());
+    assertThat(evaluation(name).coverage()).as("the gap is remembered").isEqualTo(coverage);
+    feed();
+    assertThat(settled()).noneMatch(Alert::replayed);
+  }
+
+  /** The node does not answer yet. */
+  private void lead() throws Exception {
+    store = new FileWatchStore(folder.resolve("watches.json"));
+    drill =
+        DrillService.following(
+            List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, Optional.empty());
+    drill.watches().lead(store);
+  }
+
+  @Test
+  void aNodeThatWasAwayWhenTheWatchWasAddedShowsIt() throws Exception {
+    node.kill();
+    Await.until("the node is away", PATIENCE, () -> !drill.watches().hears("h1"));
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    assertThat(evaluation(name).evaluates()).isFalse();
+    assertThat(evaluation(name).coverage()).isNull();
+    node = NodeProcess.launch(folder, "h1", pipe);
+    Await.until("the node evaluates it", PATIENCE, () -> evaluation(name).evaluates());
+    assertThat(evaluation(name).coverage().gaps())
+        .extracting(Coverage.Gap::reason)
+        .containsExactly("the node could not be reached");
+  }
+
+  @Test
+  void aWatchThatAnotherServerRemovedComesBackWithAGap() throws Exception {
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    end();
+    try (DrillService other = new DrillService(List.of(node.address()))) {
+      Await.until(
+          "it is cleared",
+          PATIENCE,
+          () -> other.states().get(0).description().getDefinitionsList().isEmpty());
+    }
+    lead(Optional.empty());
+    Await.until("it is back", PATIENCE, () -> evaluation(name).coverage().gaps().size() == 1);
+    assertThat(evaluation(name).coverage().gaps().get(0).reason())
+        .isEqualTo("the node no longer had the watch");
+    feed();
+    assertThat(settled()).isNotEmpty();
+  }
+
+  /** A server may crash after it has defined a part of a watch. */
+  @Test
+  void aPartOfAWatchIsCompleted() throws Exception {
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
+    end();
+    try (NodeClient client = new NodeClient(node.address(), NodeAccess.LOCAL)) {
+      RemoveRequest trigger = RemoveRequest.newBuilder().setTrigger(name).build();
+      Snapshots.result(client.remove(trigger, Snapshots.PATIENCE));
+    }
+    lead(Optional.empty());
+    Await.until("it is completed", PATIENCE, () -> evaluation(name).coverage().gaps().size() == 1);
+    feed();
+    assertThat(settled()).isNotEmpty();
+  }
+
+  @Test
+  void aRevokedTokenEndsItsWatchesAndNoOthers() throws Exception {
+    Path file = folder.resolve("tokens.yaml");
+    String web = Token.hash("web");
+    String db = Token.hash("db");
+    String format = "  - {tenant: %s, role: %s, subnets: [%s], sha256: %s}\n";
+    String all = "\"0.0.0.0/0\", \"::/0\"";
+    Files.writeString(
+        file,
+        "tokens:\n"
+            + format.formatted("web", "analyst", all, web)
+            + format.formatted("db", "analyst", all, db));
+    end();
+    lead(Optional.of(new TokenFile(file)));
+    Scope scope = new Scope(List.of(Scope.prefix("10.0.2.0/23").orElseThrow()));
+    HeaderFilter filter =
+        HeaderFilter.parse("dst_port == 80", Set.of("dst_port"), scope, any -> false);
+    DrillAggregate count = DrillAggregate.parse("COUNT", List.of());
+    WatchSpec scoped =
+        new WatchSpec(filter, count, "", 1_000_000_000, 1_000_000, "info", List.of(), false);
+    String webs = drill.watches().add(scoped, new Holder("web", web, 10));
+    String dbs = drill.watches().add(scoped, new Holder("db", db, 10));
+    String nobodys = drill.watches().add(watch("", ""), HOLDER);
+    end();
+    Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", all, db));
+    lead(Optional.of(new TokenFile(file)));
+    assertThat(drill.watches().list()).containsOnlyKeys(dbs, nobodys);
+    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(dbs, nobodys)));
+    WatchRecord ended = drill.watches().records().get(webs);
+    assertThat(ended.isActive()).isFalse();
+    assertThat(ended.reason()).isEqualTo("its token was revoked, or has expired");
+    // While the server runs; the token's subnets no longer cover the watch's.
+    Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", "10.0.2.0/24", db));
+    Await.until("it ends", PATIENCE, () -> !drill.watches().records().get(dbs).isActive());
+    assertThat(drill.watches().records().get(dbs).reason()).contains("no longer permits it");
+    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(nobodys)));
+    end();
+    lead(Optional.empty());
+    assertThat(drill.watches().records()).containsOnlyKeys(webs, dbs, nobodys);
+    assertThat(drill.watches().list()).containsOnlyKeys(nobodys);
+    drill.watches().remove(webs);
+    assertThat(drill.watches().records()).containsOnlyKeys(dbs, nobodys);
+  }
+}

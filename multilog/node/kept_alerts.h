@@ -1,0 +1,49 @@
+// The latest alerts of each trigger, numbered, for clients that attach later: the control plane may be away while
+// triggers are evaluated. Triggers do not compete for room. Requires external synchronisation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "schema/multilog.pb.h"
+
+namespace tapline::multilog {
+
+class KeptAlerts {
+ public:
+  explicit KeptAlerts(size_t most_per_trigger) : most_(most_per_trigger) {}
+
+  // Numbers the alert and keeps it. Evicts the oldest of its trigger if there are too many.
+  void add(v1::NodeAlert alert);
+
+  // Returns the first alert with a greater number, or nullptr. It is valid until the next change.
+  const v1::NodeAlert* next(uint64_t after) const;
+
+  // A client has received the alert: its eviction is no loss.
+  void taken(uint64_t number);
+
+  // Drops the alerts of a trigger that no longer exists; another of that name counts from 1.
+  void forget(const std::string& trigger);
+
+  // Returns the number of the latest alert; 0 if there was none.
+  uint64_t last() const { return last_; }
+
+  // Returns the number of alerts that were evicted before any client had received them.
+  uint64_t lost() const { return lost_; }
+
+ private:
+  struct OfTrigger {
+    uint64_t raised = 0;
+    std::deque<uint64_t> numbers;
+  };
+
+  const size_t most_;
+  std::map<uint64_t, v1::NodeAlert> alerts_;  // by number
+  std::map<std::string, OfTrigger> triggers_;
+  uint64_t last_ = 0, taken_ = 0, lost_ = 0;
+};
+
+}  // namespace tapline::multilog
