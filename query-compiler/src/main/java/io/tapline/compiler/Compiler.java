@@ -8,6 +8,7 @@ import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
@@ -156,6 +157,9 @@ public final class Compiler {
       refuseSeveralMonitors(query, split, placed.monitors().size());
       return CompileResult.wrong(errors.notes(), errors.sorted());
     }
+    if (!fitIntoMonitor(query, split)) {
+      return CompileResult.wrong(errors.notes(), errors.sorted());
+    }
     Plan.Builder plan =
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
@@ -210,6 +214,25 @@ public final class Compiler {
         "its packets come to %d monitors, and none of them knows the sum".formatted(monitors);
     String expected = "every=1s or more, or FROM and TO that one monitor can watch";
     errors.conflict(first.name().span(), message, expected);
+  }
+
+  /** Compares the triggers' cost with the inventory's traffic, if it has any. */
+  private boolean fitIntoMonitor(Ast.Query query, PacketTriggers.Split split) {
+    if (split.triggers().isEmpty() || inventory.traffic().isEmpty()) {
+      return true;
+    }
+    TriggerCost cost = new TriggerCost(split.triggers());
+    TriggerCost.Traffic traffic = inventory.traffic().get();
+    if (cost.busy(traffic) <= TriggerCost.MOST_BUSY) {
+      errors.note(cost.at(traffic));
+      return true;
+    }
+    Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
+    String expected =
+        "at most %.0f %% of a core: longer windows, coarser groups, or fewer triggers"
+            .formatted(TriggerCost.MOST_BUSY * 100);
+    errors.add(first.name().span(), QueryError.Code.TOO_LARGE, cost.at(traffic), expected, "");
+    return false;
   }
 
   private List<TupleFilter> filters(

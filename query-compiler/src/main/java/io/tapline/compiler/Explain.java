@@ -67,6 +67,9 @@ public final class Explain {
       explain.stream(plan);
     }
     explain.lines("triggers", PacketTriggers.explain(plan));
+    if (plan.getTriggersCount() > 0) {
+      explain.lines("cost", new TriggerCost(plan.getTriggersList()).explain());
+    }
     explain.job(plan);
     explain.notes(notes);
     return explain.out.toString();

@@ -34,6 +34,7 @@ import java.util.Optional;
  *   http_get: {url: template}
  * webhooks: [https://alerts.example.com, "http://10.0.2.9:8080"]
  * topics: {web: [pager, "noc.*"]}
+ * traffic: {packets_per_second: 2000000, groups: 50000}
  * </pre>
  */
 public final class Inventory {
@@ -45,6 +46,7 @@ public final class Inventory {
           TextPolicy.NONE,
           WebhookPolicy.NONE,
           AlertTopicPolicy.OWN,
+          Optional.empty(),
           SwitchPorts.NONE);
 
   private final Map<String, Entry> byNormalName = new LinkedHashMap<>();
@@ -53,6 +55,7 @@ public final class Inventory {
   private final TextPolicy texts;
   private final WebhookPolicy webhooks;
   private final AlertTopicPolicy topics;
+  private final Optional<TriggerCost.Traffic> traffic;
   private final SwitchPorts ports;
 
   /** A host or group: its name as the file spells it, and its addresses. */
@@ -65,12 +68,14 @@ public final class Inventory {
       TextPolicy texts,
       WebhookPolicy webhooks,
       AlertTopicPolicy topics,
+      Optional<TriggerCost.Traffic> traffic,
       SwitchPorts ports) {
     this.tenants = new LinkedHashMap<>(tenants);
     this.queries = new LinkedHashMap<>(queries);
     this.texts = texts;
     this.webhooks = webhooks;
     this.topics = topics;
+    this.traffic = traffic;
     this.ports = ports;
     entries.forEach(entry -> byNormalName.put(Names.normal(entry.name()), entry));
   }
@@ -135,6 +140,11 @@ public final class Inventory {
     return webhooks;
   }
 
+  /** Returns the traffic that a monitor is expected to get; empty if it is not known. */
+  Optional<TriggerCost.Traffic> traffic() {
+    return traffic;
+  }
+
   /** Returns the policy for topics to which alerts may be sent. */
   AlertTopicPolicy topics() {
     return topics;
@@ -161,7 +171,7 @@ public final class Inventory {
             .toList();
     Map<String, Integer> own = new LinkedHashMap<>(tenants);
     own.keySet().removeIf(name -> !Names.same(name, rights.tenant()));
-    return new Inventory(known, own, queries, texts, webhooks, topics, SwitchPorts.NONE);
+    return new Inventory(known, own, queries, texts, webhooks, topics, traffic, SwitchPorts.NONE);
   }
 
   private static <T> Optional<T> named(Map<String, T> byName, String name) {

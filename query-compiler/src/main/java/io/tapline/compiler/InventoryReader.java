@@ -23,7 +23,16 @@ final class InventoryReader {
   private static final YAMLMapper MAPPER =
       YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
   private static final List<String> SECTIONS =
-      List.of("hosts", "groups", "tenants", "queries", "texts", "webhooks", "topics", "network");
+      List.of(
+          "hosts",
+          "groups",
+          "tenants",
+          "queries",
+          "texts",
+          "webhooks",
+          "topics",
+          "traffic",
+          "network");
   private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
 
   private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();
@@ -41,7 +50,7 @@ final class InventoryReader {
     require(
         root.isObject(),
         "",
-        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\" and \"topics:\"");
+        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -55,10 +64,34 @@ final class InventoryReader {
     TextPolicy texts = TextPolicy.read(root.path("texts"));
     WebhookPolicy webhooks = WebhookPolicy.read(root.path("webhooks"));
     AlertTopicPolicy topics = AlertTopicPolicy.read(root.path("topics"));
+    Optional<TriggerCost.Traffic> traffic = traffic(root.path("traffic"));
     List<Inventory.Entry> entries = new ArrayList<>();
     reader.entries.forEach((name, prefixes) -> entries.add(new Inventory.Entry(name, prefixes)));
     SwitchPorts ports = SwitchPortReader.read(root.path("network"));
-    return new Inventory(entries, reader.tenants, reader.queries, texts, webhooks, topics, ports);
+    return new Inventory(
+        entries, reader.tenants, reader.queries, texts, webhooks, topics, traffic, ports);
+  }
+
+  private static Optional<TriggerCost.Traffic> traffic(JsonNode section) {
+    if (section.isMissingNode() || section.isNull()) {
+      return Optional.empty();
+    }
+    JsonNode rate = section.path("packets_per_second");
+    JsonNode groups = section.path("groups");
+    require(
+        section.isObject() && rate.isNumber() && rate.asDouble() > 0,
+        "traffic",
+        "must have packets_per_second, a number above 0");
+    require(
+        groups.isMissingNode() || groups.isIntegralNumber() && groups.asLong() >= 0,
+        "traffic",
+        "groups must be a whole number");
+    require(
+        section.size() == (groups.isMissingNode() ? 1 : 2),
+        "traffic",
+        "has packets_per_second and groups, and nothing else");
+    long most = Math.min(groups.asLong(TriggerCost.MOST_GROUPS), TriggerCost.MOST_GROUPS);
+    return Optional.of(new TriggerCost.Traffic(rate.asDouble(), most));
   }
 
   private static JsonNode parse(String yaml) {

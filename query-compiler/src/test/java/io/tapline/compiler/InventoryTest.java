@@ -32,7 +32,11 @@ class InventoryTest {
       delimiter = '|',
       value = {
         "'hosts: [' | inventory, line 1 column 9: not YAML: while parsing a flow node",
-        "'h1' | inventory: must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\" and \"topics:\"",
+        "'h1' | inventory: must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"",
+        "'traffic: 5' | inventory, traffic: must have packets_per_second, a number above 0",
+        "'traffic: {packets_per_second: 0}' | inventory, traffic: must have packets_per_second, a number above 0",
+        "'traffic: {packets_per_second: 1000000, groups: many}' | inventory, traffic: groups must be a whole number",
+        "'traffic: {packets_per_second: 1000000, flows: 1}' | inventory, traffic: has packets_per_second and groups, and nothing else",
         "'webhooks: {h1: 80}' | inventory, webhooks: must be a list of receivers such as https://alerts.example.com",
         "'webhooks: [80]' | inventory, webhooks: '80' is no receiver such as https://alerts.example.com",
         "'webhooks: [\"http://h1/a\"]' | inventory, webhooks: 'http://h1/a' is no receiver: it has a path; all paths of a receiver may be posted to",

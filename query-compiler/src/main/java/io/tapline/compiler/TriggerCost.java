@@ -1,0 +1,163 @@
+package io.tapline.compiler;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.compiler.text.Literals;
+import io.tapline.schema.proto.NetworkLength;
+import io.tapline.schema.proto.PacketTrigger;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The cost of triggers that a monitor tests on packets, in time of one core. The steps are those of
+ * the model in parsers/trigger/admission.h, with its estimates; packets that triggers see are also
+ * parsed, at the cost that docs/explanation/sizing.md has measured for the cheapest parser.
+ */
+final class TriggerCost {
+  /** Share of a core that may be used; the rest is a reserve. */
+  static final double MOST_BUSY = 0.8;
+
+  /** Maximum number of groups that are counted separately in a window of a channel. */
+  static final long MOST_GROUPS = 1L << 17;
+
+  private static final double PARSE_NS = 117;
+  private static final double MATCH_NS = 9;
+  private static final double COUNT_GROUP_NS = 27;
+  private static final double SWEEP_SET_NS = 90;
+  private static final double SWEEP_TRIGGER_NS = 0.7;
+  private static final double TEST_TRIGGER_NS = 0.35;
+  private static final double SWEEP_GROUP_NS = 30;
+
+  /** Maximum number of match sets of a lane. */
+  private static final double MOST_SETS = 65_000;
+
+  private static final double NS_PER_SECOND = 1e9;
+
+  /**
+   * The expected traffic of a monitor.
+   *
+   * @param packetsPerSecond packets that a core receives; more than 0
+   * @param groups groups in a window of each channel; never more than packets
+   */
+  record Traffic(double packetsPerSecond, long groups) {}
+
+  /** The triggers with the same window and grouping, whose counters are shared. */
+  private record Channel(long everyNs, List<String> group, List<NetworkLength> networks) {}
+
+  private final Map<Channel, Integer> channels = new LinkedHashMap<>();
+  private final int triggers;
+
+  /** REQUIRES: at least one trigger. */
+  TriggerCost(List<PacketTrigger> triggers) {
+    this.triggers = triggers.size();
+    for (PacketTrigger each : triggers) {
+      Channel channel =
+          new Channel(
+              Durations.toNanos(each.getEvery()), each.getGroupList(), each.getNetworksList());
+      channels.merge(channel, 1, Integer::sum);
+    }
+  }
+
+  private long grouped() {
+    return channels.keySet().stream().filter(channel -> !channel.group().isEmpty()).count();
+  }
+
+  private static double share(double packetsPerSecond, double ns) {
+    return packetsPerSecond * ns / NS_PER_SECOND;
+  }
+
+  private double sweep(Traffic traffic) {
+    double share = 0;
+    for (Map.Entry<Channel, Integer> each : channels.entrySet()) {
+      double windowNs = each.getKey().everyNs();
+      double packets = traffic.packetsPerSecond() * windowNs / NS_PER_SECOND;
+      share += sweepNs(each.getKey(), each.getValue(), packets, traffic.groups()) / windowNs;
+    }
+    return share;
+  }
+
+  private static double sweepNs(Channel channel, int triggers, double packets, long groups) {
+    if (!channel.group().isEmpty()) {
+      return Math.min(groups, packets) * SWEEP_GROUP_NS;
+    }
+    double sets = Math.min(Math.min(Math.pow(2, triggers), MOST_SETS), packets);
+    return sets * (SWEEP_SET_NS + triggers * SWEEP_TRIGGER_NS) + triggers * TEST_TRIGGER_NS;
+  }
+
+  /** Returns the expected share of a core. */
+  double busy(Traffic traffic) {
+    double packetNs = PARSE_NS + MATCH_NS + grouped() * COUNT_GROUP_NS;
+    return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
+  }
+
+  /** Returns the most packets per second that a core sustains, with as many groups as possible. */
+  double sustained() {
+    double low = 0;
+    double high = NS_PER_SECOND;
+    for (int i = 0; i < Double.SIZE; i++) {
+      double middle = (low + high) / 2;
+      if (busy(new Traffic(middle, MOST_GROUPS)) <= MOST_BUSY) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Returns the cost without any knowledge of the traffic, as text for users. */
+  List<String> explain() {
+    List<String> parts = new ArrayList<>();
+    parts.add("%.0f ns a packet to parse it, %.0f to match it".formatted(PARSE_NS, MATCH_NS));
+    if (grouped() > 0) {
+      parts.add(
+          "%.0f to count it in %s"
+              .formatted(
+                  grouped() * COUNT_GROUP_NS,
+                  plural(grouped(), "kind of groups", "kinds of groups")));
+      parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP_NS));
+    }
+    return List.of(
+        "%s in %s: %s"
+            .formatted(
+                plural(triggers, "trigger", "triggers"), windows(), String.join(", ", parts)),
+        "a core sustains %s packets/s of this query, using %.0f %% of its time"
+            .formatted(millions(sustained()), MOST_BUSY * 100));
+  }
+
+  /** Returns the cost at the expected traffic, as text for users. */
+  String at(Traffic traffic) {
+    return "testing %s on packets, in %s, takes %.0f %% of a core at %s packets/s and %s: parsing %.0f %%, matching %.0f %%, counting groups %.0f %%, sweeping %.0f %%"
+        .formatted(
+            plural(triggers, "trigger", "triggers"),
+            windows(),
+            busy(traffic) * 100,
+            millions(traffic.packetsPerSecond()),
+            plural(traffic.groups(), "group a window", "groups a window"),
+            share(traffic.packetsPerSecond(), PARSE_NS) * 100,
+            share(traffic.packetsPerSecond(), MATCH_NS) * 100,
+            share(traffic.packetsPerSecond(), grouped() * COUNT_GROUP_NS) * 100,
+            sweep(traffic) * 100);
+  }
+
+  private String windows() {
+    List<String> lengths =
+        channels.keySet().stream()
+            .map(Channel::everyNs)
+            .distinct()
+            .sorted()
+            .map(ns -> Literals.durationText(Durations.fromNanos(ns)))
+            .toList();
+    return "windows of " + String.join(", ", lengths);
+  }
+
+  private static String millions(double packetsPerSecond) {
+    return String.format(Locale.ROOT, "%.2f million", packetsPerSecond / 1e6);
+  }
+
+  private static String plural(long count, String one, String several) {
+    return String.format(Locale.ROOT, "%,d %s", count, count == 1 ? one : several);
+  }
+}

@@ -1,0 +1,108 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.compiler.TriggerCost.Traffic;
+import io.tapline.compiler.text.ErrorRenderer;
+import io.tapline.compiler.text.Note;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.PacketTrigger;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TriggerCostTest {
+  private static final double EXACT = 1e-9;
+  private static final String QUERY =
+      "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (trigger: when=\"sum(bytes) > 5KB\", group=src_ip, every=10ms)";
+
+  private static PacketTrigger trigger(long everyMs, String... group) {
+    return PacketTrigger.newBuilder()
+        .setEvery(Durations.fromMillis(everyMs))
+        .addAllGroup(List.of(group))
+        .build();
+  }
+
+  private static double busy(Traffic traffic, PacketTrigger... triggers) {
+    return new TriggerCost(List.of(triggers)).busy(traffic);
+  }
+
+  @Test
+  void sharesAddUp() {
+    Traffic million = new Traffic(1e6, 1_000);
+    // 117 + 9 + 27 ns a packet, and 1,000 groups of 30 ns in 10 ms.
+    assertThat(busy(million, trigger(10, "src_ip"))).isCloseTo(0.156, within(EXACT));
+    // The same counters.
+    assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "src_ip")))
+        .isCloseTo(0.156, within(EXACT));
+    // Other counters: another grouping, another window.
+    assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "dst_ip")))
+        .isCloseTo(0.186, within(EXACT));
+    assertThat(busy(million, trigger(10, "src_ip"), trigger(1, "src_ip")))
+        .isCloseTo(0.213, within(EXACT));
+    // Two match sets of 90.7 ns, and a test of 0.35 ns.
+    assertThat(busy(million, trigger(10))).isCloseTo(0.126 + 181.75e-7, within(EXACT));
+  }
+
+  @Test
+  void aWindowHasNoMoreGroupsThanPackets() {
+    assertThat(busy(new Traffic(1_000, 100_000), trigger(10, "src_ip")))
+        .isCloseTo(1_000 * 183e-9, within(EXACT));
+  }
+
+  @Test
+  void theSustainedRateUsesTheWholeBudget() {
+    for (PacketTrigger trigger : List.of(trigger(10, "src_ip"), trigger(10), trigger(1, "flow"))) {
+      TriggerCost cost = new TriggerCost(List.of(trigger));
+      assertThat(cost.busy(new Traffic(cost.sustained(), TriggerCost.MOST_GROUPS)))
+          .isCloseTo(TriggerCost.MOST_BUSY, within(1e-6));
+    }
+  }
+
+  @Test
+  void explainShowsTheCost() {
+    assertThat(Explain.render(Fixtures.compile(QUERY).plan().orElseThrow(), List.of()))
+        .contains(
+            "cost      1 trigger in windows of 10ms: 117 ns a packet to parse it, 9 to match it,"
+                + " 27 to count it in 1 kind of groups, 30 ns for each group in a window\n"
+                + "          a core sustains 4.37 million packets/s of this query, using 80 % of its"
+                + " time\n");
+    assertThat(
+            Explain.render(
+                Fixtures.compile(QUERY.replace("10ms", "1s")).plan().orElseThrow(), List.of()))
+        .as("in the stream job")
+        .doesNotContain("cost ");
+  }
+
+  private static CompileResult at(long packetsPerSecond) {
+    String yaml =
+        "hosts: {h1: 10.0.2.9}\ntraffic: {packets_per_second: %d, groups: 100000}"
+            .formatted(packetsPerSecond);
+    return Compiler.compile(QUERY, Fixtures.CATALOGUE, Inventory.fromYaml(yaml), Fixtures.OPTIONS);
+  }
+
+  @Test
+  void whatExceedsTheBudgetIsRefusedWithFigures() {
+    CompileResult refused = at(6_000_000);
+    assertThat(refused.plan()).isEmpty();
+    assertThat(refused.errors())
+        .extracting(QueryError::code)
+        .containsExactly(QueryError.Code.TOO_LARGE);
+    assertThat(ErrorRenderer.render(QUERY, refused.errors()))
+        .contains(
+            "testing 1 trigger on packets, in windows of 10ms, takes 110 % of a core at 6.00 million"
+                + " packets/s and 100,000 groups a window: parsing 70 %, matching 5 %, counting"
+                + " groups 16 %, sweeping 18 %",
+            "at most 80 % of a core");
+  }
+
+  @Test
+  void whatFitsHasANote() {
+    CompileResult fits = at(1_000_000);
+    assertThat(fits.plan()).isPresent();
+    assertThat(fits.notes())
+        .extracting(Note::message)
+        .anyMatch(note -> note.contains("takes 18 % of a core at 1.00 million packets/s"));
+  }
+}
