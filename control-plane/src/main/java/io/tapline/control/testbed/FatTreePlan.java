@@ -19,10 +19,12 @@ import java.util.stream.Collectors;
  *
  * @param name prefix of all its names
  * @param linkMbit rate of each link between switches; 0 for no limit
+ * @param queuePackets length of the queue of each port with a rate, in packets; 0 for 20 ms of full
+ *     packets
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
  */
-public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
+public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, boolean memif) {
   private static final int LARGEST_K = 8;
   private static final int EDGE = 0x1_0000;
   private static final int AGGREGATION = 0x2_0000;
@@ -51,7 +53,7 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
 
   /** Creates a plan whose mirror ports are network devices. */
   public FatTreePlan(String name, int k, int linkMbit) {
-    this(name, k, linkMbit, false);
+    this(name, k, linkMbit, 0, false);
   }
 
   public FatTreePlan {
@@ -65,6 +67,13 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
     }
     if (linkMbit < 0) {
       throw new IllegalArgumentException("a link's rate can't be negative");
+    }
+    if (queuePackets < 0) {
+      throw new IllegalArgumentException("the length of a queue can't be negative");
+    }
+    if (queuePackets > 0 && linkMbit == 0) {
+      throw new IllegalArgumentException(
+          "a link without a rate has no queue: give --link-mbit with --queue-packets");
     }
   }
 
@@ -230,9 +239,12 @@ public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
             controlAddress());
   }
 
-  /** Returns the queue length for a link of that rate: 20 ms of full packets. */
+  /**
+   * Returns the length of a port's queue, as its txqueuelen: Open vSwitch removes other queue
+   * disciplines.
+   */
   private int queue() {
-    return Math.max(10, linkMbit * 20_000 / (1500 * 8));
+    return queuePackets > 0 ? queuePackets : Math.max(10, linkMbit * 20_000 / (1500 * 8));
   }
 
   /** Returns the inventory of the network, with all names and addresses. */

@@ -105,6 +105,7 @@ public final class Testbed {
               name,
               plan.k(),
               plan.linkMbit(),
+              plan.queuePackets(),
               plan.memif(),
               openFlowPort,
               ownController,

@@ -13,6 +13,7 @@ import java.util.Optional;
  * A record of everything that a testbed creates, written in advance: even if {@code up} fails,
  * {@code down} knows what belongs to it.
  *
+ * @param queuePackets length of a port's queue; 0 for the default
  * @param memif true if mirror ports are DPDK's
  * @param devices devices beyond those of its plan
  * @param complete true if everything was created
@@ -24,6 +25,7 @@ public record TestbedState(
     String name,
     int k,
     int linkMbit,
+    int queuePackets,
     boolean memif,
     int openFlowPort,
     boolean ownController,
@@ -35,7 +37,7 @@ public record TestbedState(
   private static final String FILE = "testbed.json";
 
   FatTreePlan plan() {
-    return new FatTreePlan(name, k, linkMbit, memif);
+    return new FatTreePlan(name, k, linkMbit, queuePackets, memif);
   }
 
   /** Returns the address at which hosts reach a control plane on this host. */
@@ -53,7 +55,17 @@ public record TestbedState(
 
   TestbedState completed() {
     return new TestbedState(
-        name, k, linkMbit, memif, openFlowPort, ownController, agents, true, devices, kernel);
+        name,
+        k,
+        linkMbit,
+        queuePackets,
+        memif,
+        openFlowPort,
+        ownController,
+        agents,
+        true,
+        devices,
+        kernel);
   }
 
   void write(Path folder) throws TestbedException {

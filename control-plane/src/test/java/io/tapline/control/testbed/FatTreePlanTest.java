@@ -59,7 +59,7 @@ class FatTreePlanTest {
 
   @Test
   void mirrorPortsOfSharedMemoryAreNoDevices() {
-    FatTreePlan plan = new FatTreePlan("tl", 4, 0, true);
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0, 0, true);
     FatTreePlan.Node host = plan.hosts().get(5);
     assertThat(plan.devices())
         .hasSize(new FatTreePlan("tl", 4, 0).devices().size() - 16)
@@ -75,6 +75,8 @@ class FatTreePlanTest {
   @Test
   void whatCanNotBeIsRefused() {
     assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even k");
+    assertThatThrownBy(() -> new FatTreePlan("tl", 4, 0, 300, false))
+        .hasMessageContaining("--link-mbit");
     assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0)).hasMessageContaining("no name");
     assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0)).hasMessageContaining("no name");
   }

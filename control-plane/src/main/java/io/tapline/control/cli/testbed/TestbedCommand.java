@@ -54,9 +54,10 @@ public final class TestbedCommand implements Runnable {
     return new Testbed(name, installation.home(), installation.programs());
   }
 
-  private static FatTreePlan plan(String name, int k, int linkMbit, boolean memif) {
+  private static FatTreePlan plan(
+      String name, int k, int linkMbit, int queuePackets, boolean memif) {
     try {
-      return new FatTreePlan(name, k, linkMbit, memif);
+      return new FatTreePlan(name, k, linkMbit, queuePackets, memif);
     } catch (IllegalArgumentException e) {
       throw new UsageException(e.getMessage());
     }
@@ -100,6 +101,13 @@ public final class TestbedCommand implements Runnable {
               description = "Rate of the links between switches; 0: unlimited.")
           int linkMbit,
       @Option(
+              names = "--queue-packets",
+              paramLabel = "N",
+              defaultValue = "0",
+              description =
+                  "Length of the queue of each port with a rate, in packets; 0: 20 ms of full packets.")
+          int queuePackets,
+      @Option(
               names = "--mirror-port",
               paramLabel = "KIND",
               defaultValue = "veth",
@@ -109,7 +117,7 @@ public final class TestbedCommand implements Runnable {
           MirrorPort mirrorPort,
       @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
-    FatTreePlan plan = plan(name, k, linkMbit, mirrorPort == MirrorPort.MEMIF);
+    FatTreePlan plan = plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF);
     Agents within = agents.in(plan);
     boolean controller = !none && within.hosts().isEmpty();
     try {
@@ -145,7 +153,7 @@ public final class TestbedCommand implements Runnable {
               defaultValue = "tl",
               description = "Prefix of all its names. Default: ${DEFAULT-VALUE}.")
           String name) {
-    plan(name, 2, 0, false);
+    plan(name, 2, 0, 0, false);
     try {
       console.line(testbed(name).down() ? "down" : "there is none");
     } catch (TestbedException e) {
@@ -163,7 +171,7 @@ public final class TestbedCommand implements Runnable {
               description = "Prefix of all its names. Default: ${DEFAULT-VALUE}.")
           String name,
       @Option(names = "--json", description = "Print JSON.") boolean json) {
-    plan(name, 2, 0, false);
+    plan(name, 2, 0, 0, false);
     Testbed testbed = testbed(name);
     try {
       Optional<TestbedState> state = testbed.state();
@@ -190,7 +198,7 @@ public final class TestbedCommand implements Runnable {
 
   private void print(TestbedState state, Testbed testbed, JsonNode controller) {
     console.line(
-        "up: " + description(plan(state.name(), state.k(), state.linkMbit(), state.memif())));
+        "up: " + description(plan(state.name(), state.k(), state.linkMbit(), 0, state.memif())));
     if (!controller.isMissingNode()) {
       console.line(
           "controller: %d switches, %d links, %d hosts%s"
