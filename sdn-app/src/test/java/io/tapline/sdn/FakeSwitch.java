@@ -18,8 +18,19 @@ import java.util.TreeSet;
 
 /** A flow table that computes the output ports of a packet by OpenFlow 1.3 (5.1). */
 public final class FakeSwitch {
-  /** A packet's header. */
-  public record Packet(long ethDst, int ethType, RuleMatch.Header ip) {}
+  /** A packet's header, and the port by which it comes. */
+  public record Packet(int inPort, long ethDst, int ethType, RuleMatch.Header ip) {
+    public Packet(long ethDst, int ethType, RuleMatch.Header ip) {
+      this(1, ethDst, ethType, ip);
+    }
+
+    Packet to(long newEthDst) {
+      return new Packet(inPort, newEthDst, ethType, ip);
+    }
+  }
+
+  /** A packet as it is sent. */
+  public record Sent(int port, long ethDst) {}
 
   public final Map<FlowKey, Flow> flows = new HashMap<>();
 
@@ -49,6 +60,31 @@ public final class FakeSwitch {
     return outputs;
   }
 
+  /**
+   * Returns the packets that are sent, in order. Nothing is sent to the port by which the packet
+   * came, except by that port's special number.
+   */
+  public List<Sent> sent(Packet packet) {
+    List<Sent> sent = new ArrayList<>();
+    Packet at = packet;
+    int table = 0;
+    while (table != Flow.NO_TABLE) {
+      Optional<Flow> flow = decides(table, at);
+      for (FlowAction action : flow.map(Flow::actions).orElse(List.of())) {
+        if (action instanceof FlowAction.SetEthDst set) {
+          at = at.to(set.mac());
+        } else if (action instanceof FlowAction.Output output) {
+          boolean back = output.port() == FlowAction.IN_PORT;
+          if (output.port() != packet.inPort()) {
+            sent.add(new Sent(back ? packet.inPort() : output.port(), at.ethDst()));
+          }
+        }
+      }
+      table = flow.map(Flow::next).orElse(Flow.NO_TABLE);
+    }
+    return sent;
+  }
+
   private Optional<Flow> decides(int table, Packet packet) {
     return flows.values().stream()
         .filter(flow -> flow.table() == table && matches(flow.match(), packet))
@@ -56,7 +92,8 @@ public final class FakeSwitch {
   }
 
   private static boolean matches(FlowMatch match, Packet packet) {
-    return (match.ethType() == 0 || match.ethType() == packet.ethType())
+    return (match.inPort() == FlowMatch.ANY_PORT || match.inPort() == packet.inPort())
+        && (match.ethType() == 0 || match.ethType() == packet.ethType())
         && (match.ethDst() == FlowMatch.ANY_MAC || match.ethDst() == packet.ethDst())
         && (match.ip() == null || match.ip().matches(packet.ip()));
   }

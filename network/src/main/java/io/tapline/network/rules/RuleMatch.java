@@ -8,6 +8,9 @@ import io.tapline.network.IpPrefix;
  * @param protocol IP protocol; 0 for any. Ports require one.
  * @param vlan 0 for any
  * @param tenant tunnel ID; 0 for any
+ * @param in the port by which packets enter the switch: its number, or the neighbour at the other
+ *     end of its link; empty for any
+ * @param out the port to which forwarding sends packets, named likewise; empty for any
  */
 public record RuleMatch(
     IpPrefix from,
@@ -16,12 +19,19 @@ public record RuleMatch(
     PortMask fromPort,
     PortMask toPort,
     int vlan,
-    int tenant) {
+    int tenant,
+    String in,
+    String out) {
   public static final RuleMatch ANY =
       new RuleMatch(IpPrefix.ANY, IpPrefix.ANY, 0, PortMask.ANY, PortMask.ANY, 0, 0);
   private static final int PROTOCOL_BITS = 8;
   private static final int VLAN_BITS = 12;
   private static final int TENANT_BITS = 24;
+
+  /** An input port has a 32-bit number; an output port stands for a 48-bit destination address. */
+  private static final int IN_BITS = 32;
+
+  private static final int OUT_BITS = 48;
 
   /** If one of the two addresses has a family, the other gets the same family. */
   public RuleMatch {
@@ -30,11 +40,57 @@ public record RuleMatch(
     to = to.family() == family ? to : IpPrefix.all(family);
   }
 
-  /** The part of a packet's header that rules look at. */
-  public record Header(
-      IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {}
+  /** Returns a match that does not depend on the switch's ports. */
+  public RuleMatch(
+      IpPrefix from,
+      IpPrefix to,
+      int protocol,
+      PortMask fromPort,
+      PortMask toPort,
+      int vlan,
+      int tenant) {
+    this(from, to, protocol, fromPort, toPort, vlan, tenant, "", "");
+  }
 
-  /** Returns the match for the other direction. */
+  /** Returns the match of all packets that enter a switch by a port. */
+  public static RuleMatch entering(String port) {
+    return ANY.through(port, "");
+  }
+
+  /** Returns the match of all packets that forwarding sends out of a port. */
+  public static RuleMatch leaving(String port) {
+    return ANY.through("", port);
+  }
+
+  /** Returns this match for other ports of the switch; empty for any. */
+  public RuleMatch through(String newIn, String newOut) {
+    return new RuleMatch(from, to, protocol, fromPort, toPort, vlan, tenant, newIn, newOut);
+  }
+
+  /** Returns true if the match depends on the switch's ports. */
+  public boolean hasPort() {
+    return !in.isEmpty() || !out.isEmpty();
+  }
+
+  /** The part of a packet's header that rules look at, and its ports of the switch. */
+  public record Header(
+      IpPrefix from,
+      IpPrefix to,
+      int protocol,
+      int fromPort,
+      int toPort,
+      int vlan,
+      int tenant,
+      String in,
+      String out) {
+    /** A packet with unknown ports of the switch. */
+    public Header(
+        IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {
+      this(from, to, protocol, fromPort, toPort, vlan, tenant, "", "");
+    }
+  }
+
+  /** Returns the match for the other direction. REQUIRES: it does not depend on ports. */
   public RuleMatch reversed() {
     return new RuleMatch(to, from, protocol, toPort, fromPort, vlan, tenant);
   }
@@ -46,7 +102,9 @@ public record RuleMatch(
         && fromPort.covers(header.fromPort())
         && toPort.covers(header.toPort())
         && (vlan == 0 || vlan == header.vlan())
-        && (tenant == 0 || tenant == header.tenant());
+        && (tenant == 0 || tenant == header.tenant())
+        && covers(in, header.in())
+        && covers(out, header.out());
   }
 
   private static boolean covers(int mine, int other) {
@@ -57,6 +115,14 @@ public record RuleMatch(
     return mine == 0 || other == 0 || mine == other;
   }
 
+  private static boolean covers(String mine, String other) {
+    return mine.isEmpty() || mine.equals(other);
+  }
+
+  private static boolean overlaps(String mine, String other) {
+    return mine.isEmpty() || other.isEmpty() || mine.equals(other);
+  }
+
   boolean covers(RuleMatch other) {
     return from.covers(other.from)
         && to.covers(other.to)
@@ -64,7 +130,9 @@ public record RuleMatch(
         && fromPort.covers(other.fromPort)
         && toPort.covers(other.toPort)
         && covers(vlan, other.vlan)
-        && covers(tenant, other.tenant);
+        && covers(tenant, other.tenant)
+        && covers(in, other.in)
+        && covers(out, other.out);
   }
 
   boolean overlaps(RuleMatch other) {
@@ -74,7 +142,9 @@ public record RuleMatch(
         && fromPort.overlaps(other.fromPort)
         && toPort.overlaps(other.toPort)
         && overlaps(vlan, other.vlan)
-        && overlaps(tenant, other.tenant);
+        && overlaps(tenant, other.tenant)
+        && overlaps(in, other.in)
+        && overlaps(out, other.out);
   }
 
   /** Returns 4, 6, or 0 if it matches both. */
@@ -91,13 +161,15 @@ public record RuleMatch(
         fromPort.and(other.fromPort),
         toPort.and(other.toPort),
         Math.max(vlan, other.vlan),
-        Math.max(tenant, other.tenant));
+        Math.max(tenant, other.tenant),
+        in.isEmpty() ? other.in : in,
+        out.isEmpty() ? other.out : out);
   }
 
   /** Returns the union of these two as one match, if there is one; else null. */
   RuleMatch joined(RuleMatch other) {
     boolean same = protocol == other.protocol && vlan == other.vlan && tenant == other.tenant;
-    if (!same || family() != other.family()) {
+    if (!same || !in.equals(other.in) || !out.equals(other.out) || family() != other.family()) {
       return null;
     }
     boolean ports = fromPort.equals(other.fromPort) && toPort.equals(other.toPort);
@@ -121,11 +193,11 @@ public record RuleMatch(
 
   private RuleMatch with(
       IpPrefix newFrom, IpPrefix newTo, PortMask newFromPort, PortMask newToPort) {
-    return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant);
+    return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant, in, out);
   }
 
   /** Returns the number of fixed bits; a match has more than those that contain it. */
-  int bits() {
+  public int bits() {
     return from.length()
         + to.length()
         + (family() == 0 ? 0 : 1)
@@ -133,10 +205,12 @@ public record RuleMatch(
         + fromPort.bits()
         + toPort.bits()
         + (vlan == 0 ? 0 : VLAN_BITS)
-        + (tenant == 0 ? 0 : TENANT_BITS);
+        + (tenant == 0 ? 0 : TENANT_BITS)
+        + (in.isEmpty() ? 0 : IN_BITS)
+        + (out.isEmpty() ? 0 : OUT_BITS);
   }
 
-  /** Returns the match as ovs-ofctl writes it. */
+  /** Returns the match as ovs-ofctl writes it, with names of ports. */
   @Override
   public String toString() {
     boolean v6 = family() == 6;
@@ -147,6 +221,8 @@ public record RuleMatch(
     append(text, "tp_dst", toPort.mask() == 0 ? "" : toPort.toString());
     append(text, "dl_vlan", vlan == 0 ? "" : String.valueOf(vlan));
     append(text, "tun_id", tenant == 0 ? "" : String.valueOf(tenant));
+    append(text, "in_port", in);
+    append(text, "out_port", out);
     return text.toString();
   }
 

@@ -5,6 +5,7 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.forwarding.Trees;
 import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorReport;
 import io.tapline.sdn.mirror.MirrorState;
@@ -62,7 +63,7 @@ public final class Controller implements NetworkAdapter {
     this.discovery = new Discovery(new Lldp(key), view.links, view.hosts, view, counters, nowNs);
     this.forwarder =
         new Forwarder(view.switches, view.links, view.hosts, counters, options.epoch());
-    this.mirroring = new Mirroring(view, options.map(), options.epoch());
+    this.mirroring = new Mirroring(view, options.map(), forwarder::trees, options.epoch());
     this.server =
         OpenFlowServer.start(
             options.address(), options.tls(), new Events(), counters, options.limits());
@@ -343,7 +344,10 @@ public final class Controller implements NetworkAdapter {
         recoverHosts();
       }
       if (view.isSettled() && recovered) {
+        Trees before = forwarder.trees();
         forwarder.advance(view.nowNs);
+        // Rules that name ports follow the trees.
+        mirrorStale |= forwarder.trees() != before;
       }
     }
   }

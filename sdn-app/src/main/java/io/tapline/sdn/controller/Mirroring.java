@@ -1,20 +1,23 @@
 package io.tapline.sdn.controller;
 
+import io.tapline.network.rules.CopyMark;
 import io.tapline.network.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowDifference;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.forwarding.BaseFlows;
+import io.tapline.sdn.forwarding.Trees;
 import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorFlows;
 import io.tapline.sdn.mirror.MirrorPort;
 import io.tapline.sdn.mirror.MirrorReport;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.topology.Host;
+import io.tapline.sdn.topology.SwitchPort;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +25,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Maintains the first table of each switch: the base flows, which all switches have, and the mirror
@@ -31,11 +36,13 @@ final class Mirroring {
   private final NetworkView view;
   private final NetworkMap map;
   private final long epoch;
+  private final Supplier<Trees> trees;
   private final Map<Long, String> names = new HashMap<>();
   private MirrorState wanted = MirrorState.NOTHING;
 
-  Mirroring(NetworkView view, NetworkMap map, long epoch) {
+  Mirroring(NetworkView view, NetworkMap map, Supplier<Trees> trees, long epoch) {
     this.view = view;
+    this.trees = trees;
     this.map = map;
     this.epoch = epoch;
     map.datapaths().forEach((name, datapath) -> names.put(datapath, name));
@@ -80,10 +87,66 @@ final class Mirroring {
       wanted
           .monitors()
           .forEach(
-              (monitor, host) ->
-                  port(name, datapath, host).ifPresent(port -> ports.put(monitor, port)));
+              (monitor, host) -> port(datapath, monitor).ifPresent(p -> ports.put(monitor, p)));
     }
-    return MirrorFlows.of(table, ports, epoch);
+    MirrorFlows.Result own =
+        MirrorFlows.of(table, ports, new KnownPorts(datapath, map, view, trees.get()), epoch);
+    List<Flow> flows = new ArrayList<>(own.flows());
+    transits(datapath).forEach(to -> flows.add(MirrorFlows.transit(to, epoch)));
+    return new MirrorFlows.Result(flows, own.unresolved(), own.unknownPorts());
+  }
+
+  /** Returns the port for a monitor's copies; marked copies also cross other switches. */
+  private Optional<MirrorPort> port(long datapath, String monitor) {
+    String host = wanted.monitors().get(monitor);
+    Optional<MirrorPort> direct = port(name(datapath), datapath, host);
+    Long mark = wanted.marks().get(monitor);
+    if (mark == null) {
+      return direct;
+    }
+    return direct
+        .or(
+            () ->
+                route(datapath, host).stream().findFirst().map(at -> MirrorPort.direct(at.port())))
+        .map(port -> port.marked(mark));
+  }
+
+  private List<SwitchPort> route(long datapath, String host) {
+    return map.addresses().getOrDefault(host, List.of()).stream()
+        .flatMap(address -> view.hosts.byIp(address).stream())
+        .map(at -> trees.get().route(datapath, at.mac()))
+        .findFirst()
+        .orElse(List.of());
+  }
+
+  /** Returns the ports for marked copies that other switches send through this one. */
+  private Collection<MirrorPort> transits(long datapath) {
+    Map<Long, MirrorPort> ports = new TreeMap<>();
+    wanted
+        .marks()
+        .forEach(
+            (monitor, mark) -> {
+              if (origins(monitor).anyMatch(from -> crosses(from, datapath, monitor))) {
+                port(datapath, monitor).ifPresent(port -> ports.put(mark, port));
+              }
+            });
+    return ports.values();
+  }
+
+  /** Returns the switches that make copies for a monitor. */
+  private Stream<Long> origins(String monitor) {
+    return wanted.tables().entrySet().stream()
+        .filter(
+            each -> each.getValue().rules().stream().anyMatch(r -> r.monitors().contains(monitor)))
+        .map(each -> map.datapaths().get(each.getKey()))
+        .filter(Objects::nonNull);
+  }
+
+  private boolean crosses(long from, long through, String monitor) {
+    String host = wanted.monitors().get(monitor);
+    return from != through
+        && port(name(from), from, host).isEmpty()
+        && route(from, host).stream().anyMatch(at -> at.datapath() == through);
   }
 
   private Optional<MirrorPort> port(String name, long datapath, String host) {
@@ -116,16 +179,21 @@ final class Mirroring {
     Set<String> wantedHosts = Set.copyOf(wanted.monitors().values());
     wantedHosts.forEach(
         host -> port(name, of.datapath, host).ifPresent(port -> hosts.put(port, host)));
+    Map<Long, String> marked = new HashMap<>();
+    wanted.marks().forEach((monitor, mark) -> marked.put(mark, wanted.monitors().get(monitor)));
     for (ObservedFlow each : of.counted) {
       Flow flow = each.flow();
-      if (Cookie.is(Cookie.Kind.MIRROR, flow.cookie())) {
-        Set<String> to = new HashSet<>();
-        MirrorPort.of(flow.actions()).stream()
-            .map(hosts::get)
-            .filter(Objects::nonNull)
-            .forEach(to::add);
+      // Copies are counted where they are made, not on their way.
+      boolean copies =
+          Cookie.is(Cookie.Kind.MIRROR, flow.cookie()) && !CopyMark.isMark(flow.match().ethDst());
+      if (copies) {
         String id = "%s %s #%d".formatted(name, flow.key(), of.lastChange(flow.key()));
-        counts.add(new MirrorCount(id, to, each.packets(), of.countedNs));
+        List<String> to =
+            MirrorPort.of(flow.actions()).stream()
+                .map(port -> port.isMarked() ? marked.get(port.mark()) : hosts.get(port))
+                .filter(Objects::nonNull)
+                .toList();
+        counts.addAll(MirrorCount.of(id, to, each.packets(), of.countedNs));
       }
     }
   }
@@ -161,7 +229,11 @@ final class Mirroring {
       return List.of("not connected");
     }
     List<String> missing = new ArrayList<>();
-    mirrored(datapath).unresolved().forEach(monitor -> missing.add(unknown(monitor)));
+    MirrorFlows.Result flows = mirrored(datapath);
+    flows.unresolved().forEach(monitor -> missing.add(unknown(monitor)));
+    flows
+        .unknownPorts()
+        .forEach(port -> missing.add("its port %s has no link, or several".formatted(port)));
     state.blocked.forEach(
         flow -> missing.add("somebody else's flow is where %s should be".formatted(flow)));
     if (!state.isConfirmed()) {

@@ -5,11 +5,18 @@ public sealed interface FlowAction {
   /** The controller's port number. */
   int CONTROLLER = 0xffff_fffd;
 
+  /** The port by which the packet came; switches send it back there only by this number. */
+  int IN_PORT = 0xffff_fff8;
+
   /** Sends the packet out of a port. */
   record Output(int port) implements FlowAction {
     @Override
     public String toString() {
-      return port == CONTROLLER ? "CONTROLLER:65535" : "output:" + Integer.toUnsignedString(port);
+      return switch (port) {
+        case CONTROLLER -> "CONTROLLER:65535";
+        case IN_PORT -> "IN_PORT";
+        default -> "output:" + Integer.toUnsignedString(port);
+      };
     }
   }
 
@@ -18,6 +25,14 @@ public sealed interface FlowAction {
     @Override
     public String toString() {
       return "set_field:%d->tun_id".formatted(id);
+    }
+  }
+
+  /** Sets the destination Ethernet address for the actions that follow. */
+  record SetEthDst(long mac) implements FlowAction {
+    @Override
+    public String toString() {
+      return "set_field:%s->eth_dst".formatted(Mac.text(mac));
     }
   }
 

@@ -82,9 +82,11 @@ public final class FlowFiles implements NetworkAdapter {
                 }
               });
       MirrorFlows.Result result = MirrorFlows.of(table, own, epoch);
-      if (!result.unresolved().isEmpty()) {
-        missing.put(
-            name, result.unresolved().stream().map(monitor -> "no port for " + monitor).toList());
+      List<String> lacks = new ArrayList<>();
+      result.unresolved().forEach(monitor -> lacks.add("no port for " + monitor));
+      result.unknownPorts().forEach(port -> lacks.add("flows in files can't name port " + port));
+      if (!lacks.isEmpty()) {
+        missing.put(name, lacks);
       }
       write(name, result.flows());
     }

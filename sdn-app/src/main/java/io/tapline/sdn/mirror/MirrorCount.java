@@ -1,5 +1,8 @@
 package io.tapline.sdn.mirror;
 
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -13,5 +16,23 @@ import java.util.Set;
 public record MirrorCount(String flow, Set<String> hosts, long packets, long readNs) {
   public MirrorCount {
     hosts = Set.copyOf(hosts);
+  }
+
+  /**
+   * Returns the counts of a flow: one or, if a host gets several marked copies of each packet, one
+   * per copy.
+   *
+   * @param copies the host of each copy
+   */
+  public static List<MirrorCount> of(String flow, List<String> copies, long packets, long readNs) {
+    List<MirrorCount> counts = new ArrayList<>();
+    List<String> left = new ArrayList<>(copies);
+    do {
+      Set<String> once = new HashSet<>(left);
+      once.forEach(left::remove);
+      String name = counts.isEmpty() ? flow : "%s copy %d".formatted(flow, counts.size());
+      counts.add(new MirrorCount(name, once, packets, readNs));
+    } while (!left.isEmpty());
+    return counts;
   }
 }

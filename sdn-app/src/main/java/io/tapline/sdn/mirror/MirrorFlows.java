@@ -7,17 +7,25 @@ import io.tapline.network.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
+import io.tapline.sdn.flow.FlowKey;
 import io.tapline.sdn.flow.FlowMatch;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
  * Converts a mirror table to flows, which send a copy to each monitor and pass the packet on to
  * forwarding unchanged.
+ *
+ * <p>A rule that names ports of the switch becomes one flow per host whose packets take that way,
+ * since forwarding depends on the destination address alone. The address is thus known, and
+ * restored after the copies were marked.
  */
 public final class MirrorFlows {
   /** The table before forwarding. */
@@ -27,51 +35,168 @@ public final class MirrorFlows {
   public static final int FORWARDING_TABLE = 1;
 
   /**
-   * The priority of a mirror flow is this plus the number of bits that its match fixes, up to 340.
+   * The priority of a mirror flow is this plus the number of bits that its match fixes, up to 420.
    */
   public static final int LOWEST_PRIORITY = 1000;
+
+  /** Marked copies that cross a switch are not mirrored again. */
+  private static final int TRANSIT_PRIORITY = 40_000;
 
   /**
    * The flows of a switch.
    *
    * @param unresolved monitors whose port is unknown, which get no copies yet
+   * @param unknownPorts ports that rules name and that are not known, so that nothing is copied
    */
-  public record Result(List<Flow> flows, TreeSet<String> unresolved) {}
+  public record Result(
+      List<Flow> flows, TreeSet<String> unresolved, TreeSet<String> unknownPorts) {}
 
-  private MirrorFlows() {}
+  private final Map<String, MirrorPort> monitors;
+  private final PortLookup ports;
+  private final long cookie;
+  private final Map<FlowKey, Flow> flows = new LinkedHashMap<>();
+  private final TreeSet<String> unresolved = new TreeSet<>();
+  private final TreeSet<String> unknownPorts = new TreeSet<>();
+
+  private MirrorFlows(Map<String, MirrorPort> monitors, PortLookup ports, long epoch) {
+    this.monitors = monitors;
+    this.ports = ports;
+    this.cookie = Cookie.of(Cookie.Kind.MIRROR, epoch);
+  }
 
   /**
    * Converts a table to flows.
    *
-   * @param ports ports by monitor
+   * @param monitors ports by monitor
+   * @param ports the switch's ports
    */
-  public static Result of(RuleTable table, Map<String, MirrorPort> ports, long epoch) {
-    List<Flow> flows = new ArrayList<>();
-    TreeSet<String> unresolved = new TreeSet<>();
-    for (MirrorRule rule : table.rules()) {
-      // Two monitors on one host are one process, so the host gets one copy.
-      Set<MirrorPort> copies = new LinkedHashSet<>();
-      for (String monitor : rule.monitors()) {
-        MirrorPort port = ports.get(monitor);
-        if (port == null) {
-          unresolved.add(monitor);
-        } else {
-          copies.add(port);
-        }
-      }
-      List<FlowAction> actions = copies.stream().flatMap(port -> port.actions().stream()).toList();
-      for (RuleMatch match : families(rule.match())) {
-        flows.add(
-            new Flow(
-                MIRROR_TABLE,
-                LOWEST_PRIORITY + rule.priority(),
-                FlowMatch.of(match),
-                actions,
-                FORWARDING_TABLE,
-                Cookie.of(Cookie.Kind.MIRROR, epoch)));
+  public static Result of(
+      RuleTable table, Map<String, MirrorPort> monitors, PortLookup ports, long epoch) {
+    MirrorFlows made = new MirrorFlows(monitors, ports, epoch);
+    table.rules().forEach(made::add);
+    table.rules().stream().filter(rule -> rule.match().hasPort()).forEach(made::addReturns);
+    return new Result(List.copyOf(made.flows.values()), made.unresolved, made.unknownPorts);
+  }
+
+  /** Converts a table that names no ports of the switch. */
+  public static Result of(RuleTable table, Map<String, MirrorPort> monitors, long epoch) {
+    return of(table, monitors, PortLookup.UNKNOWN, epoch);
+  }
+
+  /** Returns the flow that passes marked copies on to the next switch, or to their monitor. */
+  public static Flow transit(MirrorPort to, long epoch) {
+    List<FlowAction> actions = to.marked(0).actions(FlowMatch.ANY_PORT);
+    return new Flow(
+        MIRROR_TABLE,
+        TRANSIT_PRIORITY,
+        FlowMatch.to(to.mark()),
+        actions,
+        Flow.NO_TABLE,
+        Cookie.of(Cookie.Kind.MIRROR, epoch));
+  }
+
+  private void add(MirrorRule rule) {
+    RuleMatch match = rule.match();
+    Set<MirrorPort> copies = copies(rule);
+    if (!match.hasPort()) {
+      put(rule.priority(), FlowMatch.ANY_PORT, FlowMatch.ANY_MAC, match, copies, false);
+      return;
+    }
+    OptionalInt in = number(match.in());
+    OptionalInt out = number(match.out());
+    if (in.isPresent() && out.isPresent()) {
+      for (long mac : destinations(in.getAsInt(), out.getAsInt())) {
+        put(rule.priority(), in.getAsInt(), mac, match, copies, false);
       }
     }
-    return new Result(flows, unresolved);
+  }
+
+  /**
+   * Adds flows for packets that came by the port to which their copies go: a switch sends nothing
+   * back unless the action says so.
+   */
+  private void addReturns(MirrorRule rule) {
+    OptionalInt out = number(rule.match().out());
+    if (!rule.match().in().isEmpty() || out.isEmpty()) {
+      return;
+    }
+    Set<MirrorPort> copies = copies(rule);
+    for (MirrorPort copy : copies) {
+      if (copy.isMarked()) {
+        int priority = rule.priority() + RuleMatch.entering("any").bits();
+        for (long mac : destinations(FlowMatch.ANY_PORT, out.getAsInt())) {
+          put(priority, copy.port(), mac, rule.match(), copies, true);
+        }
+      }
+    }
+  }
+
+  /** Two monitors on one host are one process, so the host gets one copy. */
+  private Set<MirrorPort> copies(MirrorRule rule) {
+    Set<MirrorPort> plain = new LinkedHashSet<>();
+    Set<MirrorPort> marked = new LinkedHashSet<>();
+    for (String monitor : rule.monitors()) {
+      MirrorPort port = monitors.get(monitor);
+      if (port == null) {
+        unresolved.add(monitor);
+      } else {
+        (port.isMarked() ? marked : plain).add(port);
+      }
+    }
+    plain.addAll(marked);
+    return plain;
+  }
+
+  /** Returns a port's number, {@link FlowMatch#ANY_PORT} for no name; empty if it is not known. */
+  private OptionalInt number(String port) {
+    if (port.isEmpty()) {
+      return OptionalInt.of(FlowMatch.ANY_PORT);
+    }
+    OptionalInt number = ports.number(port);
+    if (number.isEmpty()) {
+      unknownPorts.add(port);
+    }
+    return number;
+  }
+
+  private SortedSet<Long> destinations(int in, int out) {
+    if (in == FlowMatch.ANY_PORT) {
+      return ports.leaving(out);
+    }
+    SortedSet<Long> both = new TreeSet<>(ports.entering(in));
+    if (out != FlowMatch.ANY_PORT) {
+      both.retainAll(ports.leaving(out));
+    }
+    return both;
+  }
+
+  private void put(
+      int priority,
+      int inPort,
+      long mac,
+      RuleMatch match,
+      Set<MirrorPort> copies,
+      boolean ifAbsent) {
+    List<FlowAction> actions = new ArrayList<>();
+    copies.forEach(copy -> actions.addAll(copy.actions(inPort)));
+    if (copies.stream().anyMatch(MirrorPort::isMarked)) {
+      actions.add(new FlowAction.SetEthDst(mac));
+    }
+    for (RuleMatch family : families(match.through("", ""))) {
+      Flow flow =
+          new Flow(
+              MIRROR_TABLE,
+              LOWEST_PRIORITY + priority,
+              FlowMatch.of(inPort, mac, family),
+              actions,
+              FORWARDING_TABLE,
+              cookie);
+      if (ifAbsent) {
+        flows.putIfAbsent(flow.key(), flow);
+      } else {
+        flows.put(flow.key(), flow);
+      }
+    }
   }
 
   /** A match without addresses applies to IPv4 and IPv6. */

@@ -8,12 +8,21 @@ import java.util.Map;
  *
  * @param tables tables by name of the switch; an absent switch has no rules
  * @param monitors name of each monitor's host, by the monitor's ID
+ * @param marks destination Ethernet addresses of copies, by the monitor's ID; an absent monitor's
+ *     copies keep theirs
  */
-public record MirrorState(Map<String, RuleTable> tables, Map<String, String> monitors) {
+public record MirrorState(
+    Map<String, RuleTable> tables, Map<String, String> monitors, Map<String, Long> marks) {
   public static final MirrorState NOTHING = new MirrorState(Map.of(), Map.of());
 
   public MirrorState {
     tables = Map.copyOf(tables);
     monitors = Map.copyOf(monitors);
+    marks = Map.copyOf(marks);
+  }
+
+  /** A state in which all copies keep their addresses. */
+  public MirrorState(Map<String, RuleTable> tables, Map<String, String> monitors) {
+    this(tables, monitors, Map.of());
   }
 }

@@ -17,7 +17,9 @@ import org.projectfloodlight.openflow.protocol.action.OFActionSetField;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstruction;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstructionApplyActions;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstructionGotoTable;
+import org.projectfloodlight.openflow.protocol.oxm.OFOxmEthDst;
 import org.projectfloodlight.openflow.protocol.oxm.OFOxmTunnelId;
+import org.projectfloodlight.openflow.types.MacAddress;
 import org.projectfloodlight.openflow.types.OFBufferId;
 import org.projectfloodlight.openflow.types.OFGroup;
 import org.projectfloodlight.openflow.types.OFPort;
@@ -83,6 +85,8 @@ final class FlowCodec {
       return factory.actions().output(OFPort.of(output.port()), WHOLE_FRAME);
     } else if (action instanceof FlowAction.SetTunnel tunnel) {
       return factory.actions().setField(factory.oxms().tunnelId(U64.of(tunnel.id())));
+    } else if (action instanceof FlowAction.SetEthDst set) {
+      return factory.actions().setField(factory.oxms().ethDst(MacAddress.of(set.mac())));
     }
     throw new IllegalArgumentException("not one of ours: " + action);
   }
@@ -130,6 +134,9 @@ final class FlowCodec {
     } else if (action instanceof OFActionSetField set
         && set.getField() instanceof OFOxmTunnelId tunnel) {
       return new FlowAction.SetTunnel(tunnel.getValue().getValue());
+    } else if (action instanceof OFActionSetField set
+        && set.getField() instanceof OFOxmEthDst destination) {
+      return new FlowAction.SetEthDst(destination.getValue().getLong());
     }
     return new FlowAction.Other(action.getType().toString());
   }

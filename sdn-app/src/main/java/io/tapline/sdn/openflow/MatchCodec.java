@@ -15,6 +15,7 @@ import org.projectfloodlight.openflow.types.IPv6Address;
 import org.projectfloodlight.openflow.types.IpProtocol;
 import org.projectfloodlight.openflow.types.MacAddress;
 import org.projectfloodlight.openflow.types.Masked;
+import org.projectfloodlight.openflow.types.OFPort;
 import org.projectfloodlight.openflow.types.OFValueType;
 import org.projectfloodlight.openflow.types.OFVlanVidMatch;
 import org.projectfloodlight.openflow.types.TransportPort;
@@ -30,6 +31,9 @@ final class MatchCodec {
 
   static Match encode(OFFactory factory, FlowMatch match) {
     Match.Builder built = factory.buildMatch();
+    if (match.inPort() != FlowMatch.ANY_PORT) {
+      built.setExact(MatchField.IN_PORT, OFPort.of(match.inPort()));
+    }
     if (match.ethDst() != FlowMatch.ANY_MAC) {
       built.setExact(MatchField.ETH_DST, MacAddress.of(match.ethDst()));
     }
@@ -125,6 +129,7 @@ final class MatchCodec {
 
   /** The fields decoded so far. */
   private static final class Decoded {
+    private int inPort = FlowMatch.ANY_PORT;
     private int ethType;
     private long ethDst = FlowMatch.ANY_MAC;
     private IpPrefix from = IpPrefix.ANY;
@@ -159,6 +164,7 @@ final class MatchCodec {
         return false;
       }
       switch (field.id) {
+        case IN_PORT -> inPort = match.get(MatchField.IN_PORT).getPortNumber();
         case ETH_DST -> ethDst = match.get(MatchField.ETH_DST).getLong();
         case VLAN_VID -> vlan = match.get(MatchField.VLAN_VID).getVlan();
         case TUNNEL_ID -> tenant = (int) match.get(MatchField.TUNNEL_ID).getValue();
@@ -200,13 +206,13 @@ final class MatchCodec {
       boolean ip = ethType == FlowMatch.IPV4 || ethType == FlowMatch.IPV6;
       if (!ip) {
         String more = vlan == 0 && tenant == 0 ? rest : rest + ",vlan=" + vlan + ",tun=" + tenant;
-        return new FlowMatch(ethType, ethDst, null, more);
+        return new FlowMatch(inPort, ethType, ethDst, null, more);
       }
       int family = ethType == FlowMatch.IPV6 ? 6 : 4;
       RuleMatch rule =
           new RuleMatch(
               family(from, family), family(to, family), protocol, fromPort, toPort, vlan, tenant);
-      return new FlowMatch(ethType, ethDst, rule, rest);
+      return new FlowMatch(inPort, ethType, ethDst, rule, rest);
     }
 
     private static IpPrefix family(IpPrefix prefix, int family) {

@@ -1,0 +1,69 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.forwarding.Trees;
+import io.tapline.sdn.mirror.PortLookup;
+import io.tapline.sdn.topology.Link;
+import io.tapline.sdn.topology.SwitchPort;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/** A switch's ports by the links that are up and the trees that forward packets. */
+final class KnownPorts implements PortLookup {
+  private final long datapath;
+  private final NetworkMap map;
+  private final NetworkView view;
+  private final Trees trees;
+
+  KnownPorts(long datapath, NetworkMap map, NetworkView view, Trees trees) {
+    this.datapath = datapath;
+    this.map = map;
+    this.view = view;
+    this.trees = trees;
+  }
+
+  @Override
+  public OptionalInt number(String port) {
+    if (port.matches("[0-9]{1,9}")) {
+      return OptionalInt.of(Integer.parseInt(port));
+    }
+    Long neighbour = map.datapaths().get(port);
+    int[] found =
+        view.links.links().stream()
+            .filter(link -> link.from().datapath() == datapath)
+            .filter(link -> neighbour != null && link.to().datapath() == neighbour)
+            .mapToInt(link -> link.from().port())
+            .toArray();
+    return found.length == 1 ? OptionalInt.of(found[0]) : OptionalInt.empty();
+  }
+
+  @Override
+  public SortedSet<Long> leaving(int port) {
+    return leaving(new SwitchPort(datapath, port));
+  }
+
+  @Override
+  public SortedSet<Long> entering(int port) {
+    SwitchPort here = new SwitchPort(datapath, port);
+    Optional<SwitchPort> other =
+        view.links.links().stream()
+            .filter(link -> link.to().equals(here))
+            .map(Link::from)
+            .findFirst();
+    return other.map(this::leaving).orElseGet(TreeSet::new);
+  }
+
+  private SortedSet<Long> leaving(SwitchPort port) {
+    SortedSet<Long> hosts = new TreeSet<>();
+    trees
+        .hops(port.datapath())
+        .forEach(
+            (mac, hop) -> {
+              if (hop.port() == port.port()) {
+                hosts.add(mac);
+              }
+            });
+    return hosts;
+  }
+}
