@@ -18,11 +18,13 @@
 #include "monitors/lane/report.h"
 #include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
+#include "monitors/plan/monitor_taps.h"
 #include "monitors/plan/queries.h"
 #include "monitors/progress_thread.h"
 #include "monitors/startup.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/metrics/metrics_server.h"
+#include "packet_io/source/marked_source.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -41,12 +43,15 @@ class Monitor {
     if (Status status = load_queries(config_, page_, &queries_); !status.ok()) return status;
     if (Status status = choose_layout(config_, queries_, &layout_); !status.ok()) return status;
     if (Status status = check_layout(config_, queries_, layout_, page_ != nullptr); !status.ok()) return status;
-    if (Status status = bind_queries(config_, &queries_); !status.ok()) return status;
+    if (Status status = bind_queries(&taps_, &queries_); !status.ok()) return status;
     sources_ = make_sources(config_, layout_.lanes, reporter_, page_);
+    if (taps_.marks() != nullptr) {
+      for (auto& source : sources_) source = std::make_unique<MarkedSource>(std::move(source), taps_.marks());
+    }
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
       tap_ = std::make_unique<HeaderTap>(
-          config_.headers_to, config_.hash_keys.flows, taps_,
+          config_.headers_to, config_.hash_keys.flows, std::vector(taps_.all().begin(), taps_.all().end()),
           [this](const std::string& message) { reporter_->warning(message); }, &sources_);
     }
     if (layout_.workers.empty()) {
@@ -60,7 +65,7 @@ class Monitor {
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->serves(place);
     }
-    metrics_ = std::make_unique<MonitorMetrics>(&queries_, taps_, lanes_, units_, dispatch_.get());
+    metrics_ = std::make_unique<MonitorMetrics>(&queries_, taps_.all(), lanes_, units_, dispatch_.get());
     statistics_.renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
     if (!config_.metrics.address.empty()) {
@@ -121,7 +126,7 @@ class Monitor {
                                   accounts, ledger, events);
     };
     auto made = make_parsers(parsers);
-    for (auto& parser : made) parser->set_taps(names_of(taps_));
+    for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
     // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(
@@ -147,8 +152,9 @@ class Monitor {
     const LaneOptions options{.busy = config_.busy,
                               .drop_duplicates = config_.duplicates == "drop",
                               .stay = config_.control,
-                              .taps = static_cast<uint8_t>(taps_.size()),
-                              .views = view_options_of(config_, taps_),
+                              .taps = static_cast<uint8_t>(taps_.all().size()),
+                              .first_marked_tap = taps_.first_marked(),
+                              .views = view_options_of(config_, taps_.configured()),
                               .hash_key = config_.hash_keys.flows,
                               .index = static_cast<uint32_t>(lanes_.size()),
                               .page = page_};
@@ -216,7 +222,7 @@ class Monitor {
     std::unique_ptr<ControlChannel> control;
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
                           [this](const v1::EventBatch& batch) { return reporter_->events(batch); });
-    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, taps_, &queries_, &credits_, lanes_, units_,
+    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &taps_, &queries_, &credits_, lanes_, units_,
                              page_, &events, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
@@ -231,10 +237,11 @@ class Monitor {
   void report() {
     LaneAccounting lanes;
     QueryAccounts accounts(kMostQueries);
-    std::vector<TapAccounting> tap_accounts(taps_.size());
+    const std::span<const Tap> taps = taps_.all();
+    std::vector<TapAccounting> tap_accounts(taps.size());
     for (const auto& lane : lanes_) {
       lanes += lane->accounting();
-      for (size_t tap = 0; tap < taps_.size(); ++tap) tap_accounts[tap] += lane->taps()[tap];
+      for (size_t tap = 0; tap < taps.size(); ++tap) tap_accounts[tap] += lane->taps()[tap];
     }
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
@@ -242,8 +249,8 @@ class Monitor {
     // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
-    reporter_->end(accounting_of(lanes, taps_, tap_accounts, *specs, accounts),
-                   accounting_summary(lanes, taps_, tap_accounts, *specs, accounts));
+    reporter_->end(accounting_of(lanes, taps, tap_accounts, *specs, accounts),
+                   accounting_summary(lanes, taps, tap_accounts, *specs, accounts));
   }
 
   const MonitorConfig& config_;
@@ -255,7 +262,7 @@ class Monitor {
   PacketCredits credits_;
   ThreadLayout layout_;
   bool live_ = false;
-  const std::vector<Tap> taps_ = taps_of(config_);
+  MonitorTaps taps_{taps_of(config_), config_.marked_copies};
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   EventBell bell_;
@@ -278,7 +285,9 @@ Status check_monitor(const MonitorConfig& config) {
   ThreadLayout layout;
   if (status.ok()) status = choose_layout(config, *queries, &layout);
   if (status.ok()) status = check_layout(config, *queries, layout, !config.plugin.empty());
-  return status.ok() ? bind_queries(config, queries.get()) : status;
+  if (!status.ok()) return status;
+  MonitorTaps taps(taps_of(config), config.marked_copies);
+  return bind_queries(&taps, queries.get());
 }
 
 Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {

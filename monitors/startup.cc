@@ -116,12 +116,6 @@ std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>
   return parsers;
 }
 
-std::vector<TapNames> names_of(std::span<const Tap> taps) {
-  std::vector<TapNames> names;
-  for (const Tap& tap : taps) names.push_back({tap.switch_name, tap.port, std::string(name_of(tap.side))});
-  return names;
-}
-
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
   if (Status status = parse_workers(config.workers, layout); !status.ok()) return Status::usage(status.message());
@@ -168,10 +162,9 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
   return {};
 }
 
-Status bind_queries(const MonitorConfig& config, Queries* queries) {
-  const std::vector<Tap> taps = taps_of(config);
+Status bind_queries(MonitorTaps* taps, Queries* queries) {
   for (uint32_t place : SetBits(queries->taken)) {
-    if (Status status = bind_taps(taps, &queries->specs[place]); !status.ok()) return status;
+    if (Status status = taps->bind(&queries->specs[place]); !status.ok()) return status;
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/output/tuple_output.h"
+#include "monitors/plan/monitor_taps.h"
 #include "monitors/plan/queries.h"
 #include "monitors/supervisor/monitor_page.h"
 #include "packet_io/base/status.h"
@@ -25,14 +26,12 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
 // Every parser that some query names, once; if queries may be added later, every parser there is.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
-// Names of taps as parsers get them.
-std::vector<TapNames> names_of(std::span<const Tap> taps);
 // Takes the layout of the flags, or else that of the plans, which must agree.
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
 // Refuses a layout that the configuration rules out.
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Restricts the queries to the taps of their queues. Fails if taps are missing.
-Status bind_queries(const MonitorConfig& config, Queries* queries);
+Status bind_queries(MonitorTaps* taps, Queries* queries);
 // Makes one source per lane.
 std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                         const MonitorPage* page);

@@ -113,16 +113,27 @@ Status check_brokers(const AgentConfig& config, const std::string& brokers) {
 }
 
 std::vector<std::string> monitor_command(const AgentConfig& config, const std::string& brokers, bool logs_in) {
-  std::vector<std::string> command = {config.monitor,      "--control",
-                                      "--supervise",       "always",
-                                      "--output",          "kafka",
-                                      "--brokers",         brokers,
-                                      "--monitor-id",      config.name,
-                                      "--hash-key-file",   MonitorChild::secret_file(0),
-                                      "--lanes",           std::to_string(config.lanes),
-                                      "--hugepages",       config.hugepages,
-                                      "--memory-mib",      std::to_string(config.memory_mib),
-                                      "--max-connections", std::to_string(config.max_connections)};
+  std::vector<std::string> command = {config.monitor,
+                                      "--control",
+                                      "--marked-copies",
+                                      "--supervise",
+                                      "always",
+                                      "--output",
+                                      "kafka",
+                                      "--brokers",
+                                      brokers,
+                                      "--monitor-id",
+                                      config.name,
+                                      "--hash-key-file",
+                                      MonitorChild::secret_file(0),
+                                      "--lanes",
+                                      std::to_string(config.lanes),
+                                      "--hugepages",
+                                      config.hugepages,
+                                      "--memory-mib",
+                                      std::to_string(config.memory_mib),
+                                      "--max-connections",
+                                      std::to_string(config.max_connections)};
   if (!config.vdev.empty()) command.insert(command.end(), {"--vdev", config.vdev});
   if (!config.interface.empty()) command.insert(command.end(), {"--interface", config.interface});
   for (const std::string& tap : config.tap) command.insert(command.end(), {"--tap", tap});

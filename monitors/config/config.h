@@ -28,6 +28,8 @@ struct MonitorConfig : InputConfig {
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
+  // Switches mark the copies of queues that queries name, for this monitor.
+  bool marked_copies = false;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;

@@ -40,6 +40,8 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_list(&config->plan, "plan", "FILE", "plan of a query (JSON); repeat for several queries", false);
   table.add_switch(&config->control, "control",
                    "start and end queries while it runs: from an agent, or as lines of JSON on standard input");
+  table.add_switch(&config->marked_copies, "marked_copies",
+                   "live capture: take copies of queues (AT) that switches mark by their destination address");
   table.add_list(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                  false);
   table.add_text(&config->monitor_id, "monitor_id", "ID", "this monitor's name in plans and batches", check_monitor_id);

@@ -19,9 +19,8 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 }  // namespace
 
-LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout,
-                         std::span<const Tap> taps, Queries* queries, PacketCredits* credits,
-                         std::span<const std::unique_ptr<Lane>> lanes,
+LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
+                         Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
                          std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
                          MessageReporter* reporter)
     : monitor_id_(std::move(monitor_id)),
@@ -99,7 +98,7 @@ Status LiveQueries::add_query(const v1::Plan& plan) {
   QuerySpec spec;
   if (Status status = read_plan(plan, monitor_id_, &spec); !status.ok()) return status;
   if (Status status = check(spec); !status.ok()) return status;
-  if (Status status = bind_taps(taps_, &spec); !status.ok()) return status;
+  if (Status status = taps_->bind(&spec); !status.ok()) return status;
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = prepare(place); !status.ok()) return status;

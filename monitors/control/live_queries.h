@@ -14,6 +14,7 @@
 #include "monitors/events/event_forwarder.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
+#include "monitors/plan/monitor_taps.h"
 #include "monitors/plan/queries.h"
 #include "monitors/supervisor/monitor_page.h"
 
@@ -23,7 +24,7 @@ class LiveQueries final : public QueryControl {
  public:
   // All arguments outlive it; the lanes run, with the queries that are `taken`. Plans are recorded in `page`, if there
   // is one: a process that takes over from this one begins with them.
-  LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, std::span<const Tap> taps,
+  LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
               MessageReporter* reporter);
@@ -51,7 +52,7 @@ class LiveQueries final : public QueryControl {
   std::string monitor_id_;
   uint64_t incarnation_;
   const ThreadLayout& layout_;
-  std::span<const Tap> taps_;
+  MonitorTaps* taps_;
   Queries* queries_;
   PacketCredits* credits_;
   std::span<const std::unique_ptr<Lane>> lanes_;

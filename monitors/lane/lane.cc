@@ -197,7 +197,7 @@ size_t Lane::process_all(std::span<const RawPacket> packets) {
 // to see. Returns how many packets of the burst are done.
 size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
-  if (duplicates_ || views_) return process_all(packets);
+  if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
   const Engine::Absorbed absorbed = stage_->absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
   if (absorbed.scanned == 0) return process_all(packets);
@@ -237,7 +237,7 @@ void Lane::process_one(const RawPacket& raw) {
   Packet& packet = packets_[waiting_];
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
   packet.buffer = raw.buffer;
-  if (views_ && is_repeated_view(outcome, &packet)) return;
+  if ((views_ || is_marked(raw)) && is_repeated_view(outcome, &packet)) return;
   if (duplicates_ && is_duplicate(outcome, packet)) return;
   if (outcome == DecodeOutcome::kOk) [[likely]] {
     ++tap.passed;
@@ -288,10 +288,16 @@ DecodeOutcome Lane::reassemble(Packet* packet) {
   return outcome;
 }
 
-// The first view of a packet has decided its fate: what was counted of it stands.
+bool Lane::any_marked(std::span<const RawPacket> packets) const {
+  return options_.first_marked_tap < taps_.size() &&
+         std::any_of(packets.begin(), packets.end(), [this](const RawPacket& packet) { return is_marked(packet); });
+}
+
+// The first view of a packet has decided its fate: what was counted of it stands. A marked copy of a queue is a further
+// view of a packet, wherever that one is counted.
 bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
-  if (!views_->is_repeated(*packet)) return false;
+  if (packet->tap < options_.first_marked_tap && !views_->is_repeated(*packet)) return false;
   ++accounting_.repeated;
   ++taps_[packet->tap].repeated;
   if (outcome != DecodeOutcome::kOk || !stage_->wants_all_views()) return true;

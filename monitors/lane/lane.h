@@ -20,6 +20,7 @@
 #include "monitors/supervisor/monitor_page.h"
 #include "packet_io/accounting/accounting.h"
 #include "packet_io/base/status.h"
+#include "packet_io/base/tap.h"
 #include "packet_io/source/pacer.h"
 #include "packet_io/source/packet_source.h"
 #include "parsers/api/flow_hash.h"
@@ -36,6 +37,8 @@ struct LaneOptions {
   bool stay = false;
   // Number of the source's taps.
   uint8_t taps = 1;
+  // The taps from this one on show copies of queues: only queries of these queues want them.
+  uint8_t first_marked_tap = kMostTaps;
   // Set: a packet that several taps show counts once.
   std::optional<ViewOptions> views = {};
   HashKey hash_key = {};
@@ -96,6 +99,8 @@ class Lane {
   size_t process_all(std::span<const RawPacket> packets);
   size_t process_some(std::span<const RawPacket> packets);
   void process_one(const RawPacket& raw);
+  bool is_marked(const RawPacket& packet) const { return packet.tap >= options_.first_marked_tap; }
+  bool any_marked(std::span<const RawPacket> packets) const;
   bool complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* packet);
   void lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
   DecodeOutcome reassemble(Packet* packet);

@@ -510,6 +510,39 @@ TEST_F(LaneTest, WithoutKnownPlacesEveryTapCounts) {
   EXPECT_EQ(taps_[1].received_bytes, taps_[0].received_bytes);
 }
 
+// Marked copies come to tap 2 and 3; the queue's query has both, and all others are as without them.
+TEST_F(LaneTest, MarkedCopiesChangeNoOtherQuery) {
+  const auto once = connection(kStart, 40000);
+  std::vector<ListSource::Timed> copied = once;
+  for (const auto& packet : once) copied.push_back({packet.time_ns, packet.frame, 2});
+  for (const auto& packet : once) copied.push_back({packet.time_ns + 1000, packet.frame, 3});
+  std::stable_sort(copied.begin(), copied.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  options_.taps = 4;
+  options_.first_marked_tap = 2;
+  const auto with = [this](const std::vector<ListSource::Timed>& packets) {
+    batches_.clear();
+    queries_ = {query("plain"), query("few"), query("at")};
+    queries_[0].parsers = {"tcp_conn_time", "tcp_pkt_size"};
+    queries_[1].limit_packets = 3;
+    queries_[2].parsers = {"views"};
+    for (QuerySpec& each : std::span(queries_).first(2)) each.match.ignore_taps(~uint64_t{0} << 2);
+    queries_[2].match.restrict_to_queues(1 << 2, 1 << 3);
+    ListSource source(packets);
+    EXPECT_TRUE(Run(source).ok());
+    expect_batches_add_up();
+    return std::vector<Accounting>(accounts_.begin(), accounts_.end());
+  };
+  const auto without = with(once);
+  EXPECT_EQ(rows("at"), 0u);
+  const auto all = with(copied);
+  EXPECT_EQ(all[0], without[0]);
+  EXPECT_EQ(all[1], without[1]);
+  EXPECT_EQ(rows("at"), 10u);
+  EXPECT_EQ(all[2].packets_in, 5u) << "arrivals count";
+  EXPECT_EQ(lane_accounting_.repeated, 10u);
+  EXPECT_EQ(taps_[2].repeated, 5u);
+}
+
 TEST_F(LaneTest, PacketsForgottenEarlyAreReported) {
   options_.taps = 2;
   options_.views = ViewOptions{.max_packets = 4};

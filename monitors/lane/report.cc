@@ -77,6 +77,7 @@ v1::TapAccounting tap_accounting_of(const Tap& tap, const TapAccounting& account
 std::string taps_text(std::span<const Tap> taps, std::span<const TapAccounting> accounts) {
   std::string text;
   for (size_t i = 0; i < taps.size() && taps.size() > 1; ++i) {
+    if (taps[i].is_marked() && accounts[i].received == 0) continue;
     text += "tapline-monitor: tap " + taps[i].name() + ": " + std::to_string(accounts[i].received) + " packets, " +
             std::to_string(accounts[i].repeated) + " seen before" + reasons_text(undecodable(accounts[i])) +
             reasons_text(lost(accounts[i]));
@@ -101,7 +102,10 @@ v1::RunAccounting accounting_of(const LaneAccounting& lane, std::span<const Tap>
   all.set_merged(lane.merged);
   all.set_repeated(lane.repeated);
   all.set_forgotten_views(lane.forgotten_views);
-  for (size_t i = 0; i < taps.size(); ++i) *all.add_taps() = tap_accounting_of(taps[i], tap_accounts[i]);
+  for (size_t i = 0; i < taps.size(); ++i) {
+    if (taps[i].is_marked() && tap_accounts[i].received == 0) continue;
+    *all.add_taps() = tap_accounting_of(taps[i], tap_accounts[i]);
+  }
   for (size_t i = 0; i < queries.size(); ++i) {
     if (!queries[i].name.empty())
       (*all.mutable_queries())[queries[i].name] = query_accounting_of(queries[i], accounts[i]);

@@ -95,6 +95,7 @@ ConnectionMatch::Answer ConnectionMatch::ask(const Packet& packet) const {
 
 ConnectionMatch::Answer ConnectionMatch::ask_own(const Packet& packet) const {
   if (of_queues() && !has_tap(taps_, packet.tap)) return {false, ToSide::kUnknown};
+  if (ignored_ != 0 && has_tap(ignored_, packet.tap)) return {false, ToSide::kUnknown};
   if (!any_is(vlans_, packet.vlan[0]) || !any_is(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
   return ask_ends({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
 }

@@ -58,6 +58,9 @@ class ConnectionMatch {
     taps_ = arrivals | departures;
   }
 
+  // In addition, does not want packets of these taps, a bit each.
+  void ignore_taps(uint64_t taps) { ignored_ = taps; }
+
   // Excludes connections that match `other`.
   void except(ConnectionMatch other) { except_.push_back(std::move(other)); }
 
@@ -104,6 +107,7 @@ class ConnectionMatch {
   std::vector<ConnectionMatch> except_;
   uint64_t taps_ = kAllTaps;
   uint64_t arrivals_ = 0;  // meaningful if of_queues()
+  uint64_t ignored_ = 0;
 };
 
 }  // namespace tapline

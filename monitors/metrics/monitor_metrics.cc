@@ -132,6 +132,7 @@ void MonitorMetrics::visit_lanes(const Sums& sums, const MetricVisitor& visit) c
 void MonitorMetrics::visit_taps(const Sums& sums, const MetricVisitor& visit) const {
   const auto each = [&](const MetricFamily& family, const char* label, std::string_view value, auto count) {
     for (size_t i = 0; i < taps_.size(); ++i) {
+      if (taps_[i].is_marked() && sums.taps[i].received == 0) continue;
       visit_whole(visit, family, {{"tap", taps_[i].name()}, {label, std::string(value)}}, count(sums.taps[i]));
     }
   };

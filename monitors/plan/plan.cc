@@ -12,6 +12,7 @@
 #include "monitors/plan/parser_call.h"
 #include "monitors/plan/trigger_reader.h"
 #include "packet_io/base/nearest.h"
+#include "packet_io/source/marked_source.h"
 #include "parsers/api/argument.h"
 #include "parsers/api/time.h"
 #include "parsers/registry.h"
@@ -112,7 +113,9 @@ Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   for (const v1::Queue& queue : plan.queues()) {
     if (queue.switch_name().empty() || queue.port().empty())
       return Status::invalid("a queue needs a switch and a port");
-    spec->queues.push_back({queue.switch_name(), queue.port()});
+    if (queue.mark() > CopyMarks::kMostQueues)
+      return Status::invalid("the mark of queue " + queue.switch_name() + ":" + queue.port() + " is above 2^23 - 1");
+    spec->queues.push_back({queue.switch_name(), queue.port(), queue.mark()});
   }
   if (!plan.has_reported()) return {};
   return read_match(plan.reported(), &spec->reported.emplace());
@@ -277,64 +280,6 @@ Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec
   for (const std::string& parser : parsers) {
     if (Status status = add_parser_call(parser, spec); !status.ok()) return Status::usage(status.message());
   }
-  return {};
-}
-
-namespace {
-
-// The taps on the sides of queues, as bits of their numbers.
-struct Sides {
-  uint64_t arrivals = 0;
-  uint64_t departures = 0;
-};
-
-Sides sides_of(const QueueName& queue, std::span<const Tap> taps) {
-  Sides sides;
-  for (size_t i = 0; i < taps.size(); ++i) {
-    if (taps[i].switch_name != queue.switch_name || taps[i].port != queue.port) continue;
-    if (taps[i].side == TapSide::kArrivals) sides.arrivals |= uint64_t{1} << i;
-    if (taps[i].side == TapSide::kDepartures) sides.departures |= uint64_t{1} << i;
-  }
-  return sides;
-}
-
-std::string names_of(std::span<const Tap> taps) {
-  std::string names;
-  for (const Tap& tap : taps) names += (names.empty() ? "" : ", ") + tap.name();
-  return names.empty() ? "none" : names;
-}
-
-Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
-  for (const Tap& tap : taps) {
-    const Sides sides = sides_of({tap.switch_name, tap.port}, taps);
-    if (sides.arrivals != 0 && sides.departures != 0) return {};
-  }
-  return Status::usage("parser '" + parser +
-                       "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
-                       " SWITCH:PORT:departures=SOURCE; given: " +
-                       names_of(taps));
-}
-
-}  // namespace
-
-Status bind_taps(std::span<const Tap> taps, QuerySpec* spec) {
-  const auto parser = std::find_if(spec->parsers.begin(), spec->parsers.end(), measures_queues);
-  if (parser == spec->parsers.end()) return {};
-  if (spec->queues.empty()) return check_any_queue(*parser, taps);
-  Sides all;
-  for (const QueueName& queue : spec->queues) {
-    const Sides sides = sides_of(queue, taps);
-    if (sides.arrivals == 0 || sides.departures == 0) {
-      const std::string missing =
-          sides.arrivals == 0 ? (sides.departures == 0 ? "tap" : "tap of arrivals") : "tap of departures";
-      return Status::usage("AT " + queue.text() + ": this monitor has no " + missing + " at " + queue.text() +
-                           "; add --tap " + queue.text() + ":" + (sides.arrivals == 0 ? "arrivals" : "departures") +
-                           "=SOURCE; given: " + names_of(taps));
-    }
-    all.arrivals |= sides.arrivals;
-    all.departures |= sides.departures;
-  }
-  spec->match.restrict_to_queues(all.arrivals, all.departures);
   return {};
 }
 

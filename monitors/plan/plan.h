@@ -25,10 +25,6 @@ Status load_plan(const std::string& path, v1::Plan* plan);
 // an unknown parser or argument, and on a wrong value.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
-// Restricts the query to the taps of its queues. Fails if one of these, or without them every port, lacks a tap on a
-// side of its queue, and a parser of the query measures queues.
-Status bind_taps(std::span<const Tap> taps, QuerySpec* spec);
-
 // Checks that the query's parsers emit in the same intervals as they do for another query of the monitor.
 Status check_intervals(const QuerySpec& spec, const QuerySpec& running);
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "monitors/plan/monitor_taps.h"
 #include "parsers/api/packet.h"
 
 namespace tapline {
@@ -296,15 +297,15 @@ TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
   const Tap elsewhere = {"sw1", "3", TapSide::kDepartures, "m2", false};
-  EXPECT_TRUE(bind_taps(std::vector{departures, elsewhere, arrivals}, &spec).ok());
+  EXPECT_TRUE(MonitorTaps({departures, elsewhere, arrivals}).bind(&spec).ok());
   EXPECT_TRUE(spec.match.wants_all());
-  EXPECT_EQ(bind_taps(std::vector{arrivals, elsewhere}, &spec).message(),
+  EXPECT_EQ(MonitorTaps({arrivals, elsewhere}).bind(&spec).message(),
             "parser 'queue_flows' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
             " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
-  EXPECT_FALSE(bind_taps({}, &spec).ok());
+  EXPECT_FALSE(MonitorTaps({}).bind(&spec).ok());
   QuerySpec other;
   ASSERT_TRUE(query_of_parsers({"tcp_pkt_size"}, &other).ok());
-  EXPECT_TRUE(bind_taps({}, &other).ok());
+  EXPECT_TRUE(MonitorTaps({}).bind(&other).ok());
 }
 
 std::string queue_plan(const std::string& parsers, const std::string& more) {
@@ -323,7 +324,7 @@ TEST(PlanTest, QueuesRestrictTheQueryToTheirTaps) {
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "2", TapSide::kDepartures, "m1", false};
   const Tap elsewhere = {"sw1", "3", TapSide::kArrivals, "m2", false};
-  ASSERT_TRUE(bind_taps(std::vector{elsewhere, departures, arrivals}, &spec).ok());
+  ASSERT_TRUE(MonitorTaps({elsewhere, departures, arrivals}).bind(&spec).ok());
   Packet packet;
   EXPECT_FALSE(spec.match.ask(packet).wanted);
   for (packet.tap = 1; packet.tap <= 2; ++packet.tap) EXPECT_TRUE(spec.match.ask(packet).wanted);
@@ -336,6 +337,54 @@ TEST(PlanTest, QueuesRestrictTheQueryToTheirTaps) {
   EXPECT_FALSE(spec.match.wants_all());
 }
 
+TEST(PlanTest, MarkedCopiesAreForQueriesOfTheirQueueAlone) {
+  MonitorTaps taps({{.source = "mirror0"}}, true);
+  const auto bind = [&](const std::string& queues, QuerySpec* spec) {
+    Status status = read(queue_plan(R"("queue_flows")", R"(,"queues":[)" + queues + "]"), spec);
+    return status.ok() ? taps.bind(spec) : status;
+  };
+  QuerySpec one, both, plain;
+  ASSERT_TRUE(bind(R"({"switch_name":"sw1","port":"2","mark":7})", &one).ok());
+  ASSERT_TRUE(
+      bind(R"({"switch_name":"sw2","port":"1","mark":9},{"switch_name":"sw1","port":"2","mark":7})", &both).ok());
+  ASSERT_TRUE(query_of_parsers({"tcp_pkt_size"}, &plain).ok());
+  ASSERT_TRUE(taps.bind(&plain).ok());
+  const auto wanted = [](const QuerySpec& spec, uint8_t tap) {
+    Packet packet;
+    packet.tap = tap;
+    return spec.match.ask(packet).wanted;
+  };
+  const uint8_t arrivals = taps.marks()->tap_of(14), departures = taps.marks()->tap_of(15);
+  const uint8_t other = taps.marks()->tap_of(18), unbound = taps.marks()->tap_of(20);
+  for (uint8_t tap : {arrivals, departures}) {
+    EXPECT_TRUE(wanted(one, tap));
+    EXPECT_TRUE(wanted(both, tap));
+    EXPECT_FALSE(wanted(plain, tap));
+    EXPECT_EQ(taps.names()[tap].switch_name, "sw1");
+    EXPECT_EQ(taps.names()[tap].port, "2");
+  }
+  EXPECT_FALSE(wanted(one, other));
+  EXPECT_TRUE(wanted(both, other));
+  for (const QuerySpec* spec : {&one, &both, &plain}) EXPECT_FALSE(wanted(*spec, unbound));
+  EXPECT_FALSE(wanted(one, 0));
+  EXPECT_TRUE(wanted(plain, 0));
+  EXPECT_TRUE(plain.match.wants_all());
+
+  Status full;
+  for (uint32_t mark = 100; full.ok() && mark < 200; ++mark) {
+    QuerySpec spec;
+    full = bind(R"({"switch_name":"sw3","port":"1","mark":)" + std::to_string(mark) + "}", &spec);
+  }
+  EXPECT_NE(full.message().find("no room for one more"), std::string::npos) << full.message();
+  QuerySpec high;
+  const Status too_high = bind(R"({"switch_name":"sw3","port":"1","mark":8388608})", &high);
+  EXPECT_NE(too_high.message().find("2^23"), std::string::npos) << too_high.message();
+  QuerySpec refused;
+  ASSERT_TRUE(
+      read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":"2","mark":7}])"), &refused).ok());
+  EXPECT_NE(MonitorTaps({{.source = "mirror0"}}).bind(&refused).message().find("--marked-copies"), std::string::npos);
+}
+
 TEST(PlanTest, AQueueWithATapMissingIsRefused) {
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "3", TapSide::kDepartures, "m1", false};
@@ -344,7 +393,7 @@ TEST(PlanTest, AQueueWithATapMissingIsRefused) {
     EXPECT_TRUE(
         read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":")" + port + R"("}])"), &spec)
             .ok());
-    return bind_taps(std::vector{arrivals, departures}, &spec).message();
+    return MonitorTaps({arrivals, departures}).bind(&spec).message();
   };
   EXPECT_EQ(message("2"),
             "AT sw1:2: this monitor has no tap of departures at sw1:2; add --tap sw1:2:departures=SOURCE; given:"

@@ -39,6 +39,8 @@ struct ParserFilter {
 struct QueueName {
   std::string switch_name = {};
   std::string port = {};
+  // Queue.mark in schema/plan.proto.
+  uint32_t mark = 0;
 
   // "SWITCH:PORT".
   std::string text() const { return switch_name + ":" + port; }

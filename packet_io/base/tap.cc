@@ -59,6 +59,7 @@ std::string_view name_of(TapSide side) {
 }
 
 std::string Tap::name() const {
+  if (is_marked()) return source + ":" + std::string(name_of(side));
   if (!has_switch()) return source;
   std::string name = switch_name;
   if (!port.empty()) name += ":" + port;

@@ -30,6 +30,9 @@ struct Tap {
   bool file = false;
 
   bool has_switch() const { return !switch_name.empty(); }
+  // True for a tap of copies that switches mark: it has its queue's name once it is bound
+  // (monitors/plan/monitor_taps.h).
+  bool is_marked() const { return !has_switch() && side != TapSide::kUnknown; }
   // "sw1:eth2:arrivals", or the source of a tap without a switch.
   std::string name() const;
 

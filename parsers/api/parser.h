@@ -151,7 +151,8 @@ class Parser {
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
   // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. If it is
-  // not called, there is one tap without names.
+  // not called, there is one tap without names. A tap without a switch gets its names before its first packet, if it is
+  // a queue's: only its names stay valid as long as the parser.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
   // The source of the monitor's metrics, for the one parser that reports them. May be null.

@@ -26,6 +26,7 @@ class QueueTaps {
   void set(std::span<const TapNames> taps) {
     places_.fill({});
     names_.clear();
+    later_.clear();
     for (size_t arrivals = 0; arrivals < taps.size(); ++arrivals) {
       const TapNames& tap = taps[arrivals];
       if (tap.side != "arrivals") continue;
@@ -35,6 +36,7 @@ class QueueTaps {
       if (departures == taps.end()) continue;
       const auto queue = static_cast<uint32_t>(names_.size());
       names_.push_back(tap.switch_name + ":" + tap.port);
+      later_.push_back(tap.switch_name.empty() ? &tap : nullptr);
       places_[arrivals] = {queue, QueueSide::kArrivals};
       places_[static_cast<size_t>(departures - taps.begin())] = {queue, QueueSide::kDepartures};
     }
@@ -42,12 +44,15 @@ class QueueTaps {
 
   Place of(const Packet& packet) const { return places_[packet.tap]; }
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
-  // "SWITCH:PORT".
-  const std::string& name(uint32_t queue) const { return names_[queue]; }
+  // "SWITCH:PORT". REQUIRES: there was a packet of the queue.
+  std::string name(uint32_t queue) const {
+    return later_[queue] == nullptr ? names_[queue] : later_[queue]->switch_name + ":" + later_[queue]->port;
+  }
 
  private:
   std::array<Place, 256> places_ = {};  // by tap
   std::vector<std::string> names_;
+  std::vector<const TapNames*> later_;  // by queue: taps that get their names later, else null
 };
 
 }  // namespace tapline::queues

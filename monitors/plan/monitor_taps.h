@@ -1,0 +1,54 @@
+// The taps of a monitor, by number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "monitors/plan/query_spec.h"
+#include "packet_io/base/status.h"
+#include "packet_io/base/tap.h"
+#include "packet_io/source/marked_source.h"
+#include "parsers/api/tap.h"
+
+namespace tapline {
+
+// The taps of a queue's sides, as bits of their numbers.
+struct QueueSides {
+  uint64_t arrivals = 0;
+  uint64_t departures = 0;
+};
+
+// The configured taps and, for copies that switches mark, a pair for each queue. Only queries of that queue get its
+// copies. One thread binds; others read the names of a pair once packets of it come.
+class MonitorTaps {
+ public:
+  // `marked`: there are pairs for marked copies. REQUIRES: few enough configured taps to leave room for a pair.
+  explicit MonitorTaps(std::vector<Tap> configured, bool marked = false);
+
+  std::span<const Tap> all() const { return taps_; }
+  std::span<const Tap> configured() const { return std::span(taps_).first(configured_); }
+  // Null without taps for marked copies.
+  const CopyMarks* marks() const { return taps_.size() > configured_ ? &marks_ : nullptr; }
+  // Number of the first tap of marked copies; kMostTaps without any.
+  uint8_t first_marked() const { return marks() == nullptr ? kMostTaps : marks_.first(); }
+
+  // The names as parsers get them.
+  std::span<const TapNames> names() const { return names_; }
+  std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
+
+  // Restricts the query to the taps of its queues. Fails if one of these, or without them every port, lacks a tap on a
+  // side of its queue, and a parser of the query measures queues; or if all pairs are bound to other queues.
+  Status bind(QuerySpec* spec);
+
+ private:
+  Status sides_of(const QueueName& queue, QueueSides* sides);
+  Status bind_marked(const QueueName& queue, QueueSides* sides);
+
+  std::vector<Tap> taps_;
+  std::vector<TapNames> names_;
+  size_t configured_;
+  CopyMarks marks_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,71 @@
+// Packets whose taps are known by marks: switches that copy a port's queue set the destination address of the copies
+// (Queue.mark in schema/plan.proto).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "packet_io/base/tap.h"
+#include "packet_io/source/packet_source.h"
+
+namespace tapline {
+
+// The taps of marked copies: a pair for each queue, arrivals first. One thread binds, and any thread reads meanwhile. A
+// pair keeps its queue: packets of an earlier one may still be on their way.
+//
+//   0 … configured taps … first … pairs … last_tap: marks that are not bound
+class CopyMarks {
+ public:
+  static constexpr uint32_t kMostQueues = 0x7fffff;
+
+  // The first tap of pairs has the number `first`, an even one.
+  explicit CopyMarks(uint8_t first) : first_(first) {}
+
+  // Returns the tap of a queue's arrivals, one less than that of its departures, whether it was bound before or not.
+  // Nothing if all pairs are bound.
+  std::optional<uint8_t> bind(uint32_t queue);
+  // The tap of a mark: the last three bytes of the address.
+  uint8_t tap_of(uint32_t mark) const;
+
+  uint8_t first() const { return first_; }
+  // The tap of marks that are not bound.
+  static constexpr uint8_t unbound_tap() { return kMostTaps - 1; }
+  // Number of queues that can be bound.
+  size_t room() const { return (kMostTaps - 2 - first_) / 2; }
+
+ private:
+  uint8_t first_;
+  std::array<std::atomic<uint32_t>, kMostTaps / 2> queues_ = {};  // 0: free
+};
+
+// Gives marked packets of a source their taps. Other packets keep theirs, which are below `marks->first()`.
+class MarkedSource final : public PacketSource {
+ public:
+  // `marks` outlive it.
+  MarkedSource(std::unique_ptr<PacketSource> source, const CopyMarks* marks)
+      : source_(std::move(source)), marks_(marks) {}
+
+  Status start() override { return source_->start(); }
+  void stop() override { source_->stop(); }
+  Burst poll(std::span<RawPacket> packets) override;
+  Status status() const override { return source_->status(); }
+  Losses read_losses() override { return source_->read_losses(); }
+  // Packets that were lost had no tap yet but that of their source.
+  Losses read_losses(uint8_t tap) override { return tap < marks_->first() ? source_->read_losses(tap) : Losses(); }
+  uint64_t late_packets(uint8_t tap) const override { return tap < marks_->first() ? source_->late_packets(tap) : 0; }
+  bool retains() const override { return source_->retains(); }
+  void retain(void* buffer, uint16_t times) override { source_->retain(buffer, times); }
+  void release(std::span<void* const> buffers) override { source_->release(buffers); }
+  bool live() const override { return source_->live(); }
+  std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
+  std::optional<double> fraction() const override { return source_->fraction(); }
+
+ private:
+  std::unique_ptr<PacketSource> source_;
+  const CopyMarks* marks_;
+};
+
+}  // namespace tapline
