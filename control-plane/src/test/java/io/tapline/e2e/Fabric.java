@@ -161,6 +161,15 @@ final class Fabric implements AutoCloseable {
     run(List.of("tc", "qdisc", "del", "dev", mirrorPort(host), "root")).expectSuccess();
   }
 
+  /** Packets that the kernel's queue of a switch's port has dropped. */
+  long dropped(String port) {
+    String shown =
+        run(List.of("tc", "-s", "qdisc", "show", "dev", name + "-" + port))
+            .expectSuccess()
+            .stdout();
+    return Long.parseLong(shown.replaceFirst("(?s).*?dropped (\\d+).*", "$1"));
+  }
+
   private String mirrorPort(String host) {
     return host.replaceFirst("h-(\\d)-(\\d)-(\\d)", name + "-e$1$2m$3");
   }

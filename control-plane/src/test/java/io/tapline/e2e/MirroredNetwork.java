@@ -107,9 +107,23 @@ final class MirroredNetwork implements AutoCloseable {
     void start(MirroredNetwork network) throws Exception;
   }
 
+  /** With agents in other hosts, no web servers, and links of a rate with queues of a length. */
+  static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
+      throws Exception {
+    String[] links = {
+      "--no-controller", "--link-mbit", "" + linkMbit, "--queue-packets", "" + queuePackets
+    };
+    return up(Fabric.up(links), hosts, MirroredNetwork::startServer);
+  }
+
   private static MirroredNetwork up(Set<String> watchers, ControlPlane controlPlane)
       throws Exception {
-    MirroredNetwork network = new MirroredNetwork(Fabric.up("--no-controller"), watchers);
+    return up(Fabric.up("--no-controller"), watchers, controlPlane);
+  }
+
+  private static MirroredNetwork up(Fabric fabric, Set<String> watchers, ControlPlane controlPlane)
+      throws Exception {
+    MirroredNetwork network = new MirroredNetwork(fabric, watchers);
     try {
       controlPlane.start(network);
       network.startHosts();

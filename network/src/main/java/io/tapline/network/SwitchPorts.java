@@ -1,9 +1,12 @@
 package io.tapline.network;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The ports of switches that lead to other switches and to hosts. Immutable. */
 public final class SwitchPorts {
@@ -56,6 +59,58 @@ public final class SwitchPorts {
    */
   public List<Port> of(String name) {
     return bySwitch.getOrDefault(name, List.of());
+  }
+
+  /** Returns a port with a link, by the name of its taps. */
+  public Optional<Port> find(String name, String tapName) {
+    return of(name).stream().filter(port -> port.tapName().equals(tapName)).findFirst();
+  }
+
+  /**
+   * Returns the port at the other end of a port's link; empty if that is a host, or several links
+   * between these switches have no numbers. Links between two switches are in the same order at
+   * both.
+   */
+  public Optional<Port> otherEnd(String name, String tapName) {
+    Optional<Port> port = find(name, tapName);
+    if (port.isEmpty() || !bySwitch.containsKey(port.get().neighbour())) {
+      return Optional.empty();
+    }
+    List<Port> here = between(name, port.get().neighbour());
+    List<Port> there = between(port.get().neighbour(), name);
+    int place = here.indexOf(port.get());
+    boolean sure = there.size() == 1 || there.get(place).isNumbered();
+    return sure ? Optional.of(there.get(place)) : Optional.empty();
+  }
+
+  private List<Port> between(String name, String neighbour) {
+    return of(name).stream().filter(port -> port.neighbour().equals(neighbour)).toList();
+  }
+
+  /** Returns the number of links from each switch that can be reached to a switch. */
+  public Map<String, Integer> distancesTo(String name) {
+    Map<String, Integer> distances = new LinkedHashMap<>(Map.of(name, 0));
+    Deque<String> queue = new ArrayDeque<>(List.of(name));
+    while (!queue.isEmpty()) {
+      String at = queue.remove();
+      for (Port port : of(at)) {
+        boolean found =
+            bySwitch.containsKey(port.neighbour())
+                && distances.putIfAbsent(port.neighbour(), distances.get(at) + 1) == null;
+        if (found) {
+          queue.add(port.neighbour());
+        }
+      }
+    }
+    return distances;
+  }
+
+  /** Returns the switch of a host. */
+  public Optional<String> switchOf(String host) {
+    return bySwitch.keySet().stream()
+        .filter(name -> !bySwitch.containsKey(host))
+        .filter(name -> of(name).stream().anyMatch(port -> port.neighbour().equals(host)))
+        .findFirst();
   }
 
   /** Collects switches, links and numbers of ports. */

@@ -110,6 +110,10 @@ final class QueueReader {
     if (missing.isEmpty()) {
       return;
     }
+    if (taps.orElseThrow().copied()) {
+      checkCopies(written, queue, missing);
+      return;
+    }
     String message =
         missing.size() == 2
             ? "%s has no taps".formatted(text(queue))
@@ -123,6 +127,23 @@ final class QueueReader {
         message,
         String.join(" and ", options) + others,
         "");
+  }
+
+  /** Reports why switches can't copy both sides of a queue, if so. */
+  private void checkCopies(Ast.Queue written, Queue queue, List<String> missing) {
+    ports
+        .copyProblem(queue.getSwitchName(), queue.getPort())
+        .ifPresent(
+            problem ->
+                errors.place(
+                    written.span(),
+                    QueryError.Code.CONFLICT,
+                    problem,
+                    "a queue between two switches, or an agent with "
+                        + String.join(
+                            " and ",
+                            missing.stream().map("--tap %s=INTERFACE"::formatted).toList()),
+                    ""));
   }
 
   private static Queue queue(String switchName, String port) {

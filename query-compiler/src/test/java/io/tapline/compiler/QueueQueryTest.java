@@ -162,6 +162,28 @@ class QueueQueryTest {
     assertThat(error.column()).isBetween(33, 40);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      value = {
+        "leaf1:h1 -> leaf1:1 leads to the host h1, where no switch can copy departures",
+        "leaf2:17 -> the inventory does not say where leaf2:17 leads, and departures are copied at the other end of the link (network.ports numbers the ports)",
+        "leaf1:4 -> the inventory does not number the ports of spine-2, to which leaf1:4 leads (network.ports)",
+      })
+  void aQueueThatSwitchesCanNotCopyNeedsTaps(String queue, String message) {
+    KnownTaps copies = new KnownTaps(List.of(List.of())).withCopies();
+    QueryError error =
+        error(
+            compile(
+                "PARSE queue_flows FROM * TO * AT " + queue + ", leaf1:spine1" + REST,
+                INVENTORY,
+                Fixtures.OPTIONS.withTaps(copies)));
+    assertThat(error.message()).isEqualTo(message);
+    assertThat(error.expected())
+        .startsWith("a queue between two switches, or an agent with --tap leaf")
+        .endsWith(":departures=INTERFACE");
+  }
+
   @Test
   void aNearNameIsSuggested() {
     assertThat(at("leaf3:h1").suggestion()).isEqualTo("leaf1");

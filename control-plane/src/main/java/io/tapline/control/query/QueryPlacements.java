@@ -3,10 +3,13 @@ package io.tapline.control.query;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.NetworkState;
 import io.tapline.network.Network;
+import io.tapline.network.SwitchPorts;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.network.rules.TooManyRules;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Queue;
+import io.tapline.schema.proto.Rule;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
@@ -44,13 +47,18 @@ final class QueryPlacements {
 
   /** Placements in this network; without a network, nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
-    this(network, PATIENCE);
+    this(network, SwitchPorts.NONE, PATIENCE);
   }
 
-  QueryPlacements(Optional<Network> network, Duration patience) {
+  /** Placements in this network, with queues that switches can copy. */
+  QueryPlacements(Optional<Network> network, SwitchPorts ports) {
+    this(network, ports, PATIENCE);
+  }
+
+  QueryPlacements(Optional<Network> network, SwitchPorts ports, Duration patience) {
     this.network = network;
     this.patience = patience;
-    state = network.map(NetworkState::empty).orElse(null);
+    state = network.map(known -> NetworkState.empty(known, ports)).orElse(null);
   }
 
   /**
@@ -90,6 +98,46 @@ final class QueryPlacements {
       return new Outcome(
           Optional.empty(), "not placed in the inventory's network: " + e.getMessage());
     }
+  }
+
+  /**
+   * Result of placing queues.
+   *
+   * @param queues the queues with their hosts and marks; empty if they can't be placed
+   * @param rules the rules for their copies
+   * @param refusal reason why they can't be placed; empty otherwise
+   */
+  record Copies(List<Queue> queues, List<Rule> rules, String refusal) {}
+
+  /** Places queues as {@link #reserveCopies} would, without reserving anything. */
+  synchronized Copies previewCopies(String query, List<Queue> queues, Set<String> hosts) {
+    NetworkState before = state;
+    Copies copies = reserveCopies(query, queues, hosts);
+    state = before;
+    return copies;
+  }
+
+  /**
+   * Lets switches copy both sides of queues to one of these hosts each, until the query is
+   * released. Queues that have hosts and marks keep them.
+   */
+  synchronized Copies reserveCopies(String query, List<Queue> queues, Set<String> hosts) {
+    if (state == null) {
+      return new Copies(List.of(), List.of(), "the inventory has no network");
+    }
+    try {
+      boolean placed = queues.stream().allMatch(queue -> queue.getMark() != 0);
+      List<Queue> found = placed ? queues : state.place(queues, hosts);
+      state = state.copy(query, found).after();
+      return new Copies(found, state.rules(query), "");
+    } catch (PlacementException | TooManyRules e) {
+      return new Copies(List.of(), List.of(), e.getMessage());
+    }
+  }
+
+  /** Returns true if switches copy queues for a query. */
+  synchronized boolean copiesQueues(String query) {
+    return state != null && state.copiesQueues(query);
   }
 
   /** Returns the packets of a query that each host counts; empty if nothing is mirrored. */
@@ -151,7 +199,7 @@ final class QueryPlacements {
 
   /** Releases the resources of a query; does nothing if it has none. */
   synchronized void release(String query) {
-    if (state != null && state.queries().contains(query)) {
+    if (state != null && (state.queries().contains(query) || state.copiesQueues(query))) {
       state = state.remove(query).after();
       mirror();
     }
@@ -169,7 +217,7 @@ final class QueryPlacements {
       return;
     }
     try {
-      adapter.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+      adapter.mirror(new MirrorState(state.tables(), state.monitorHosts(), state.marks()));
     } catch (IOException | RuntimeException e) {
       LOG.error("the switches can't be programmed", e);
     }
@@ -233,7 +281,8 @@ final class QueryPlacements {
   }
 
   private synchronized List<String> missing(String query) {
-    if (adapter == null || !state.queries().contains(query)) {
+    boolean known = state != null && (state.queries().contains(query) || state.copiesQueues(query));
+    if (adapter == null || !known) {
       return List.of();
     }
     Set<String> switches = new TreeSet<>();

@@ -7,6 +7,7 @@ import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
+import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.taps.PortNames;
 import io.tapline.compiler.text.Note;
 import io.tapline.control.PipelineException;
@@ -17,6 +18,7 @@ import io.tapline.control.query.services.Topics;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Stream;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -90,15 +92,16 @@ public final class QueryPlanner {
     if (local.plan().isEmpty()) {
       return new Preview(local, Optional.empty());
     }
+    if (local.plan().get().getQueuesCount() > 0) {
+      return previewQueues(local, source);
+    }
     Plan plan = local.plan().get();
     Optional<AgentRegistry> mirrored =
         source.flatMap(Source::networkHosts).filter(any -> isMirrored(plan));
     QueryPlacements.Outcome outcome =
-        plan.getQueuesCount() > 0
-            ? QueryPlacements.Outcome.NOTHING
-            : withoutForeignNames(
-                placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
-                rights);
+        withoutForeignNames(
+            placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
+            rights);
     Plan placed =
         mirrored.isEmpty()
             ? outcome
@@ -107,14 +110,73 @@ public final class QueryPlanner {
                 .orElse(withMonitors(plan, source, Optional.empty()))
             : withMonitors(plan, source, outcome.plan());
     Plan complete = source.isPresent() ? withStream(placed) : placed;
+    return new Preview(
+        new CompileResult(Optional.of(complete), notes(local, outcome, source), List.of()),
+        outcome.plan().map(place -> StreamLayout.of(place, complete.getStream())));
+  }
+
+  private static List<Note> notes(
+      CompileResult local, QueryPlacements.Outcome outcome, Optional<Source> source) {
     List<Note> notes = notes(local, outcome);
     source
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
         .ifPresent(reason -> notes.add(Note.warning(reason)));
+    return notes;
+  }
+
+  private Preview previewQueues(CompileResult local, Optional<Source> source) {
+    Plan plan = local.plan().orElseThrow();
+    Queues queues =
+        source
+            .flatMap(from -> queues(plan, from, placements::previewCopies))
+            .orElse(new Queues(plan, "", false));
+    Plan placed = withMonitors(queues.plan(), source, Optional.empty());
+    Plan complete = source.isPresent() ? withStream(placed) : placed;
+    QueryPlacements.Outcome outcome =
+        new QueryPlacements.Outcome(Optional.empty(), queues.refusal());
     return new Preview(
-        new CompileResult(Optional.of(complete), notes, List.of()),
-        outcome.plan().map(place -> StreamLayout.of(place, complete.getStream())));
+        new CompileResult(Optional.of(complete), notes(local, outcome, source), List.of()),
+        Optional.empty());
+  }
+
+  /**
+   * A query of queues.
+   *
+   * @param plan the plan with the hosts and marks of the queues that switches copy
+   * @param refusal reason why they can't; empty if they can
+   * @param copied true if they copy any
+   */
+  private record Queues(Plan plan, String refusal, boolean copied) {}
+
+  private interface Copying {
+    QueryPlacements.Copies place(String query, List<Queue> queues, Set<String> hosts);
+  }
+
+  /** Returns the query with the queues placed that no tap shows; empty if switches copy none. */
+  private Optional<Queues> queues(Plan plan, Source source, Copying copying) {
+    Optional<AgentRegistry> hosts = source.networkHosts().filter(any -> placements.mirrors());
+    List<Queue> untapped =
+        hosts.map(each -> PartPlans.untapped(plan, each, ports)).orElse(List.of());
+    if (untapped.isEmpty()) {
+      return Optional.empty();
+    }
+    Set<String> up = PartPlans.up(hosts.orElseThrow());
+    QueryPlacements.Copies copies = copying.place(plan.getQuery(), untapped, up);
+    if (!copies.refusal().isEmpty()) {
+      return Optional.of(new Queues(plan, copies.refusal(), true));
+    }
+    List<Queue> all = new ArrayList<>(plan.getQueuesList());
+    all.removeAll(untapped);
+    all.addAll(copies.queues());
+    Plan placed =
+        plan.toBuilder()
+            .clearQueues()
+            .addAllQueues(all)
+            .clearRules()
+            .addAllRules(copies.rules())
+            .build();
+    return Optional.of(new Queues(placed, "", true));
   }
 
   /**
@@ -132,15 +194,16 @@ public final class QueryPlanner {
       throw new QueryRejected(text, compiled.errors());
     }
     Plan local = compiled.plan().get();
-    // Only agents' monitors receive mirrored packets.
-    Optional<AgentRegistry> mirrored = source.networkHosts().filter(any -> isMirrored(local));
-    QueryPlacements.Outcome outcome =
-        local.getQueuesCount() > 0
-            ? QueryPlacements.Outcome.NOTHING
-            : withoutForeignNames(
-                placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
-                rights);
     try {
+      if (local.getQueuesCount() > 0) {
+        return queueReservation(compiled, source);
+      }
+      // Only agents' monitors receive mirrored packets.
+      Optional<AgentRegistry> mirrored = source.networkHosts().filter(any -> isMirrored(local));
+      QueryPlacements.Outcome outcome =
+          withoutForeignNames(
+              placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
+              rights);
       return reservation(compiled, source, outcome, mirrored.isPresent());
     } catch (RuntimeException e) {
       placements.release(local.getQuery());
@@ -148,7 +211,26 @@ public final class QueryPlanner {
     }
   }
 
-  /** Returns true if switches copy the packets of a query. Those of queues come to taps. */
+  private Reservation queueReservation(CompileResult compiled, Source source) {
+    Plan local = compiled.plan().orElseThrow();
+    Queues queues =
+        queues(local, source, placements::reserveCopies).orElse(new Queues(local, "", false));
+    CompileResult placed =
+        new CompileResult(Optional.of(queues.plan()), compiled.notes(), compiled.errors());
+    Reservation made = reservation(placed, source, QueryPlacements.Outcome.NOTHING, false);
+    QueryRecord record = made.record();
+    return new Reservation(
+        new QueryRecord(
+            record.info(),
+            record.job(),
+            record.plan(),
+            queues.copied(),
+            record.parts(),
+            record.stopping()),
+        queues.refusal().isEmpty() ? made.refusal() : queues.refusal());
+  }
+
+  /** Returns true if switches copy the packets that a query's match selects. */
   private boolean isMirrored(Plan plan) {
     return placements.mirrors() && plan.getQueuesCount() == 0;
   }
@@ -203,7 +285,7 @@ public final class QueryPlanner {
     Compiler.Options options =
         source
             .filter(from -> from.unavailable().isEmpty())
-            .map(from -> any.withTaps(from.knownTaps(ports)))
+            .map(from -> any.withTaps(taps(from)))
             .orElse(any);
     CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
     Set<String> wanted = compiled.plan().map(QueryPlanner::alertTopics).orElse(Set.of());
@@ -211,6 +293,11 @@ public final class QueryPlanner {
     return missing.isEmpty()
         ? compiled
         : Compiler.compile(text, catalogue, inventory, options.withMissingTopics(missing));
+  }
+
+  private KnownTaps taps(Source source) {
+    KnownTaps known = source.knownTaps(ports);
+    return source.networkHosts().isPresent() && placements.mirrors() ? known.withCopies() : known;
   }
 
   private static Set<String> alertTopics(Plan plan) {

@@ -18,6 +18,7 @@ import io.tapline.control.query.services.Topics;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.flink.Login;
 import io.tapline.network.Network;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Stream;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
@@ -72,7 +73,7 @@ public final class QueryService implements AutoCloseable {
       Backend backend, Catalogue catalogue, Inventory inventory, Optional<Network> network)
       throws PipelineException {
     this.backend = backend;
-    this.placements = new QueryPlacements(network);
+    this.placements = new QueryPlacements(network, inventory.ports());
     this.store = new QueryStore(backend.endpoints().redis(), backend.jobKey());
     this.events = new EventHub(store.events());
     this.topics = new Topics(backend.endpoints().kafka(), backend.access());
@@ -161,7 +162,13 @@ public final class QueryService implements AutoCloseable {
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
-      if (record.mirrored() && !record.hasEnded()) {
+      List<Queue> copied =
+          record.plan().getQueuesList().stream().filter(each -> each.getMark() != 0).toList();
+      if (!copied.isEmpty()) {
+        if (!record.hasEnded()) {
+          restoreCopies(record, copied);
+        }
+      } else if (record.mirrored() && !record.hasEnded()) {
         QueryPlacements.Outcome outcome =
             placements.reserve(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
         Set<String> hosts = outcome.plan().map(plan -> plan.parts().keySet()).orElse(Set.of());
@@ -174,6 +181,14 @@ public final class QueryService implements AutoCloseable {
                       outcome.refusal().isEmpty() ? "" : " (" + outcome.refusal() + ")"));
         }
       }
+    }
+  }
+
+  private void restoreCopies(QueryRecord record, List<Queue> copied) {
+    String refusal = placements.reserveCopies(record.id(), copied, Set.of()).refusal();
+    if (!refusal.isEmpty()) {
+      displaced.put(
+          record.id(), "its queues can't be copied again (%s): submit it anew".formatted(refusal));
     }
   }
 

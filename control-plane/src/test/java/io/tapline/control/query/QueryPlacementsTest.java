@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.NetworkSection;
 import io.tapline.network.Network;
+import io.tapline.network.SwitchPorts;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Queue;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
@@ -19,6 +21,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -75,6 +78,29 @@ class QueryPlacementsTest {
             "not placed in the inventory's network: no address of the query is one of a host in the"
                 + " inventory's network");
     assertThat(placements.find("q")).isEmpty();
+  }
+
+  @Test
+  void queuesAreCopiedUntilTheirQueryIsReleased() {
+    SwitchPorts ports = Inventory.fromYaml(YAML).ports();
+    QueryPlacements placements = new QueryPlacements(NETWORK, ports);
+    List<Queue> queues =
+        List.of(Queue.newBuilder().setSwitchName("leaf1").setPort("leaf2").build());
+    QueryPlacements.Copies preview = placements.previewCopies("q", queues, Set.of("web", "db"));
+    assertThat(placements.copiesQueues("q")).isFalse();
+    QueryPlacements.Copies copies = placements.reserveCopies("q", queues, Set.of("web", "db"));
+    assertThat(copies).isEqualTo(preview);
+    assertThat(copies.refusal()).isEmpty();
+    assertThat(copies.rules()).hasSize(2);
+    assertThat(copies.queues())
+        .containsExactly(queues.get(0).toBuilder().setMark(1).setHost("web").build());
+    assertThat(placements.copiesQueues("q")).isTrue();
+    placements.release("q");
+    assertThat(placements.copiesQueues("q")).isFalse();
+    // A control plane that takes over keeps the hosts and marks.
+    assertThat(placements.reserveCopies("q", copies.queues(), Set.of())).isEqualTo(copies);
+    assertThat(placements.reserveCopies("p", queues, Set.of("db")).refusal())
+        .startsWith("no monitor sees both sides of the queue leaf1:leaf2");
   }
 
   @Test
@@ -138,7 +164,7 @@ class QueryPlacementsTest {
   /** A query does not wait forever for a switch, but is incomplete until the switch confirms. */
   @Test
   void aSwitchThatConfirmsLateIsToldOfLate() throws Exception {
-    QueryPlacements placements = new QueryPlacements(NETWORK, Duration.ZERO);
+    QueryPlacements placements = new QueryPlacements(NETWORK, SwitchPorts.NONE, Duration.ZERO);
     LateSwitches switches = new LateSwitches();
     placements.mirrorThrough(switches);
     placements.reserve("q", to("10.0.1.1/32"), Optional.empty());

@@ -7,6 +7,7 @@ import io.tapline.network.Rates;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.network.rules.MirrorRule;
 import io.tapline.network.rules.RuleTable;
+import io.tapline.network.rules.Wanted;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Flows;
 import io.tapline.placement.Front;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A query's match in a network: the flows to be placed, their layout, and the mirror table of each
@@ -161,9 +163,23 @@ public record NetworkPlan(
 
   /** Returns the mirror tables for these queries. */
   static Map<String, RuleTable> tables(Network network, List<MirrorPlanner.Query> parts) {
+    return tables(network, parts, Map.of());
+  }
+
+  /**
+   * Returns the mirror tables for these queries and for other packets.
+   *
+   * @param others packets wanted at each switch
+   */
+  static Map<String, RuleTable> tables(
+      Network network, List<MirrorPlanner.Query> parts, Map<String, List<Wanted>> others) {
+    Map<String, List<Wanted>> all =
+        new LinkedHashMap<>(MirrorPlanner.wanted(parts, network.edges()));
+    others.forEach(
+        (id, wanted) ->
+            all.merge(id, wanted, (a, b) -> Stream.concat(a.stream(), b.stream()).toList()));
     Map<String, RuleTable> tables = new LinkedHashMap<>();
-    MirrorPlanner.wanted(parts, network.edges())
-        .forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, TABLE_CAPACITY)));
+    all.forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, TABLE_CAPACITY)));
     return tables;
   }
 
@@ -332,13 +348,18 @@ public record NetworkPlan(
                 .build());
       }
     }
+    return new Placement.Placed(monitors, rules(tables, query));
+  }
+
+  /** Returns the rules of tables that a query needs. */
+  static List<Rule> rules(Map<String, RuleTable> tables, String query) {
     List<Rule> rules = new ArrayList<>();
     tables.forEach(
         (id, table) ->
             table.rules().stream()
                 .filter(rule -> rule.owners().contains(query))
                 .forEach(rule -> rules.add(rule(id, rule))));
-    return new Placement.Placed(monitors, rules);
+    return rules;
   }
 
   private static Rule rule(String switchId, MirrorRule rule) {

@@ -1,6 +1,7 @@
 package io.tapline.compiler.network;
 
 import io.tapline.network.Network;
+import io.tapline.network.SwitchPorts;
 import io.tapline.network.rules.MirrorPlanner;
 import io.tapline.network.rules.RuleTable;
 import io.tapline.network.rules.TooManyRules;
@@ -12,6 +13,8 @@ import io.tapline.placement.PlacementException;
 import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
 import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Queue;
+import io.tapline.schema.proto.Rule;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -29,6 +32,7 @@ public final class NetworkState {
   private final Network network;
   private final Deployment deployment;
   private final Map<String, Part> queries;
+  private final QueueCopies copies;
   private final Map<String, RuleTable> tables;
 
   /**
@@ -51,17 +55,24 @@ public final class NetworkState {
       Network network,
       Deployment deployment,
       Map<String, Part> queries,
+      QueueCopies copies,
       Map<String, RuleTable> tables) {
     this.network = network;
     this.deployment = deployment;
     this.queries = queries;
+    this.copies = copies;
     this.tables = tables;
   }
 
   /** Returns the state without queries. */
   public static NetworkState empty(Network network) {
-    return new NetworkState(
-        network, Deployment.empty(network.topology(), Sizes.PAPER), Map.of(), Map.of());
+    return empty(network, SwitchPorts.NONE);
+  }
+
+  /** Returns the state without queries of a network whose ports are known. */
+  public static NetworkState empty(Network network, SwitchPorts ports) {
+    Deployment nothing = Deployment.empty(network.topology(), Sizes.PAPER);
+    return new NetworkState(network, nothing, Map.of(), QueueCopies.none(ports), Map.of());
   }
 
   /**
@@ -75,7 +86,7 @@ public final class NetworkState {
         numbers.add(host);
       }
     }
-    return new NetworkState(network, deployment.using(numbers), queries, tables);
+    return new NetworkState(network, deployment.using(numbers), queries, copies, tables);
   }
 
   public Set<String> queries() {
@@ -96,7 +107,38 @@ public final class NetworkState {
       int host = monitors.get(m).host();
       hosts.put(NetworkPlan.id(numbers.get(m)), network.topology().host(host).name());
     }
+    hosts.putAll(copies.hosts());
     return hosts;
+  }
+
+  /** Returns the marks of copies of queues, by the name that rules give them. */
+  public Map<String, Long> marks() {
+    return copies.marks();
+  }
+
+  /** Returns true if switches copy queues for a query. */
+  public boolean copiesQueues(String query) {
+    return copies.has(query);
+  }
+
+  /**
+   * Returns queues with the host that measures each, and the marks of its copies.
+   *
+   * @param hosts the hosts that have a monitor
+   * @throws PlacementException if no host can see both sides of a queue
+   */
+  public List<Queue> place(List<Queue> queues, Set<String> hosts) {
+    return copies.place(queues, hosts);
+  }
+
+  /**
+   * Makes switches copy both sides of queues. REQUIRES: they were placed, by this or an earlier
+   * process.
+   *
+   * @throws TooManyRules if a switch has no room
+   */
+  public Change copy(String query, List<Queue> placed) {
+    return change(deployment, queries, copies.with(query, placed), 0, 0);
   }
 
   /**
@@ -154,6 +196,9 @@ public final class NetworkState {
 
   /** Ends a query and removes processes and rules that are no longer needed. */
   public Change remove(String query) {
+    if (copies.has(query)) {
+      return change(deployment, queries, copies.without(query), 0, 0);
+    }
     Map<String, Part> without = new LinkedHashMap<>(queries);
     without.remove(query);
     return change(deployment.remove(query), without);
@@ -179,13 +224,18 @@ public final class NetworkState {
   }
 
   private Change change(Deployment then, Map<String, Part> after, int started, int stopped) {
+    return change(then, after, copies, started, stopped);
+  }
+
+  private Change change(
+      Deployment then, Map<String, Part> after, QueueCopies copiesThen, int started, int stopped) {
     Map<String, Integer> edges = edges(then);
     List<MirrorPlanner.Query> parts =
         after.entrySet().stream()
             .flatMap(each -> parts(then, each.getKey(), each.getValue(), edges).stream())
             .toList();
-    Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts);
-    NetworkState state = new NetworkState(network, then, after, tablesThen);
+    Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts, copiesThen.wanted());
+    NetworkState state = new NetworkState(network, then, after, copiesThen, tablesThen);
     return new Change(state, steps(tablesThen), started, stopped);
   }
 
@@ -226,6 +276,11 @@ public final class NetworkState {
       edges.put(NetworkPlan.id(numbers.get(m)), network.topology().edgeOf(monitors.get(m).host()));
     }
     return edges;
+  }
+
+  /** Returns the rules that a query needs, for its plan. */
+  public List<Rule> rules(String query) {
+    return NetworkPlan.rules(tables, query);
   }
 
   /**

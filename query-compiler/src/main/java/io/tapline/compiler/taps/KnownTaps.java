@@ -10,13 +10,24 @@ import java.util.stream.Stream;
  * The taps of the monitors that can run a query. Both sides of a queue must reach the same monitor.
  *
  * @param monitors taps of each monitor, as SWITCH[:PORT[:arrivals|departures]]
+ * @param copied true if switches can copy both sides of a queue without configured taps
  */
-public record KnownTaps(List<List<String>> monitors) {
+public record KnownTaps(List<List<String>> monitors, boolean copied) {
   private static final String ARRIVALS = ":arrivals";
   private static final String DEPARTURES = ":departures";
 
   public KnownTaps {
     monitors = monitors.stream().map(List::copyOf).toList();
+  }
+
+  /** Configured taps alone. */
+  public KnownTaps(List<List<String>> monitors) {
+    this(monitors, false);
+  }
+
+  /** Returns the taps for queries whose queues switches can also copy. */
+  public KnownTaps withCopies() {
+    return new KnownTaps(monitors, true);
   }
 
   /** Returns the taps in one monitor's {@code --tap} options, which have the form PLACE=SOURCE. */

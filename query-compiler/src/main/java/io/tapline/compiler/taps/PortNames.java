@@ -74,6 +74,31 @@ public final class PortNames {
         .findFirst();
   }
 
+  /**
+   * Returns why switches can't copy both sides of a port's queue; empty if they can.
+   *
+   * @param tapName name of the port as {@link #resolve} returns it
+   */
+  public Optional<String> copyProblem(String switchName, String tapName) {
+    Optional<SwitchPorts.Port> port = ports.find(switchName, tapName);
+    String queue = switchName + ":" + tapName;
+    if (port.isEmpty()) {
+      return Optional.of(
+          "the inventory does not say where %s leads, and departures are copied at the other end of the link (network.ports numbers the ports)"
+              .formatted(queue));
+    }
+    if (!ports.switches().contains(port.get().neighbour())) {
+      return Optional.of(
+          "%s leads to the host %s, where no switch can copy departures"
+              .formatted(queue, port.get().neighbour()));
+    }
+    return ports.otherEnd(switchName, tapName).isPresent()
+        ? Optional.empty()
+        : Optional.of(
+            "the inventory does not number the ports of %s, to which %s leads (network.ports)"
+                .formatted(port.get().neighbour(), queue));
+  }
+
   /** Returns the problem with the name of a switch; empty if the network has the switch. */
   public Optional<Problem> checkSwitch(String name) {
     return ports.isEmpty() || switchOf(name).isPresent()

@@ -112,8 +112,8 @@ public final class MirrorFlows {
   }
 
   /**
-   * Adds flows for packets that came by the port to which their copies go: a switch sends nothing
-   * back unless the action says so.
+   * Adds flows for packets that came by the port to which their copies go: a switch sends packets
+   * back only by a special port number.
    */
   private void addReturns(MirrorRule rule) {
     OptionalInt out = number(rule.match().out());

@@ -41,9 +41,9 @@ public final class PartPlans {
   }
 
   /**
-   * Returns the plan with a monitor for each host that measures some of its queues: the first one,
-   * by name, whose taps show both sides. Queues without such a host are left to the first host,
-   * whose monitor reports the missing taps.
+   * Returns the plan with a monitor for each host that measures some of its queues: the one to
+   * which switches copy a queue, or else the first one, by name, whose taps show both sides. Queues
+   * without such a host are left to the first host, whose monitor reports the missing taps.
    */
   public static Plan atQueues(Plan plan, AgentRegistry registry, PortNames ports) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
@@ -72,6 +72,10 @@ public final class PartPlans {
       List<Queue> all, SortedMap<String, List<String>> taps, PortNames ports) {
     Map<String, List<Queue>> queues = new TreeMap<>();
     for (Queue queue : all) {
+      if (queue.getMark() != 0) {
+        queues.computeIfAbsent(queue.getHost(), any -> new ArrayList<>()).add(queue);
+        continue;
+      }
       Optional<String> host =
           taps.keySet().stream()
               .filter(each -> tapped(queue, taps.get(each), ports).isPresent())
@@ -161,6 +165,18 @@ public final class PartPlans {
       parts.add(each.build());
     }
     return parts;
+  }
+
+  /** Returns the queues of a plan that no agent's taps show on both sides. */
+  public static List<Queue> untapped(Plan plan, AgentRegistry registry, PortNames ports) {
+    List<List<String>> taps =
+        registry.states().stream()
+            .filter(AgentState::up)
+            .map(agent -> agent.taps().stream().map(AgentTap::place).toList())
+            .toList();
+    return plan.getQueuesList().stream()
+        .filter(queue -> taps.stream().noneMatch(own -> tapped(queue, own, ports).isPresent()))
+        .toList();
   }
 
   /** Returns the hosts whose agents have a lease. */

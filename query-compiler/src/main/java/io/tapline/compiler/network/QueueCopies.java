@@ -1,0 +1,209 @@
+package io.tapline.compiler.network;
+
+import io.tapline.network.SwitchPorts;
+import io.tapline.network.rules.CopyMark;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.Wanted;
+import io.tapline.placement.PlacementException;
+import io.tapline.schema.proto.Queue;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * The queues whose both sides switches copy, of all queries; an immutable value.
+ *
+ * <pre>
+ *   switch ──queue──▶ neighbour
+ *     │ what forwarding sends out of the port: arrivals
+ *     │                  │ what enters by the link: departures
+ *     └──────▶ monitor ◀─┘   each with a mark as its destination address
+ * </pre>
+ *
+ * A queue that several queries measure is copied once per monitor.
+ */
+final class QueueCopies {
+  private final SwitchPorts ports;
+
+  /** The queues of each query, with their marks and hosts. */
+  private final Map<String, List<Queue>> queries;
+
+  private QueueCopies(SwitchPorts ports, Map<String, List<Queue>> queries) {
+    this.ports = ports;
+    this.queries = queries;
+  }
+
+  static QueueCopies none(SwitchPorts ports) {
+    return new QueueCopies(ports, Map.of());
+  }
+
+  boolean has(String query) {
+    return queries.containsKey(query);
+  }
+
+  /** Adds a query whose queues have marks and hosts: see {@link #place}. */
+  QueueCopies with(String query, List<Queue> queues) {
+    Map<String, List<Queue>> changed = new LinkedHashMap<>(queries);
+    changed.put(query, List.copyOf(queues));
+    return new QueueCopies(ports, changed);
+  }
+
+  QueueCopies without(String query) {
+    Map<String, List<Queue>> changed = new LinkedHashMap<>(queries);
+    changed.remove(query);
+    return new QueueCopies(ports, changed);
+  }
+
+  private Stream<Queue> all() {
+    return queries.values().stream().flatMap(List::stream);
+  }
+
+  /**
+   * Returns queues with the host that measures each, and their marks.
+   *
+   * @param hosts the hosts that have a monitor
+   * @throws PlacementException if no host can see both sides of a queue
+   */
+  List<Queue> place(List<Queue> queues, Set<String> hosts) {
+    QueueCopies so = this;
+    List<Queue> placed = new ArrayList<>();
+    for (Queue queue : queues) {
+      Queue found = so.marked(queue.toBuilder().setHost(so.host(queue, hosts)).build());
+      placed.add(found);
+      so = so.with("", placed);
+    }
+    return placed;
+  }
+
+  /**
+   * Returns the nearest host to both ends of the link whose arrivals do not wait in the queue
+   * themselves: its switch is no farther from this end than from the other. Of several, the one
+   * that measures fewest queues.
+   */
+  private String host(Queue queue, Set<String> hosts) {
+    String here = queue.getSwitchName();
+    String there = neighbour(queue);
+    Map<String, Integer> toHere = ports.distancesTo(here);
+    Map<String, Integer> toThere = ports.distancesTo(there);
+    record Candidate(String host, int links, long queues) {}
+    Optional<Candidate> best =
+        hosts.stream()
+            .flatMap(host -> ports.switchOf(host).map(at -> Map.entry(host, at)).stream())
+            .filter(each -> toHere.containsKey(each.getValue()))
+            .filter(each -> toHere.get(each.getValue()) <= toThere.get(each.getValue()))
+            .map(
+                each ->
+                    new Candidate(
+                        each.getKey(),
+                        toHere.get(each.getValue()) + toThere.get(each.getValue()),
+                        all().filter(other -> other.getHost().equals(each.getKey())).count()))
+            .min(
+                Comparator.comparingInt(Candidate::links)
+                    .thenComparingLong(Candidate::queues)
+                    .thenComparing(Candidate::host));
+    return best.orElseThrow(() -> noHost(queue, there, hosts)).host();
+  }
+
+  private static PlacementException noHost(Queue queue, String there, Set<String> hosts) {
+    return new PlacementException(
+        PlacementException.Code.NO_HOST,
+        "no monitor sees both sides of the queue %s: copies of arrivals must reach it from %s without crossing %s. Hosts with an agent: %s"
+            .formatted(
+                text(queue),
+                queue.getSwitchName(),
+                there,
+                hosts.isEmpty() ? "none" : String.join(", ", new TreeSet<>(hosts))));
+  }
+
+  private static String text(Queue queue) {
+    return queue.getSwitchName() + ":" + queue.getPort();
+  }
+
+  private String neighbour(Queue queue) {
+    return ports
+        .find(queue.getSwitchName(), queue.getPort())
+        .orElseThrow(
+            () ->
+                new PlacementException(
+                    PlacementException.Code.NO_HOST,
+                    "the inventory lists no link at " + text(queue)))
+        .neighbour();
+  }
+
+  /** Returns the queue with the mark of the same queue and host, or else with a free one. */
+  private Queue marked(Queue queue) {
+    TreeSet<Integer> taken = new TreeSet<>();
+    for (Queue each : all().toList()) {
+      if (each.toBuilder().clearMark().build().equals(queue)) {
+        return each;
+      }
+      taken.add(each.getMark());
+    }
+    int mark = 1;
+    while (taken.contains(mark)) {
+      mark++;
+    }
+    return queue.toBuilder().setMark(mark).build();
+  }
+
+  /** Returns the packets wanted at each switch, by its name. */
+  Map<String, List<Wanted>> wanted() {
+    Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
+    queries.forEach(
+        (query, queues) -> {
+          for (Queue queue : queues) {
+            at(wanted, queue.getSwitchName())
+                .add(new Wanted(query, arrivals(queue), RuleMatch.leaving(queue.getPort())));
+            SwitchPorts.Port other =
+                ports.otherEnd(queue.getSwitchName(), queue.getPort()).orElseThrow();
+            at(wanted, neighbour(queue))
+                .add(new Wanted(query, departures(queue), RuleMatch.entering(other.tapName())));
+          }
+        });
+    return wanted;
+  }
+
+  private static List<Wanted> at(Map<String, List<Wanted>> wanted, String name) {
+    return wanted.computeIfAbsent(name, any -> new ArrayList<>());
+  }
+
+  /** The name of copies in rules: their host and their mark. */
+  private static String arrivals(Queue queue) {
+    return "%s:queue-%d-arrivals".formatted(queue.getHost(), queue.getMark());
+  }
+
+  private static String departures(Queue queue) {
+    return "%s:queue-%d-departures".formatted(queue.getHost(), queue.getMark());
+  }
+
+  /** Returns the host of each kind of copies. */
+  Map<String, String> hosts() {
+    Map<String, String> hosts = new HashMap<>();
+    all()
+        .forEach(
+            queue -> {
+              hosts.put(arrivals(queue), queue.getHost());
+              hosts.put(departures(queue), queue.getHost());
+            });
+    return hosts;
+  }
+
+  /** Returns the mark of each kind of copies. */
+  Map<String, Long> marks() {
+    Map<String, Long> marks = new HashMap<>();
+    all()
+        .forEach(
+            queue -> {
+              marks.put(arrivals(queue), CopyMark.arrivals(queue.getMark()));
+              marks.put(departures(queue), CopyMark.departures(queue.getMark()));
+            });
+    return marks;
+  }
+}
